@@ -1,0 +1,22 @@
+"""One-layer softmax transformer that learns to detect the co-occurrence of two words.
+
+Paper: "Training dynamics of transformers to recognize word co-occurrence via gradient flow analysis", NeurIPS 2024.
+A sentence of L words is labelled +1 when both target words occur in it and −1 otherwise; a common word occurs in every
+sentence, all other words are irrelevant. W, W_V, W_K, W_Q are trained together by gradient flow on the logistic loss.
+
+| paper | code | meaning | shape |
+|---|---|---|---|
+| μ1, μ2, μ3 | ids 0, 1, 2 | target words, common word; the irrelevant words are the ids from 3 on | |
+| I_1 … I_4 | types 0 … 3 | both targets (y = +1); only μ1; only μ2; neither (y = −1) | |
+| n, L, m, m_1, d | `n`, `L`, `m`, `m1`, `d` | samples, words in a sample, width, neurons, vocabulary | |
+| n_T, R_T | `sample_counts`, `random_slots` | samples of type T, irrelevant words in each | 4 |
+| G(μ) | `G` | value Σ_j a_j w_jᵀ W_V μ of a word | d, or 7 word classes in the limit |
+| ν^T W_K^T W_Q μ | `S[ν, μ]` | score of key ν for query μ, before scaling | d × d |
+| 1/√m | `score_scale` | what the scores are multiplied by inside the softmax, free of m | |
+| v(ν)ᵀv(μ), k(ν)ᵀk(μ), q(ν)ᵀq(μ) | `VV`, `KK`, `QQ` | correlations | d × d |
+| Σ a_j1 a_j2 ⟨w_j1, w_j2⟩ | `c` | squared length of u = Wᵀa | |
+| abs(a)² (= m_1 for signs) | `output_norm` | squared length of the fixed output weights | |
+| σ_0² m, σ_1² m m_1 | `alpha`, `beta` | initial squared length of v(μ), k(μ), q(μ); initial c | |
+
+Time is gradient-flow time of the loss as written (learning rate × epochs); the limit's own clock is τ = βt.
+"""

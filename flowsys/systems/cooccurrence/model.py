@@ -1,0 +1,129 @@
+"""The transformer's output (Eq. 1) and its logistic loss (Eq. 2), as functions of values and scores.
+
+Words are orthonormal, so the loss reads the weights only through G(μ) = Σ_j a_j w_jᵀ W_V μ and S = W_KᵀW_Q:
+
+    F(X) = Σ_queries Σ_keys softmax_keys(score_scale · S[key, query]) · G(key),
+
+a sum over queries without 1/L. Two readings of this one formula: `data_loss` on a table of sentences, for any finite
+data set; and `limit_loss` on the four kinds of sentence of Assumption 2.3, where all irrelevant words of a type are
+alike, with n and L free real numbers or symbols. `ops` is `flowsys.ops` or its symbolic twin.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from flowsys.systems.cooccurrence.data import LABELS, MIXTURE, SPECIAL_WORDS
+
+INCIDENCE = np.array([[int(word in words) for word in range(3)] for words in SPECIAL_WORDS])
+"""INCIDENCE[T, p] = 1 if the special word p occurs in sentences of type T."""
+
+
+class Sizes(NamedTuple):
+    """n and the shares, sample counts n_T and random slots R_T of the four types; numbers or symbols."""
+
+    n: Any
+    shares: Any
+    sample_counts: Any
+    random_slots: Any
+
+
+class Scores(NamedTuple):
+    """Scores S[key, query] that occur within sentences, by kind of word: p special, r_T irrelevant in type T."""
+
+    special: Any
+    """S[p, q], (3, 3)."""
+    special_random: Any
+    """S[p, r_T], (3, 4)."""
+    random_special: Any
+    """S[r_T, q], (4, 3)."""
+    same_word: Any
+    """S[r, r] of an irrelevant word of type T with itself, (4,)."""
+    same_sample: Any
+    """S[r', r] of two irrelevant words of one sentence of type T, (4,)."""
+
+
+def outputs(values, scores, ops, key_counts=None, query_counts=1):
+    """F (Eq. 1) of each sentence from G(key) and scaled scores [sentence, query, key], with multiplicities."""
+    attention = ops.softmax(scores, key_counts, axis=-1)
+    return (query_counts * (attention * values).sum(axis=-1)).sum(axis=-1)
+
+
+def logistic_loss(F, labels, sample_weights, ops):
+    """Σ_i weight_i log(1 + exp(−y_i F_i)) (Eq. 2)."""
+    return (sample_weights * ops.softplus(-(labels * F))).sum()
+
+
+def data_outputs(G, S, words, score_scale, ops):
+    """F of each sentence of the table `words` (n, L); a word that occurs twice is two keys and two queries."""
+    scores = score_scale * S[words[:, None, :], words[:, :, None]]
+    return outputs(G[words][:, None, :], scores, ops)
+
+
+def data_loss(G, S, words, labels, sample_weights, score_scale, ops):
+    """The training loss of a finite data set in the coordinates (G, S)."""
+    return logistic_loss(data_outputs(G, S, words, score_scale, ops), labels, sample_weights, ops)
+
+
+def type_sizes(n, L, ops, mixture=MIXTURE) -> Sizes:
+    """n_T and R_T for real or symbolic n (also infinite, for the bag of words) and L."""
+    total = sum(mixture)
+    counts = [n * share / total for share in mixture]
+    slots = [L - len(words) for words in SPECIAL_WORDS]
+    return Sizes(n, ops.array(mixture) / total, ops.array(counts), ops.array(slots))
+
+
+def _score_index() -> np.ndarray:
+    """Where the score of (type, query kind, key kind) stands in the flattened `Scores` followed by a 0.
+
+    Query kinds: μ1, μ2, μ3, an irrelevant word. Key kinds: μ1, μ2, μ3, the query itself, another irrelevant word.
+    """
+    special, special_random, random_special = np.arange(9).reshape(3, 3), 9 + np.arange(12).reshape(3, 4), 21
+    index = np.full((4, 4, 5), 41)
+    for T in range(4):
+        index[T, :3, :3] = special.T
+        index[T, :3, 4] = random_special + 3 * T + np.arange(3)
+        index[T, 3, :3] = special_random[:, T]
+        index[T, 3, 3:] = 33 + T, 37 + T
+    return index
+
+
+_SCORE_INDEX = _score_index()
+_VALUE_INDEX = np.array([[[0, 1, 2, 3 + T, 3 + T]] for T in range(4)])
+
+
+def limit_outputs(G, scores: Scores, sizes: Sizes, score_scale, ops):
+    """F_T (T = 1 … 4) from G of the 7 word classes (μ1, μ2, μ3, r_1 … r_4) and the scores within sentences."""
+    flat = ops.concatenate([entry.reshape(-1) for entry in scores] + [ops.array([0])])
+    slots = sizes.random_slots
+    special_query = [[*INCIDENCE[T], 0, slots[T]] for T in range(4)]
+    random_query = [[*INCIDENCE[T], 1, slots[T] - 1] for T in range(4)]
+    key_counts = ops.array([[special_query[T]] * 3 + [random_query[T]] for T in range(4)])
+    query_counts = ops.array([[*INCIDENCE[T], slots[T]] for T in range(4)])
+    return outputs(G[_VALUE_INDEX], score_scale * flat[_SCORE_INDEX], ops, key_counts, query_counts)
+
+
+def limit_loss(G, scores: Scores, sizes: Sizes, score_scale, ops):
+    """The training loss under Assumption 2.3 in the coordinates of the 7 word classes."""
+    return logistic_loss(limit_outputs(G, scores, sizes, score_scale, ops), ops.array(LABELS), sizes.shares, ops)
+
+
+def bag_of_words_outputs(G, sizes: Sizes):
+    """F_T under uniform attention: the sum of G over the words of the sentence."""
+    return (INCIDENCE * G[:3][None, :]).sum(axis=1) + sizes.random_slots * G[3:]
+
+
+def bag_of_words_loss(G, sizes: Sizes, ops):
+    """The training loss while attention is uniform (frozen), a logistic regression."""
+    return logistic_loss(bag_of_words_outputs(G, sizes), ops.array(LABELS), sizes.shares, ops)
+
+
+def unseen_words(G, scores: Scores, ops) -> tuple[Any, Scores]:
+    """G and scores as met by a test sentence whose irrelevant words were never trained on: all theirs are 0."""
+    unseen_G = ops.concatenate([G[:3], 0 * G[3:]])
+    return unseen_G, Scores(scores.special, *(0 * entry for entry in scores[1:]))
+
+
+def limit_test_loss(G, scores: Scores, sizes: Sizes, score_scale, ops):
+    """The generalisation loss of the limit: test sentences consist of special words and unseen words."""
+    return limit_loss(*unseen_words(G, scores, ops), sizes, score_scale, ops)
