@@ -59,6 +59,16 @@ def softmax(scores, counts=None, axis=-1):
     return weights / weights.sum(axis=axis, keepdims=True)
 
 
+def attend(values, scores, counts=None, axis=-1):
+    """Σ_i p_i v_i along `axis`, with p the softmax of the scores."""
+    return (softmax(scores, counts, axis) * values).sum(axis=axis)
+
+
+def name(label, x):
+    """x itself; the label is for the derived program."""
+    return x
+
+
 def log_sum_exp(scores, counts=None, axis=-1):
     """log Σ_i n_i e^(s_i)."""
     return jax.nn.logsumexp(scores, axis=axis, b=counts)

@@ -1,0 +1,172 @@
+"""A program as functions on arrays: NumPy for oracles and small work, JAX for the solvers.
+
+A printed function takes the state vector and `Arguments`, all of them data: parameters, table columns, link matrices
+and gates are never compiled in, so one compilation serves every parameter value (of equally sized tables).
+
+How kinks are read is chosen at printing:
+    frozen   relu(x) = gate·x, step(x) = gate: smooth between switches, as the event-driven solver needs it
+    smooth   relu(x) = δ log(1 + e^(x/δ)), δ = kink_width: the gradient flow of the smoothed loss
+    exact    relu and step as they are
+"""
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from flowsys.program import Program
+
+Kinks = Literal["frozen", "smooth", "exact"]
+
+
+class Arguments(NamedTuple):
+    """What a program reads besides its state; every field is an array or a mapping of arrays (a JAX pytree)."""
+
+    parameters: Any
+    tables: Mapping[str, Any]
+    links: Mapping[str, Any]
+    gates: Any
+    kink_width: Any
+
+
+def arguments(
+    program: Program,
+    parameters: Mapping[str, float],
+    tables: Mapping[str, Mapping[str, Any]] | None = None,
+    links: Mapping[str, Any] | None = None,
+    kink_width: float = 0.0,
+) -> Arguments:
+    """Arguments for a program from values by name; gates start open."""
+    missing = [p for p in program.parameters if p not in parameters]
+    if missing:
+        raise ValueError(f"the program needs a value for {missing}")
+    tables, links = tables or {}, links or {}
+    stacked = {
+        name: np.array([np.asarray(tables[name][c], dtype=float) for c in columns])
+        for name, columns in program.tables.items()
+    }
+    sizes = [stacked[t].shape[1] if (t := program.table_of.get(k)) else 1 for k in program.kinks]
+    return Arguments(
+        parameters=np.array([float(parameters[p]) for p in program.parameters]),
+        tables=stacked,
+        links={link.name: np.asarray(links[link.name], dtype=float) for link in program.links},
+        gates=np.ones(sum(sizes)),
+        kink_width=np.float64(kink_width),
+    )
+
+
+class _Reading(ast.NodeTransformer):
+    """Rewrites one line's expression for arrays: crossings become matrix products, kinks become gates."""
+
+    def __init__(self, program: Program, over: str, kinks: Kinks):
+        self.program, self.over, self.kinks = program, over, kinks
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        name = node.func.id
+        if name in ("linked", "spread"):
+            other = self.program.table_of[node.args[0].id]
+            child, parent = (other, self.over) if name == "linked" else (self.over, other)
+            node.args.append(ast.Name(f"link_{child}_to_{parent}"))
+        if name in ("relu", "step") and self.kinks == "frozen":
+            node.args.append(ast.Name(f"gate_{node.args[0].id}"))
+        if name in ("relu", "step") and self.kinks == "smooth":
+            node.args.append(ast.Name("kink_width"))
+        return node
+
+
+def source(program: Program, outputs: Sequence[str], kinks: Kinks) -> str:
+    """Python text of a function `evaluate(y, arguments)` that returns the named values as a tuple."""
+    text = ["def evaluate(y, arguments):", "    parameters, tables, links, gates, kink_width = arguments"]
+    blocks = program.needed_for(outputs)
+    reads = {name for block in blocks for line in block.lines for name in line.reads} | set(outputs)
+    text += [f"    {name} = y[{i}]" for i, name in enumerate(program.state) if name in reads]
+    text += [f"    {name} = parameters[{i}]" for i, name in enumerate(program.parameters) if name in reads]
+    for table, columns in program.tables.items():
+        text += [f"    {name} = tables[{table!r}][{i}]" for i, name in enumerate(columns) if name in reads]
+    text += [f"    link_{link.name} = links[{link.name!r}]" for link in program.links]
+    if kinks == "frozen":
+        text += ["    gate_end = 0"]
+        for kink in program.kinks:
+            table = program.table_of.get(kink)
+            rows = f"tables[{table!r}].shape[1]" if table else "1"
+            cut = "gates[gate_end : gate_end + {rows}]" if table else "gates[gate_end]"
+            text += [f"    gate_{kink} = {cut.format(rows=rows)}", f"    gate_end += {rows}"]
+    for block in blocks:
+        for line in block.lines:
+            tree = _Reading(program, block.over, kinks).visit(ast.parse(line.expression, mode="eval"))
+            text.append(f"    {line.name} = {ast.unparse(tree)}")
+    text.append(f"    return ({', '.join(outputs)},)")
+    return "\n".join(text)
+
+
+def _functions(xp: Any, kinks: Kinks) -> dict[str, Callable]:
+    """The program's functions in an array library."""
+
+    def sigmoid(x):
+        return 0.5 * (1.0 + xp.tanh(0.5 * x))
+
+    def softplus(x):
+        return xp.logaddexp(x, 0.0)
+
+    def fold(function):
+        def folded(first, *rest):
+            for x in rest:
+                first = function(first, x)
+            return first
+
+        return folded
+
+    readings = {
+        "frozen": {"relu": lambda x, gate: gate * x, "step": lambda x, gate: gate},
+        "smooth": {"relu": lambda x, δ: δ * softplus(x / δ), "step": lambda x, δ: sigmoid(x / δ)},
+        "exact": {"relu": lambda x: xp.maximum(x, 0.0), "step": lambda x: xp.where(x > 0, 1.0, 0.0)},
+    }
+    return readings[kinks] | {
+        "exp": xp.exp,
+        "log": xp.log,
+        "sqrt": xp.sqrt,
+        "tanh": xp.tanh,
+        "sinh": xp.sinh,
+        "cosh": xp.cosh,
+        "sigmoid": sigmoid,
+        "softplus": softplus,
+        "max": fold(xp.maximum),
+        "min": fold(xp.minimum),
+        "masked": lambda score, count: xp.where(count > 0, score, -1e300),
+        "total": xp.sum,
+        "linked": lambda x, C: C @ x,
+        "spread": lambda x, C: x @ C,
+    }
+
+
+def function(program: Program, outputs: Sequence[str], kinks: Kinks, xp: Any) -> Callable:
+    """`evaluate(y, arguments)` of the named values, as a tuple of arrays of the library `xp`."""
+    namespace = _functions(xp, kinks)
+    exec(compile(source(program, tuple(outputs), kinks), f"<program {program.digest}>", "exec"), namespace)
+    return namespace["evaluate"]
+
+
+@lru_cache(maxsize=256)
+def _cached(program_text: str, outputs: tuple[str, ...], kinks: Kinks, xp: Any) -> Callable:
+    return function(Program.parse(program_text), outputs, kinks, xp)
+
+
+def vector_field(program: Program, kinks: Kinks, xp: Any) -> Callable:
+    """dy/dt as a vector."""
+    evaluate = _cached(str(program), program.derivatives, kinks, xp)
+    return lambda y, arguments: xp.stack(evaluate(y, arguments))
+
+
+def switching_functions(program: Program, kinks: Kinks, xp: Any) -> Callable:
+    """The arguments of all ReLUs as one vector: gate i is open where entry i is positive."""
+    evaluate = _cached(str(program), program.kinks, kinks, xp)
+    return lambda y, arguments: xp.concatenate([xp.atleast_1d(x) for x in evaluate(y, arguments)])
+
+
+def observed(program: Program, names: Sequence[str], kinks: Kinks, xp: Any) -> Callable:
+    """The named observables as one vector."""
+    evaluate = _cached(str(program), tuple(program.observables[n] for n in names), kinks, xp)
+    return lambda y, arguments: xp.stack([xp.asarray(x, dtype=float) + 0.0 * y[0] for x in evaluate(y, arguments)])

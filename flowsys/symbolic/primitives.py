@@ -1,0 +1,203 @@
+"""The functions a model may use, on NumPy object arrays of sympy expressions: the symbolic reading of `flowsys.ops`.
+
+Softmax averages, softplus, ReLU and their kin are *opaque*: sympy knows their derivatives but never their insides,
+
+    ∂(Σ_i p_i v_i)/∂s_j = p_j (v_j - Σ_i p_i v_i),    ∂ log Σ_i n_i e^(s_i) / ∂s_j = p_j,    relu' = step, step' = 0,
+
+so expressions stay small and `flowsys.symbolic.lower` writes each with stable numerics.
+"""
+
+import numpy as np
+import sympy as sp
+from sympy.core.function import ArgumentIndexError
+
+
+class _Opaque(sp.Function):
+    """A function of real arguments that sympy differentiates but does not evaluate."""
+
+    is_real = True
+
+    @classmethod
+    def eval(cls, *args):
+        return None
+
+
+class Sigmoid(_Opaque):
+    """1 / (1 + e^-x)."""
+
+    nargs = 1
+
+    def fdiff(self, argindex=1):
+        return self * Sigmoid(-self.args[0])
+
+
+class Softplus(_Opaque):
+    """log(1 + e^x)."""
+
+    nargs = 1
+
+    def fdiff(self, argindex=1):
+        return Sigmoid(self.args[0])
+
+
+class Relu(_Opaque):
+    """max(x, 0): a kink, located and followed by the solver."""
+
+    nargs = 1
+
+    def fdiff(self, argindex=1):
+        return Step(self.args[0])
+
+
+class Step(_Opaque):
+    """1 where x > 0, else 0: the gate of a ReLU."""
+
+    nargs = 1
+
+    def fdiff(self, argindex=1):
+        return sp.S.Zero
+
+
+class Named(_Opaque):
+    """An expression with a name of its own in the derived program; mathematically the identity."""
+
+    nargs = 2
+
+    def fdiff(self, argindex=2):
+        if argindex != 2:
+            raise ArgumentIndexError(self, argindex)
+        return sp.S.One
+
+
+class Softmax(_Opaque):
+    """p_i = n_i e^(s_i) / Σ_j n_j e^(s_j), stored flat as (i, s_1 … s_n, n_1 … n_n)."""
+
+    @property
+    def size(self) -> int:
+        return (len(self.args) - 1) // 2
+
+    @property
+    def group(self) -> tuple[tuple[sp.Expr, ...], tuple[sp.Expr, ...]]:
+        """The scores and the counts, which all entries of one softmax share."""
+        return self.args[1 : 1 + self.size], self.args[1 + self.size :]
+
+    def fdiff(self, argindex):
+        j = argindex - 2
+        if not 0 <= j < self.size:
+            raise ArgumentIndexError(self, argindex)
+        return self * (int(self.args[0] == j) - Softmax(j, *self.args[1:]))
+
+
+class AttentionMean(_Opaque):
+    """Σ_i p_i v_i with p = Softmax(s, n), stored flat as (v_1 … v_n, s_1 … s_n, n_1 … n_n)."""
+
+    @property
+    def size(self) -> int:
+        return len(self.args) // 3
+
+    def weight(self, i: int) -> Softmax:
+        return Softmax(i, *self.args[self.size :])
+
+    def fdiff(self, argindex):
+        j = argindex - 1
+        if j < self.size:
+            return self.weight(j)
+        if j < 2 * self.size:
+            return self.weight(j - self.size) * (self.args[j - self.size] - self)
+        raise ArgumentIndexError(self, argindex)
+
+
+class LogSumExp(_Opaque):
+    """log Σ_i n_i e^(s_i), stored flat as (s_1 … s_n, n_1 … n_n)."""
+
+    @property
+    def size(self) -> int:
+        return len(self.args) // 2
+
+    def fdiff(self, argindex):
+        if argindex > self.size:
+            raise ArgumentIndexError(self, argindex)
+        return Softmax(argindex - 1, *self.args)
+
+
+OPAQUE = (Sigmoid, Softplus, Relu, Step, Named, Softmax, AttentionMean, LogSumExp)
+
+
+def _elementwise(function):
+    """Apply a scalar sympy function to every entry of an array (or to a bare expression)."""
+    over_entries = np.frompyfunc(lambda x: function(sp.sympify(x)), 1, 1)
+
+    def apply(x):
+        return over_entries(np.asarray(x, dtype=object)) if isinstance(x, np.ndarray) else function(sp.sympify(x))
+
+    return apply
+
+
+exp = _elementwise(sp.exp)
+log = _elementwise(sp.log)
+sqrt = _elementwise(sp.sqrt)
+tanh = _elementwise(sp.tanh)
+sigmoid = _elementwise(Sigmoid)
+softplus = _elementwise(Softplus)
+relu = _elementwise(Relu)
+concatenate = np.concatenate
+stack = np.stack
+
+
+def array(x):
+    return np.asarray(x, dtype=object)
+
+
+def smooth_relu(x, width):
+    return width * softplus(x / width)
+
+
+def hinge(margin):
+    return relu(1 - margin)
+
+
+def clip_above(x, upper):
+    return upper - relu(upper - x)
+
+
+def _along(axis, function, *arrays):
+    """Call `function` on the 1-D slices of equally shaped object arrays along `axis`; one result a slice."""
+    moved = [np.moveaxis(a, axis, -1) for a in np.broadcast_arrays(*[np.asarray(a, dtype=object) for a in arrays])]
+    shape = moved[0].shape[:-1]
+    results = [function(*slices) for slices in zip(*[m.reshape(-1, m.shape[-1]) for m in moved])]
+    return results, shape
+
+
+def _counts_like(scores, counts):
+    return np.ones(np.shape(scores), dtype=object) if counts is None else counts
+
+
+def attend(values, scores, counts=None, axis=-1):
+    """Σ_i p_i v_i along `axis`, p = softmax of the scores with multiplicities."""
+    results, shape = _along(
+        axis, lambda v, s, n: AttentionMean(*v, *s, *n), values, scores, _counts_like(scores, counts)
+    )
+    return np.array(results, dtype=object).reshape(shape)[()]
+
+
+def softmax(scores, counts=None, axis=-1):
+    results, shape = _along(
+        axis,
+        lambda s, n: [Softmax(i, *s, *n) for i in range(len(s))],
+        scores,
+        _counts_like(scores, counts),
+    )
+    return np.moveaxis(np.array(results, dtype=object).reshape(*shape, -1), -1, axis)
+
+
+def log_sum_exp(scores, counts=None, axis=-1):
+    results, shape = _along(axis, lambda s, n: LogSumExp(*s, *n), scores, _counts_like(scores, counts))
+    return np.array(results, dtype=object).reshape(shape)[()]
+
+
+def name(label, x):
+    """Give an expression (or every entry of an array) a name in the derived program."""
+    if isinstance(x, np.ndarray):
+        entries = [Named(sp.Symbol(f"{label}_{i}"), sp.sympify(e)) for i, e in enumerate(x.ravel())]
+        return np.array(entries, dtype=object).reshape(x.shape)
+    return Named(sp.Symbol(label), sp.sympify(x))

@@ -1,0 +1,68 @@
+"""Closed forms of both stages: clip level, phase-I time, final feature shape, thresholds of the symmetry proof."""
+
+import numpy as np
+
+from flowsys.systems.lego.isotropic import Isotropic
+
+
+def clip_level(C_B, d):
+    """B = C_B log d."""
+    return C_B * np.log(d)
+
+
+def phase_1_rate(n_g, n_y, q, rho):
+    """k in dx/dt = k x^(q-1) for the winner's x = (a + c)/2 + b while the others are small."""
+    f = n_g / n_y
+    return (1 + f) / (4 * n_g * n_y * rho ** (q - 1))
+
+
+def phase_1_blow_up(x_0, n_g, n_y, q, rho):
+    """t_* = 4 n_g n_y ϱ^(q-1) / ((1 + f)(q - 2) x_0^(q-2)): where the power law alone would diverge."""
+    return 1 / (phase_1_rate(n_g, n_y, q, rho) * (q - 2) * x_0 ** (q - 2))
+
+
+def phase_1_time(x_0, n_g, n_y, q, rho):
+    """t_1 = t_* (1 - (x_0/ϱ)^(q-2)): the winner reaches the linear branch, x = ϱ."""
+    return phase_1_blow_up(x_0, n_g, n_y, q, rho) * (1 - (x_0 / rho) ** (q - 2))
+
+
+def phase_1_path(t, x_0, n_g, n_y, q, rho):
+    """x(t) of phase I, for t ≤ t_1."""
+    return x_0 * (1 - t / phase_1_blow_up(x_0, n_g, n_y, q, rho)) ** (-1 / (q - 2))
+
+
+def head_start(V_0, bias, n_g, n_y, q, rho):
+    """(q - 2)(V_0 / b) t_*: how much earlier the winner leaves phase I than a neuron without head start."""
+    return (q - 2) * V_0 / bias * phase_1_blow_up(bias, n_g, n_y, q, rho)
+
+
+def linear_phase_time(n_g, n_y, d):
+    """4 n_g n_y / (1 + f) · log d: the time a winner on the linear branch needs to reach log d."""
+    return 4 * n_g * n_y / (1 + n_g / n_y) * np.log(d)
+
+
+def C_alpha(n_g, n_y):
+    """a / c at the end of stage 1, from b' = -c, e = -a and the conservation law (Theorem C.1)."""
+    return (1 + n_g * (n_y - 1) / n_y) / (n_y - 1 + n_g / n_y)
+
+
+def final_features(n_g, n_y, B) -> Isotropic:
+    """a = 2 B C_α / (1 + C_α), c = 2 B / (1 + C_α), b' = -c, e = -a (Eqs. 17, 18; 18's 2B, 2B/n_y is n_y → ∞)."""
+    ratio = C_alpha(n_g, n_y)
+    a, c = 2 * B * ratio / (1 + ratio), 2 * B / (1 + ratio)
+    return Isotropic(a, -c, c, -a)
+
+
+def c_1(C_B):
+    """c_1 = 1.005 log d / (2 B), the attention level of the symmetry proof (Lemma E.35)."""
+    return 1.005 / (2 * C_B)
+
+
+def log_loss_threshold(C_B, d):
+    """log of e^((-1/2 + 3.01 c_1) 2B) = d^(3.025 - C_B), where stages 1.2 and k of Algorithm 2 stop."""
+    return (-0.5 + 3.01 * c_1(C_B)) * 2 * clip_level(C_B, d)
+
+
+def largest_solvable_eps(C_B):
+    """ε^{L,L} at which the correct logit 2B(½ - ε) falls to log d."""
+    return 0.5 * (1 - 1 / C_B)

@@ -1,0 +1,155 @@
+"""What the clauses hold, as tables: the configurations whose weighted sum is Loss_5^{L,ℓ} of an isotropic layer.
+
+The loss reads a sentence only through the matrix of the right predicate, the count matrix of the L - 1 others, the query's
+value and the counts of the earlier values. Relabelling classes by g_ℓ⁻¹ makes the first the identity, and by transitivity
+the query's value is 0; then class 0 is the target. So a configuration is (distractors, past) with a weight, where
+distractors = Σ_k Perm(h_k), h_k = g_ℓ⁻¹ g_k independent and uniform. For ℓ = 1 nothing is past; for ℓ = 2 the past value is
+y_0, which is uniform and independent of h_1. Rows equal up to a relabelling of the values 1 … n_y - 1 are merged.
+"""
+
+from itertools import permutations
+from typing import NamedTuple
+
+import numpy as np
+
+from flowsys.systems.lego.data import states
+from flowsys.systems.lego.groups import GroupAction
+
+LARGEST_TABLE = 500_000
+LARGEST_RELABELLING = 120
+
+
+class Configurations(NamedTuple):
+    """One step ℓ of length L: hit, distractors (rows, j, y); current, past (rows, y); weight (rows,). The target is 0."""
+
+    L: int
+    ell: int
+    hit: np.ndarray
+    distractors: np.ndarray
+    current: np.ndarray
+    past: np.ndarray
+    weight: np.ndarray
+
+
+def _check_step(L, ell):
+    if not isinstance(L, (int, np.integer)) or L < 1:
+        raise ValueError(f"L = {L}, but an integer of at least 1 is needed.")
+    if not isinstance(ell, (int, np.integer)) or not 1 <= ell <= L:
+        raise ValueError(f"ell = {ell}, but an integer from 1 to L = {L} is needed.")
+
+
+def _merged(rows, weight):
+    """Equal rows as one, their weights added."""
+    distinct, index = np.unique(rows, axis=0, return_inverse=True)
+    return distinct, np.bincount(index.ravel(), weights=weight, minlength=len(distinct))
+
+
+def distractor_counts(group: GroupAction, n: int):
+    """The distribution of Σ_{k ≤ n} Perm(h_k) for independent uniform h_k: matrices (rows, j, y) and their weights.
+
+    Added one element at a time and merged, so that the cost is that of the distinct count matrices: for C_n the
+    multisets, for S_n fewer.
+    """
+    n_y, elements = group.n_y, group.matrices.reshape(group.n_g, -1).astype(np.int32)
+    rows, weight = np.zeros((1, n_y * n_y), dtype=np.int32), np.ones(1)
+    for _ in range(n):
+        if len(rows) * group.n_g > 40 * LARGEST_TABLE:
+            raise ValueError(
+                f"group = {group.name} with {n} distractors has too many count matrices to list; use a fixed sample."
+            )
+        rows, weight = _merged(
+            (rows[:, None] + elements[None]).reshape(-1, n_y * n_y), np.repeat(weight, group.n_g) / group.n_g
+        )
+    return rows.reshape(-1, n_y, n_y), weight
+
+
+def exact(group: GroupAction, L: int, ell: int) -> Configurations:
+    """The whole distribution of configurations at ℓ = 1 or 2."""
+    _check_step(L, ell)
+    if ell > 2:
+        raise ValueError(f"ell = {ell}, but the exact expectation is written for 1 and 2; use a fixed sample.")
+    counts, weight = distractor_counts(group, L - 1)
+    past = np.zeros((len(counts), group.n_y), dtype=np.int32)
+    if ell == 2:
+        # h_1 is one of the L - 1 distractors, and y_0 is uniform whatever h_1 is.
+        past = np.tile(np.eye(group.n_y, dtype=np.int32), (len(counts), 1))
+        counts, weight = np.repeat(counts, group.n_y, axis=0), np.repeat(weight, group.n_y) / group.n_y
+    return _table(group.n_y, L, ell, counts, past, weight)
+
+
+def _table(n_y, L, ell, counts, past, weight) -> Configurations:
+    rows = np.concatenate([counts.reshape(len(counts), -1), past], axis=1)
+    rows, weight = _merged(_canonical(rows, n_y), weight)
+    if len(rows) > LARGEST_TABLE:
+        raise ValueError(f"L = {L} gives {len(rows)} configurations, but at most {LARGEST_TABLE} are kept; use a fixed sample.")
+    hit = np.broadcast_to(np.eye(n_y), (len(rows), n_y, n_y))
+    current = np.broadcast_to(np.eye(n_y)[0], (len(rows), n_y))
+    distractors = rows[:, : n_y * n_y].reshape(-1, n_y, n_y).astype(float)
+    return Configurations(L, ell, hit, distractors, current, rows[:, n_y * n_y :].astype(float), weight)
+
+
+def _canonical(rows, n_y):
+    """The smallest relabelling of each row by permutations of 1 … n_y - 1 of classes and values together."""
+    relabellings = [(0, *rest) for rest in permutations(range(1, n_y))]
+    if len(relabellings) > LARGEST_RELABELLING:
+        return rows
+    smallest = rows
+    matrix = np.arange(n_y * n_y).reshape(n_y, n_y)
+    for relabel in relabellings[1:]:
+        order = np.concatenate([matrix[np.ix_(relabel, relabel)].ravel(), n_y * n_y + np.array(relabel)])
+        image = rows[:, order]
+        first = np.argmax(image != smallest, axis=1)
+        at = np.arange(len(rows))
+        smaller = image[at, first] < smallest[at, first]
+        smallest = np.where(smaller[:, None], image, smallest)
+    return smallest
+
+
+def from_sequences(group: GroupAction, actions, values, ell: int, labels=None) -> Configurations:
+    """Configurations of given sequences at step ℓ, each with weight 1/N.
+
+    `values` are y_0 … y_{ℓ-1} (or more) as they stand in the context; `labels` are the answers to be predicted,
+    g_ℓ(y_{ℓ-1}) unless given (self-labels may be wrong).
+    """
+    L = actions.shape[1]
+    _check_step(L, ell)
+    n_y, size = group.n_y, len(actions)
+    counts = np.zeros((size, group.n_g))
+    np.add.at(counts, (np.arange(size)[:, None], actions), 1.0)
+    hit = group.matrices[actions[:, ell - 1]]
+    distractors = np.einsum("ng,gjy->njy", counts, group.matrices) - hit
+    past = np.zeros((size, n_y))
+    np.add.at(past, (np.arange(size)[:, None], values[:, : ell - 1]), 1.0)
+    query = values[:, ell - 1]
+    labels = group.action[actions[:, ell - 1], query] if labels is None else labels
+    # Any relabelling of classes and any of values leaves the loss as it is: bring the label and the query's value to 0.
+    swap_rows, swap_columns = _to_front(labels, n_y), _to_front(query, n_y)
+    at = np.arange(size)
+    relabelled = lambda matrix: matrix[at[:, None, None], swap_rows[:, :, None], swap_columns[:, None, :]]
+    current = np.broadcast_to(np.eye(n_y)[0], (size, n_y))
+    return Configurations(
+        L, ell, relabelled(hit), relabelled(distractors), current, past[at[:, None], swap_columns], np.full(size, 1 / size)
+    )
+
+
+def _to_front(index, n_y):
+    """The transposition of 0 and index, per row."""
+    order = np.tile(np.arange(n_y), (len(index), 1))
+    order[np.arange(len(index)), index] = 0
+    order[:, 0] = index
+    return order
+
+
+def sampled(group: GroupAction, L: int, ell: int, size: int = 1024, seed: int = 0) -> Configurations:
+    """A fixed sample: common random numbers make the sampled loss a deterministic smooth function."""
+    if not isinstance(size, (int, np.integer)) or size < 1:
+        raise ValueError(f"size = {size}, but a positive integer is needed.")
+    actions, values = sequences(group, L, size, seed)
+    return from_sequences(group, actions, values, ell)
+
+
+def sequences(group: GroupAction, L: int, size: int, seed: int):
+    """`size` random action sequences g_1 … g_L and their states y_0 … y_L."""
+    rng = np.random.default_rng(seed)
+    actions = rng.integers(group.n_g, size=(size, L))
+    return actions, states(group, actions, rng.integers(group.n_y, size=size))

@@ -1,0 +1,68 @@
+"""The feed-forward nonlinearity: three smoothed ReLUs, the fixed bias and the logit clip.
+
+    azl    0 | x^q / (q ϱ^(q-1)) on (0, ϱ] | x - ϱ (1 - 1/q)                      C¹, the reference
+    even   the power branch on (-ϱ, ϱ], the constant ϱ/q below                    Definition 3.4; s' jumps at -ϱ
+    B2     ϖ B | -ϖ x on (-B, -ϖ] | x² on (-ϖ, 0] | power | linear                Assumption B.2; s' jumps at -ϖ and -B
+
+Logits are clipped from above at B (Assumption 3.4): hard, min(F, B), or rounded over a width ω,
+F̃ = B - ω softplus((B - F) / ω). In a flow the hard clip slides along F = B, so flows use the rounded one.
+"""
+
+from dataclasses import dataclass
+from math import isfinite
+from numbers import Real
+from typing import Any
+
+ACTIVATIONS = ("azl", "even", "B2")
+CLIPS = ("none", "hard", "smooth")
+
+
+@dataclass(frozen=True)
+class FeedForward:
+    """Numbers of the nonlinearity; every number may also be a symbol or a traced array, except q."""
+
+    bias: Any = 0.1
+    rho: Any = 0.3
+    q: int = 4
+    activation: str = "azl"
+    varpi: Any = 1e-3
+    clip: str = "none"
+    B: Any = None
+    clip_width: Any = 0.1
+
+    def __post_init__(self):
+        if self.activation not in ACTIVATIONS:
+            raise ValueError(f"activation = {self.activation!r}, but one of {', '.join(ACTIVATIONS)} is needed.")
+        if self.clip not in CLIPS:
+            raise ValueError(f"clip = {self.clip!r}, but one of {', '.join(CLIPS)} is needed.")
+        if not isinstance(self.q, int) or self.q < 4 or self.q % 2:
+            raise ValueError(f"q = {self.q}, but an even integer of at least 4 is needed.")
+        if self.B is None and (self.clip != "none" or self.activation == "B2"):
+            raise ValueError(f"B = None, but clip {self.clip} with activation {self.activation} needs a number.")
+        for name in ("rho", "varpi", "B", "clip_width"):
+            value = getattr(self, name)
+            if isinstance(value, Real) and not (value > 0 and isfinite(value)):
+                raise ValueError(f"{name} = {value}, but a positive number is needed.")
+        if isinstance(self.bias, Real) and not self.bias >= 0:
+            raise ValueError(f"bias = {self.bias}, but a number of at least 0 is needed.")
+
+    def activate(self, ops, x):
+        """s(x), written with clipped parts so that arrays of symbols can pass through it."""
+        power = lambda part: part**self.q / (self.q * self.rho ** (self.q - 1))
+        linear = ops.relu(x - self.rho)
+        if self.activation == "even":
+            return power(ops.clip_above(ops.relu(x + self.rho) - self.rho, self.rho)) + linear
+        positive = power(ops.clip_above(ops.relu(x), self.rho)) + linear
+        if self.activation == "azl":
+            return positive
+        below = ops.relu(-x)
+        rounded = ops.clip_above(below, self.varpi)
+        return positive + rounded**2 + self.varpi * (ops.clip_above(below, self.B) - rounded)
+
+    def clip_logits(self, ops, F):
+        """min(F, B), rounded or not, or F itself."""
+        if self.clip == "none":
+            return F
+        if self.clip == "hard":
+            return ops.clip_above(F, self.B)
+        return self.B - ops.smooth_relu(self.B - F, self.clip_width)

@@ -1,0 +1,95 @@
+"""Stage 2: attention over an isotropic feed-forward layer, four numbers α, β, γ, δ.
+
+The query `ans, ℓ-1` of a length-L sentence scores α on predicate ℓ, β on the other L - 1 predicates, γ on its own answer
+and δ on the other ℓ - 1 answers. A configuration (see `configurations`) says what those clauses hold: with attention
+p_α … p_δ per clause, P on predicates and S on answers,
+
+    M_{jy} = p_α hit_{jy} + p_β distractors_{jy},     N_y = p_γ current_y + p_δ past_y,
+    Λ_{j,y} = P b' + (a - b') M_{jy} + S e + (c - e) N_y + b,     F_j = Σ_y s(Λ_{j,y}).
+
+Time is τ = t / n_x: α and γ stand for n_x entries, β and δ for n_x (n_x - 1).
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+
+from flowsys import ops
+from flowsys.systems.lego.configurations import Configurations
+from flowsys.systems.lego.feedforward import FeedForward
+from flowsys.systems.lego.isotropic import Isotropic
+from flowsys.systems.lego.stage_1 import outside_logit
+
+
+class Scores(NamedTuple):
+    """Diagonal and off-diagonal value of Q_43, then of Q_44."""
+
+    alpha: Any
+    beta: Any
+    gamma: Any
+    delta: Any
+
+
+def metric(n_x) -> Scores:
+    """dθ/dτ = -metric ∂L/∂θ; 0 for β and δ at n_x = inf."""
+    return Scores(1.0, 1 / (n_x - 1), 1.0, 1 / (n_x - 1))
+
+
+def attention(ops, scores: Scores, L, ell) -> Scores:
+    """Attention on one clause of each kind (Eq. 19); L and ℓ may be symbols."""
+    stacked = ops.stack(list(scores))
+    total = ops.log_sum_exp(stacked, counts=ops.array([1, L - 1, 1, ell - 1]))
+    return Scores(*(ops.exp(stacked[i] - total) for i in range(4)))
+
+
+def eps_attention(ops, scores: Scores, L, ell):
+    """ε^{L,ℓ}: attention on clauses that do not matter (Eq. 20)."""
+    p = attention(ops, scores, L, ell)
+    return (L - 1) * p.beta + (ell - 1) * p.delta
+
+
+def gap(ops, scores: Scores, L, ell):
+    """Δ^{L,ℓ} with its sign: attention on the right predicate minus on the right answer (Eq. 20 takes |·|)."""
+    p = attention(ops, scores, L, ell)
+    return p.alpha - p.gamma
+
+
+def logits(ops, scores: Scores, features: Isotropic, hit, distractors, current, past, L, ell, feedforward: FeedForward):
+    """F_j of the values: hit and distractors are (…, j, y), current and past are (…, y); the answer is (…, j)."""
+    p = attention(ops, scores, L, ell)
+    a, b_prime, c, e = features
+    predicates = p.alpha + (L - 1) * p.beta
+    answers = p.gamma + (ell - 1) * p.delta
+    M = p.alpha * hit + p.beta * distractors
+    N = p.gamma * current + p.delta * past
+    preactivations = predicates * b_prime + answers * e + feedforward.bias + (a - b_prime) * M + (c - e) * N[..., None, :]
+    return feedforward.clip_logits(ops, feedforward.activate(ops, preactivations).sum(axis=-1))
+
+
+def configuration_logits(ops, scores: Scores, features: Isotropic, table: Configurations, feedforward: FeedForward):
+    """F_j of every row of a table: (rows, n_y); the target is class 0."""
+    columns = (table.hit, table.distractors, table.current, table.past)
+    return logits(ops, scores, features, *columns, table.L, table.ell, feedforward)
+
+
+def configuration_losses(ops, scores: Scores, features: Isotropic, table: Configurations, d, feedforward: FeedForward):
+    """-log p(target) of every row, as softplus of a log-sum: accurate down to the smallest float."""
+    F = configuration_logits(ops, scores, features, table, feedforward)
+    n_y = F.shape[-1]
+    outside = outside_logit(ops, n_y, feedforward)
+    others = ops.concatenate([F[..., 1:] - F[..., :1], outside - F[..., :1]], axis=-1)
+    counts = ops.array([1.0] * (n_y - 1) + [d - n_y])
+    return ops.softplus(ops.log_sum_exp(others, counts=counts[None, :], axis=-1))
+
+
+def loss(ops, scores: Scores, features: Isotropic, tables, d, feedforward: FeedForward):
+    """Σ over the tables (one per trained ℓ) of the weighted mean loss: Σ_ℓ Loss_5^{L,ℓ}."""
+    return sum(
+        (table.weight * configuration_losses(ops, scores, features, table, d, feedforward)).sum() for table in tables
+    )
+
+
+def field(features: Isotropic, tables, d, n_x, feedforward: FeedForward):
+    """field(τ, y, args) on `Scores`."""
+    slope = jax.grad(lambda y: loss(ops, y, features, tables, d, feedforward))
+    return lambda t, y, args: jax.tree.map(lambda p, g: -p * g, metric(n_x), slope(y))

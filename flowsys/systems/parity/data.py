@@ -1,0 +1,137 @@
+"""Parity sequences and the tables the loss is summed over.
+
+Bits b[1..n] are uniform, b[n+1] = 0, and b[i+1] = b[i] ⊕ b[S[i]] for i = n+1..n+k (Definition 2); without a chain of
+thought only b[n+2], the parity of all secret bits, follows. Token (j, b) has number 2(j-1) + b.
+
+A `Table` has one row per sequence and query position: which token asks, how often every token is in its causal
+context, the sign (-1)^label, the weight of the row, and the token at S[i]. Rows are ordered by sequence, then position.
+"""
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+MAX_ENUMERATED_BITS = 16
+
+
+class Table(NamedTuple):
+    """Rows of the loss: query (R), counts (R × T), sign (R), weight (R), target (R) or None without CoT."""
+
+    query: Any
+    counts: Any
+    sign: Any
+    weight: Any
+    target: Any
+
+
+@dataclass(frozen=True)
+class Parity:
+    """The parity problem (n, k) with secrets S[n+1], ..., S[n+k], each a position in 1..n."""
+
+    n: int
+    secrets: tuple[int, ...]
+    chain_of_thought: bool = True
+
+    def __post_init__(self):
+        check_size("n", self.n)
+        if not self.secrets or len(set(self.secrets)) != len(self.secrets):
+            raise ValueError(f"secrets = {self.secrets}, but at least one position and no repetition is allowed.")
+        if min(self.secrets) < 1 or max(self.secrets) > self.n:
+            raise ValueError(f"secrets = {self.secrets}, but every secret must be a position from 1 to n = {self.n}.")
+
+    @property
+    def k(self) -> int:
+        return len(self.secrets)
+
+    @property
+    def n_queries(self) -> int:
+        """Positions at which the loss is taken: n+1..n+k with a chain of thought, else n+1."""
+        return self.k if self.chain_of_thought else 1
+
+    @property
+    def n_positions(self) -> int:
+        return self.n + self.n_queries
+
+    @property
+    def n_tokens(self) -> int:
+        return 2 * self.n_positions
+
+
+def check_size(name: str, value: int, least: int = 1) -> None:
+    """Refuse a size that is not an integer of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise ValueError(f"{name} = {value}, but an integer of at least {least} is required.")
+
+
+def check_positive(name: str, value: float) -> None:
+    """Refuse a parameter that is not a positive finite number."""
+    if not (np.isfinite(value) and value > 0):
+        raise ValueError(f"{name} = {value}, but a positive finite number is required.")
+
+
+def check_secret_count(n: int, k: int) -> None:
+    check_size("n", n)
+    check_size("k", k)
+    if k > n:
+        raise ValueError(f"k = {k}, but at most n = {n} of the bits can be secret.")
+
+
+def ascending(n: int, k: int, chain_of_thought: bool = True) -> Parity:
+    """Secrets at positions 1..k, read in ascending order."""
+    check_secret_count(n, k)
+    return Parity(n, tuple(range(1, k + 1)), chain_of_thought)
+
+
+def shuffled(key: jax.Array, n: int, k: int, chain_of_thought: bool = True) -> Parity:
+    """k secret positions drawn without replacement, in random order."""
+    check_secret_count(n, k)
+    return Parity(n, tuple(int(j) + 1 for j in jax.random.permutation(key, n)[:k]), chain_of_thought)
+
+
+def all_bits(count: int) -> np.ndarray:
+    """All 2^count bit strings, one a row."""
+    if count > MAX_ENUMERATED_BITS:
+        raise ValueError(f"n = {count}, but at most {MAX_ENUMERATED_BITS} bits are enumerated.")
+    return np.array(list(product((0, 1), repeat=count)), dtype=np.int64).reshape(-1, count)
+
+
+def sequences(problem: Parity, bits):
+    """Input bits (B × n) completed by the end-of-sequence bit, the chain of thought and the last label."""
+    xp = bits.__array_namespace__()
+    running = xp.cumulative_sum(bits[:, np.array(problem.secrets) - 1], axis=1) % 2
+    shown = running if problem.chain_of_thought else running[:, -1:]
+    return xp.concatenate([bits, xp.zeros_like(bits[:, :1]), shown], axis=1)
+
+
+def table_of_bits(problem: Parity, bits, weight=None) -> Table:
+    """The rows of given input bits (B × n), as arrays of their kind; `weight` (B) defaults to 1/B."""
+    xp = bits.__array_namespace__()
+    sequence = sequences(problem, bits)
+    n_sequences, n_queries = bits.shape[0], problem.n_queries
+    token_position, token_bit = np.divmod(np.arange(problem.n_tokens), 2)
+    query_position = problem.n + np.arange(n_queries)
+    present = sequence[:, token_position] == token_bit[None, :]
+    causal = token_position[None, :] <= query_position[:, None]
+    counts = (present[:, None, :] & causal[None]).reshape(-1, problem.n_tokens) * 1.0
+    query = 2 * np.arange(n_queries)[None, :] + sequence[:, query_position]
+    sign = 1.0 - 2.0 * sequence[:, query_position + 1]
+    target = None
+    if problem.chain_of_thought:
+        secret = np.array(problem.secrets) - 1
+        target = (2 * secret[None, :] + sequence[:, secret]).reshape(-1)
+    weight = xp.full(n_sequences, 1.0 / n_sequences) if weight is None else weight
+    return Table(query.reshape(-1), counts, sign.reshape(-1), xp.repeat(weight, n_queries), target)
+
+
+def population(problem: Parity) -> Table:
+    """Every input string once, with weight 2^-n."""
+    return table_of_bits(problem, all_bits(problem.n))
+
+
+def sample_bits(key: jax.Array, problem: Parity, batch: int) -> jax.Array:
+    """`batch` fresh input strings."""
+    check_size("batch", batch)
+    return jax.random.bernoulli(key, shape=(batch, problem.n)).astype(int)

@@ -1,0 +1,25 @@
+"""How a one-layer attention-only transformer acquires chain-of-thought reasoning.
+
+A task composes K step functions on M orthonormal patterns. A prompt shows l_tr worked examples of the task, a fraction α of which
+start at the query's pattern, then the query at step k; the model attends once (Eq. 2) and must give the query's next pattern.
+Only the merged matrix W = W_Kᵀ W_Q is trained, by SGD on the squared loss (Algorithm 1). The trained model is then tested on
+rotated patterns with noisy and erroneous examples, step by step (CoT, Algorithm 2) or in one step (ICL, Eq. 8).
+Time is t = learning rate × iterations.
+
+| paper | code | meaning | shape |
+|---|---|---|---|
+| μ_i | `patterns` | training-relevant (TRR) patterns, one a row | (M, d_X) |
+| μ'_j | `test_patterns` | testing-relevant (TSR) patterns, one a row | (M', d_X) |
+| f_k | `tasks[n, k - 1]` | step k of task n, as a table of pattern indices | (n, K, M) |
+| y_{i,k} | `chains[n, k, x]` | where task n has brought starting pattern x after k steps | (n, K + 1, M) |
+| W | `W` | merged key-query matrix on (input, output, step) | (2 d_X + K, 2 d_X + K) |
+| u^T W v | `scores` | W in the frame of inputs a_i, outputs b_i, steps c_k | (2M + K, M + K) |
+| A_s - A_d | `a` | score gained by an input equal to the query's | scalar |
+| B_s - B_d | `b` | score gained by a label equal to the query's input | scalar |
+| C_k' + G_k'k | `H[k' - 1, k - 1]` | score of a column of step k' for a query at step k | (K, K) |
+| p_n(t) | `p` | attention on columns of the query's pattern and step (Eq. 29) | scalar |
+| A_k^f | `transitions[k - 1]` | transition matrix of step k in test examples (Eq. 15) | (K, M', M') |
+| B^f | `composed(transitions)` | K-step transition matrix | (M', M') |
+| τ^f, ρ^f | `trajectory_probability`, `primacy` | Eqs. (20), (15) | scalar |
+| l_tr, l_ts | `n_examples` | examples in a training, a testing prompt | int |
+"""

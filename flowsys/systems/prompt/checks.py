@@ -1,0 +1,40 @@
+"""Refusals of sizes and fractions that no prompt can have, each naming the parameter as the user typed it."""
+
+import math
+
+
+def check_count(name: str, value, least: int, most: int | None = None) -> int:
+    """`value` as an integer in [least, most]."""
+    allowed = f"an integer of at least {least}" if most is None else f"an integer from {least} to {most}"
+    try:
+        count = int(value)
+        is_whole = count == value
+    except (TypeError, ValueError, OverflowError):
+        count, is_whole = least, False
+    if not is_whole or isinstance(value, bool) or count < least or (most is not None and count > most):
+        raise ValueError(f"{name} = {value!r}, but {name} must be {allowed}.")
+    return count
+
+
+def check_fraction(name: str, value, closed: str = "") -> float:
+    """`value` as a number in (0, 1); `closed` names the ends that are allowed too: "0", "1" or "01"."""
+    interval = ("[" if "0" in closed else "(") + "0, 1" + ("]" if "1" in closed else ")")
+    try:
+        fraction = float(value)
+    except (TypeError, ValueError):
+        fraction = math.nan
+    inside = 0.0 < fraction < 1.0 or (fraction == 0.0 and "0" in closed) or (fraction == 1.0 and "1" in closed)
+    if not inside:
+        raise ValueError(f"{name} = {value!r}, but {name} must lie in {interval}.")
+    return fraction
+
+
+def check_at_least(name: str, value, least: float) -> float:
+    """`value` as a finite number of at least `least`."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not (math.isfinite(number) and number >= least):
+        raise ValueError(f"{name} = {value!r}, but {name} must be a finite number of at least {least:g}.")
+    return number

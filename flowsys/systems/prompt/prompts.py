@@ -1,0 +1,66 @@
+"""Training prompts: which columns stand in them, how often, and what the query is (Eq. 1, App. C.1).
+
+A column is known by its step and by the pattern its example started from. In a prompt of l_tr examples exactly round(α l_tr)
+start at the query's z_0 and the others uniformly at the M - 1 other patterns; step functions being bijections, the same examples share
+the query's pattern at every later step. The query's own k - 1 earlier columns are in the context, the query column itself is not.
+With l_tr → ∞ the counts become the weights α and (1 - α)/(M - 1), and the query's own columns drop out.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .checks import check_count, check_fraction
+from .model import Prompts
+from .tasks import chains
+
+
+def population(tasks: np.ndarray, alpha: float) -> Prompts:
+    """Every (task, z_0, k) of the given tasks once, with infinitely many examples."""
+    check_fraction("alpha", alpha)
+    n_tasks, K, M = tasks.shape
+    check_count("M", M, 2)
+    task, start, step = (
+        index.ravel() for index in np.meshgrid(np.arange(n_tasks), np.arange(M), np.arange(K), indexing="ij")
+    )
+    reached = chains(np.asarray(tasks))[task]
+    starts = np.full((len(task), M), (1 - alpha) / (M - 1))
+    starts[np.arange(len(task)), start] = alpha
+    counts = np.repeat(starts[:, None, :], K, axis=1) / K
+    row = np.arange(len(task))
+    return Prompts(reached, counts, reached[row, step, start], step, reached[row, step + 1, start])
+
+
+def n_matching_examples(alpha: float, n_examples: int) -> int:
+    """round(α l): how many examples start at the query's pattern; refuses prompts that would have none."""
+    check_fraction("alpha", alpha, closed="1")
+    check_count("n_examples", n_examples, 1)
+    n_matching = round(alpha * n_examples)
+    if n_matching == 0:
+        raise ValueError(
+            f"alpha = {alpha!r} with n_examples = {n_examples} gives no example that matches the query; "
+            "alpha * n_examples must be above 0.5."
+        )
+    return n_matching
+
+
+def batch(key, tasks, alpha: float, n_examples: int) -> Prompts:
+    """One prompt of `n_examples` random examples for each task, every step and every z_0 equally often (Algorithm 1)."""
+    n, K, M = tasks.shape
+    if n % (K * M):
+        raise ValueError(
+            f"batch_size = {n}, but batch_size must be a multiple of K * M = {K * M}: "
+            "every step and every pattern is queried equally often."
+        )
+    n_matching = n_matching_examples(alpha, n_examples)
+    row = np.arange(n)
+    step = row % K
+    start = (row // K) % M
+    others = jax.random.randint(key, (n, n_examples - n_matching), 0, M - 1)
+    others = others + (others >= start[:, None])
+    patterns = np.arange(M).reshape(1, 1, M)
+    starts = (others[:, :, None] == patterns).sum(axis=1) + n_matching * (start[:, None] == patterns[0])
+    own = (np.arange(K).reshape(1, K, 1) < step.reshape(n, 1, 1)) * (start.reshape(n, 1, 1) == patterns)
+    reached = chains(tasks)
+    counts = jnp.asarray(starts[:, None, :] + own, dtype=float)
+    return Prompts(reached, counts, reached[row, step, start], step, reached[row, step + 1, start])
