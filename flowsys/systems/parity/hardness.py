@@ -6,7 +6,6 @@ bounds memory and samples and cannot be simulated.)
 """
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from flowsys.systems.parity import model
@@ -34,7 +33,7 @@ def gradient_norm(gradient: Coordinates) -> float:
 
 def largest_entry(gradient: Coordinates) -> float:
     """max |entry| over all coordinates."""
-    return float(max(jnp.abs(part).max() for part in gradient))
+    return float(max(np.abs(np.asarray(part)).max() for part in gradient))
 
 
 def order_of_vanishing(key: jax.Array, n: int, k: int, m: int, epsilon: float, sigmas=(0.1, 0.2)) -> float:
