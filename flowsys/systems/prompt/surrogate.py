@@ -1,0 +1,70 @@
+"""The paper's own account of training: a lower bound on p driven by two exponents (Eqs. 156-159, 44), and its times.
+
+    p = [1 + (K-1) e^-s + (1-α)/α ((K-1) e^-s + e^-u)]^-1,    ds/dt = 2α²/K³ (1-p)²,    du/dt = p (1-p)²/(K M).
+
+s is the score of the query's step, u that of its pattern. The paper has ≳ in du/dt; the constant 1 is a choice made here. Every time is
+in units of η × iterations and, as in the paper, up to a constant.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class SurrogateScores(NamedTuple):
+    """Exponents of Eqs. (157), (158) and of Eq. (44)."""
+
+    s: object
+    u: object
+
+
+def initial() -> SurrogateScores:
+    """W(0) = 0."""
+    return SurrogateScores(np.zeros(()), np.zeros(()))
+
+
+def same_mass(ops, s, u, K, alpha):
+    """p (Eq. 156 with s_1 = s_2)."""
+    return 1 / (1 + (K - 1) * ops.exp(-s) + (1 - alpha) / alpha * ((K - 1) * ops.exp(-s) + ops.exp(-u)))
+
+
+def other_step_mass(ops, s, u, K, alpha):
+    """Attention on columns of other steps: p (K - 1) e^-s / α."""
+    return same_mass(ops, s, u, K, alpha) * (K - 1) * ops.exp(-s) / alpha
+
+
+def velocity(ops, s, u, M, K, alpha) -> SurrogateScores:
+    """d(s, u)/dt."""
+    p = same_mass(ops, s, u, K, alpha)
+    unexplained = (1 - p) * (1 - p)
+    return SurrogateScores(2 * alpha * alpha / K**3 * unexplained, p * unexplained / (K * M))
+
+
+def stage_1_time(epsilon, K, alpha):
+    """T_1 of Eq. (34): α^-2 K³ log(K/ε)."""
+    return K**3 * np.log(K / np.asarray(epsilon)) / alpha**2
+
+
+def stage_2_time(M, K, alpha):
+    """T_2 of Eq. (46): K M / α."""
+    return K * M / alpha
+
+
+def stage_3_time(epsilon, M, K):
+    """T_3 of Eq. (54): K M / ε, to (1 - p)² = ε."""
+    return K * M / np.asarray(epsilon)
+
+
+def training_time(epsilon, M, K, alpha):
+    """The iterations of Theorem 1, Eq. (18), times η; its first term has α^-1 where Eq. (34) has α^-2."""
+    return K**3 * np.log(K / np.asarray(epsilon)) / alpha + M * K * (1 / alpha + 1 / np.asarray(epsilon))
+
+
+def pattern_score_bound(t, M, K, alpha):
+    """u(t) ≥ ½ log((1 - α)² t / (α² K M)) for large t (Eq. 49)."""
+    return np.log((1 - alpha) ** 2 * np.asarray(t) / (alpha**2 * K * M)) / 2
+
+
+def examples_needed(M, alpha_test, tau, rho):
+    """l_ts of Theorem 2 (Eq. 23) or Theorem 3b (Eq. 25): (α' τ ρ)^-2 log M."""
+    return np.log(M) / (alpha_test * tau * rho) ** 2
