@@ -49,7 +49,7 @@ def multiplicities(sizes: Sizes) -> Blocks:
 def swap_multiplicities(sizes: Sizes) -> SwapBlocks:
     """As `multiplicities`, for n_2 = n_3: the scalars of types 2 and 3 are one, twice as frequent."""
     _, across, within = multiplicities(sizes)
-    one_two_four, twice = [0, 1, 3], np.array([1, 2, 1])
+    one_two_four, twice = np.array([0, 1, 3]), np.array([1, 2, 1])
     return SwapBlocks(1, 1, twice * across[one_two_four], twice * within[one_two_four])
 
 

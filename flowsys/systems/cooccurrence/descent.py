@@ -47,6 +47,7 @@ def gram_step(y: Small, r, M, learning_rate, output_norm) -> Small:
     return Small(G, c, VV, S, KK, QQ)
 
 
+@jax.jit
 def _epoch(y: Small, problem: Problem, type_weights, learning_rate):
     words, labels, sample_weights, score_scale, output_norm = problem
 
@@ -61,7 +62,7 @@ def _epoch(y: Small, problem: Problem, type_weights, learning_rate):
     return gram_step(y, -dG, -dS, learning_rate, output_norm), record
 
 
-@partial(jax.jit, static_argnames=("n_records", "every"))
+@partial(jax.jit, static_argnames="n_records")
 def _epochs(y, problem, type_weights, learning_rate, n_records, every):
     step = partial(_epoch, problem=problem, type_weights=type_weights, learning_rate=learning_rate)
 
@@ -93,7 +94,7 @@ def descend(
             y, piece = _epochs(y, problem, type_weights, η, n_records=n_records, every=every)
             pieces.append(jax.tree.map(np.asarray, piece))
             left -= n_records
-        _, last = jax.jit(_epoch)(y, problem, type_weights, η)
+        _, last = _epoch(y, problem, type_weights, η)
         pieces.append(jax.tree.map(lambda x: np.asarray(x)[None], last))
         series = [np.concatenate(parts) for parts in zip(*pieces)]
         return y, Record(np.arange(0, epochs + 1, every), *series)

@@ -1,0 +1,124 @@
+"""Bag of words, max-margin constants and the paper's own formulas of the co-occurrence system."""
+
+import jax
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from flowsys import ops
+from flowsys.systems.cooccurrence import bag_of_words, paper
+from flowsys.systems.cooccurrence.max_margin import max_margin
+from flowsys.systems.cooccurrence.model import bag_of_words_loss, bag_of_words_outputs, type_sizes
+
+
+@pytest.fixture(autouse=True)
+def double_precision():
+    with jax.enable_x64(True):
+        yield
+
+
+def flow(field, y0, t_end, event=None, rtol=1e-11):
+    rhs = jax.jit(field)
+    if event is not None:
+        event.terminal, event.direction = True, 1
+    return solve_ivp(lambda t, y: np.asarray(rhs(t, y)), (0, t_end), y0, "DOP853", rtol=rtol, atol=1e-14, events=event)
+
+
+def test_at_infinitely_many_samples_the_seven_classes_are_two_variables():
+    sizes = type_sizes(np.inf, 5, ops)
+    seven = flow(lambda t, y: bag_of_words.field(t, y, sizes), np.zeros(7), 50.0).y[:, -1]
+    two = flow(bag_of_words.many_samples_field, np.zeros(2), 50.0).y[:, -1]
+    np.testing.assert_allclose(seven[[0, 2]], two, rtol=1e-9)
+    assert not np.any(seven[3:])
+
+
+def test_the_common_word_overtakes_the_targets_when_the_loss_of_type_2_is_largest():
+    rates = jax.jit(bag_of_words.many_samples_field)
+    overtaking = lambda t, y: -float(np.asarray(rates(t, y)).sum())
+    solution = flow(bag_of_words.many_samples_field, np.zeros(2), 20.0, overtaking)
+    assert solution.t_events[0][0] == pytest.approx(3.56472, abs=1e-5)
+    assert np.logaddexp(0, solution.y_events[0][0].sum()) == pytest.approx(0.80257, abs=1e-5)
+
+
+def test_all_samples_are_correct_at_the_time_of_the_spec():
+    solution = flow(bag_of_words.many_samples_field, np.zeros(2), 20.0, lambda t, y: -(y[0] + y[1]) if t > 1 else -1.0)
+    assert solution.t_events[0][0] == pytest.approx(12.97941, abs=1e-5)
+    np.testing.assert_allclose(solution.y_events[0][0], [0.99618, -0.99618], atol=1e-5)
+
+
+def test_initial_rates_are_one_sixth_and_zero():
+    np.testing.assert_allclose(bag_of_words.many_samples_field(0.0, np.zeros(2)), [1 / 6, 0], atol=1e-16)
+
+
+@pytest.mark.parametrize("n, L", [(12, 5), (10, 5), (8, 5), (60, 22), (60, 21.9)])
+def test_the_loss_of_type_2_rises_at_first_exactly_when_n_exceeds_three_times_l_minus_2(n, L):
+    sizes = type_sizes(n, L, ops)
+    G_dot = bag_of_words.field(0.0, np.zeros(7), sizes)
+    rate = float(G_dot[0] + G_dot[2] + (L - 2) * G_dot[4])
+    assert rate == pytest.approx(bag_of_words.initial_type_2_rate(n, L), abs=1e-15)
+    assert (rate > 1e-15) == (n > 3 * (L - 2))
+
+
+@pytest.mark.parametrize(
+    "n, L, R, inverse", [(60, 5, 1.2687, 8.223), (600, 5, 1.4745, 15.352), (600, 10, 1.4425, 13.055)]
+)
+def test_max_margin_constants_are_those_of_the_spec(n, L, R, inverse):
+    separator = max_margin(n, L)
+    assert separator.gradient_ratio == pytest.approx(R, abs=5e-5)
+    assert separator.inverse_squared_margin == pytest.approx(inverse, abs=5e-4)
+
+
+def test_max_margin_solves_the_two_by_two_system_of_the_spec():
+    n, L = 60, 5
+    A = np.linalg.solve([[3 + (L - 3) / (n / 2), -4], [-2, 3 + (L - 2) / (n / 6)]], [1, 1])
+    np.testing.assert_allclose(max_margin(n, L).dual_weights, [A[0], A[1], A[1], 0], atol=1e-12)
+
+
+def test_at_infinitely_many_samples_the_constants_are_rational():
+    separator = max_margin(np.inf, 5)
+    np.testing.assert_allclose(separator.dual_weights, [7, 5, 5, 0], atol=1e-12)
+    np.testing.assert_allclose((separator.gradient_ratio, separator.inverse_squared_margin), (1.5, 17))
+    np.testing.assert_allclose(separator.balance, (17 / 3, 17 / 2))
+
+
+@pytest.mark.parametrize("n, exponent", [(60, 0.283), (600, 0.865), (6000, 0.985)])
+def test_the_test_loss_decays_with_the_exponent_of_the_spec(n, exponent):
+    assert max_margin(n, 5).test_exponent == pytest.approx(exponent, abs=6e-4)
+
+
+@pytest.mark.parametrize("n, L", [(12, 30), (24, 12), (60, 5), (600, 40)])
+def test_every_kind_of_sentence_has_margin_at_least_one_and_supports_have_one(n, L):
+    separator = max_margin(n, L)
+    sizes = type_sizes(n, L, ops)
+    margins = np.array([1, -1, -1, -1]) * np.asarray(bag_of_words_outputs(separator.direction, sizes))
+    assert np.all(margins >= 1 - 1e-9)
+    np.testing.assert_allclose(margins[separator.dual_weights > 1e-12], 1, atol=1e-9)
+
+
+@pytest.mark.parametrize("n, L", [(60, 5), (600, 10)])
+def test_the_flow_goes_to_the_max_margin_constants(n, L):
+    sizes = type_sizes(n, L, ops)
+    G = flow(lambda t, y: bag_of_words.field(t, y, sizes), np.zeros(7), 1e6, rtol=1e-9).y[:, -1]
+    G_dot = bag_of_words.field(0.0, G, sizes)
+    separator = max_margin(n, L)
+    assert float(-G_dot[2] / G_dot[0]) == pytest.approx(separator.gradient_ratio, rel=2e-3)
+    assert float(bag_of_words_loss(G, sizes, ops)) * 1e6 == pytest.approx(separator.inverse_squared_margin, rel=2e-3)
+
+
+def test_the_quadratic_of_the_paper_has_the_max_margin_ratio_as_its_root():
+    assert paper.gradient_ratio((7, 5, 5, 0)) == pytest.approx(1.5, rel=1e-15)
+
+
+def test_the_paper_loss_starts_at_its_value_and_falls_like_one_over_time():
+    assert paper.loss_after_phase_1(3.0, 3.0, 0.4, 8.0) == pytest.approx(0.4)
+    assert paper.loss_after_phase_1(1e9, 3.0, 0.4, 8.0) * 8e9 == pytest.approx(1, rel=1e-6)
+
+
+def test_the_coefficient_of_irrelevant_words_is_smaller_by_n():
+    relevant, irrelevant = (paper.score_coefficient(0.2, 512, 512, 5, n=n) for n in (None, 60))
+    assert irrelevant * 60 == pytest.approx(relevant)
+
+
+def test_an_impossible_size_is_named():
+    with pytest.raises(ValueError, match="n = -1"):
+        max_margin(-1, 5)
