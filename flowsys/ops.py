@@ -34,6 +34,11 @@ def relu(x):
     return jax.nn.relu(x)
 
 
+def is_positive(x):
+    """1 where x > 0, else 0, for counting only."""
+    return jnp.where(x > 0, 1.0, 0.0)
+
+
 def smooth_relu(x, width):
     """width · log(1 + e^(x / width)): a ReLU rounded over `width`."""
     return width * jax.nn.softplus(x / width)

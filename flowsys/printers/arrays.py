@@ -136,6 +136,7 @@ def _functions(xp: Any, kinks: Kinks) -> dict[str, Callable]:
         "max": fold(xp.maximum),
         "min": fold(xp.minimum),
         "masked": lambda score, count: xp.where(count > 0, score, -1e300),
+        "positive": lambda x: xp.where(x > 0, 1.0, 0.0),
         "total": xp.sum,
         "linked": lambda x, C: C @ x,
         "spread": lambda x, C: x @ C,

@@ -35,24 +35,28 @@ class Direct:
 
 @dataclass(frozen=True)
 class Gram:
-    """A symmetric matrix of inner products (of symbols, or of expressions where entries were eliminated)."""
+    """A symmetric matrix of inner products. Entries in `eliminated` are not state but known functions of the rest."""
 
     matrix: sp.Matrix
     multiplicity: sp.Expr = sp.S.One
     trains: sp.Expr = sp.S.One
+    eliminated: frozenset[sp.Symbol] = frozenset()
 
     @property
     def coordinates(self) -> tuple[sp.Symbol, ...]:
         """The distinct entries that are state."""
         upper = [self.matrix[i, j] for i in range(self.matrix.rows) for j in range(i, self.matrix.cols)]
-        return tuple(dict.fromkeys(x for x in upper if x.is_Symbol))
+        return tuple(dict.fromkeys(x for x in upper if self._is_state(x)))
+
+    def _is_state(self, x: sp.Expr) -> bool:
+        return x.is_Symbol and x not in self.eliminated
 
     def rate(self, gradient: Callable[[sp.Symbol], sp.Expr]) -> sp.Matrix:
         """Γ: an off-diagonal symbol stands at (i, j) and (j, i), so its derivative is already the sum of both."""
 
         def entry(i, j):
             x = self.matrix[i, j]
-            if not x.is_Symbol:
+            if not self._is_state(x):
                 return sp.S.Zero
             return (2 if i == j else 1) * gradient(x) * self.trains / self.multiplicity
 
@@ -63,7 +67,7 @@ class Gram:
         result: dict[sp.Symbol, sp.Expr] = {}
         for i in range(D):
             for j in range(i, D):
-                if M[i, j].is_Symbol and M[i, j] not in result:
+                if self._is_state(M[i, j]) and M[i, j] not in result:
                     terms = [Γ[i, k] * M[k, j] + M[i, k] * Γ[k, j] for k in range(D)]
                     result[M[i, j]] = -sp.Add(*terms)
         return result

@@ -58,6 +58,15 @@ class Step(_Opaque):
         return sp.S.Zero
 
 
+class Positive(_Opaque):
+    """1 where x > 0, else 0, for counting only: never differentiated, never a kink."""
+
+    nargs = 1
+
+    def fdiff(self, argindex=1):
+        return sp.S.Zero
+
+
 class Named(_Opaque):
     """An expression with a name of its own in the derived program; mathematically the identity."""
 
@@ -120,7 +129,7 @@ class LogSumExp(_Opaque):
         return Softmax(argindex - 1, *self.args)
 
 
-OPAQUE = (Sigmoid, Softplus, Relu, Step, Named, Softmax, AttentionMean, LogSumExp)
+OPAQUE = (Sigmoid, Softplus, Relu, Step, Positive, Named, Softmax, AttentionMean, LogSumExp)
 
 
 def _elementwise(function):
@@ -140,6 +149,7 @@ tanh = _elementwise(sp.tanh)
 sigmoid = _elementwise(Sigmoid)
 softplus = _elementwise(Softplus)
 relu = _elementwise(Relu)
+is_positive = _elementwise(Positive)
 concatenate = np.concatenate
 stack = np.stack
 

@@ -77,7 +77,7 @@ def _integer_table(name, table):
 
 def _identity(multiplication):
     elements = np.arange(len(multiplication))
-    neutral = (multiplication == elements[None, :]).all(axis=1) & (multiplication.T == elements[None, :]).all(axis=1)
+    neutral = (multiplication == elements[None, :]).all(axis=1) & (elements[None, :] == multiplication.T).all(axis=1)
     return int(np.argmax(neutral)) if neutral.any() else None
 
 
@@ -92,7 +92,7 @@ def _check_group(name, multiplication, action):
     identity = _identity(multiplication)
     if identity is None:
         raise ValueError(f"group {name}: identity fails, no element e has e·g = g·e = g for every g.")
-    invertible = (multiplication == identity) & (multiplication.T == identity)
+    invertible = (multiplication == identity) & (identity == multiplication.T)
     if not invertible.any(axis=1).all():
         raise ValueError(f"group {name}: inverses fail, element {int(np.argmin(invertible.any(axis=1)))} has none.")
     # A faithful action that respects products makes the product that of permutations, which is associative: only a large

@@ -123,4 +123,4 @@ def learned_combinations(V_g, V_y, group: GroupAction, threshold: float = 1.0) -
     V = combination_features(V_g, V_y, group)
     winners = V.argmax(axis=1)
     distinct = np.mean([len(set(row)) / group.n_y for row in winners])
-    return {"neurons": (V > threshold).sum(axis=1), "winners": winners, "distinct": float(distinct)}
+    return {"neurons": (threshold < V).sum(axis=1), "winners": winners, "distinct": float(distinct)}

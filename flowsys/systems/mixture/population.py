@@ -97,6 +97,7 @@ def orbit_tables(K: int, L: int) -> tuple[dict[str, dict[str, np.ndarray]], dict
         "queries": dict(zip(names, queries)),
         "samples": {
             "weight": np.array([float(o.probability) for o in all_orbits]),
+            "probability": np.array([float(o.probability) for o in all_orbits]),
             "n_plus": np.array([o.n_plus for o in all_orbits], dtype=float),
             "n_minus": np.array([o.n_minus for o in all_orbits], dtype=float),
             "is_consistent": np.array([float(o.is_consistent) for o in all_orbits]),

@@ -1,8 +1,8 @@
 """Infinite width with live gates, exactly, by a finite design of neurons.
 
-One neuron per sign pattern of ν on the 2k-1 query tokens that occur, and per sign of h, stands for all neurons with that
-pattern: N = 2·2^(2k-1) neurons with h = ±1/N and mobility N/(2m). Its gate overlaps are those of the limit, and the
-width m of the time scale stays a real parameter.
+One neuron per sign pattern of ν on the 2k-1 query tokens that occur, and per sign of h, stands for all neurons with
+that pattern: N = 2·2^(2k-1) neurons with h = ±1/N and mobility N/(2m). Its gate overlaps are those of the limit, and
+the width m of the time scale stays a real parameter.
 """
 
 import jax

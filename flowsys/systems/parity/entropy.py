@@ -19,11 +19,15 @@ def attention_entropy(attention, lengths=None, counts=None) -> np.ndarray:
     if attention.ndim < 2:
         raise ValueError(f"attention has {attention.ndim} dimensions, but (..., queries, keys) is required.")
     if np.any(attention < 0) or np.any(np.abs(attention.sum(axis=-1) - 1) > 1e-4):
-        raise ValueError("attention has rows that are negative or do not sum to 1, but every row must be a distribution.")
+        raise ValueError(
+            "attention has rows that are negative or do not sum to 1, but every row must be a distribution."
+        )
     n_queries = attention.shape[-2]
     lengths = np.arange(1, n_queries + 1) if lengths is None else np.asarray(lengths)
     if lengths.shape != (n_queries,):
-        raise ValueError(f"lengths has shape {lengths.shape}, but one length for each of {n_queries} queries is needed.")
+        raise ValueError(
+            f"lengths has shape {lengths.shape}, but one length for each of {n_queries} queries is needed."
+        )
     kept = lengths >= 2
     if not kept.any():
         raise ValueError(f"lengths = {lengths.tolist()}, but at least one query must see two keys.")

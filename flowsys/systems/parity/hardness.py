@@ -1,8 +1,8 @@
 """Theorem 2's mechanism: without a chain of thought the population gradient vanishes at the start.
 
 The label is uncorrelated with every k-1 of the bits, so at Assumption 1 the gradient is exactly 0 for k ≥ 2, and at
-coordinates (q, a) of size σ it is of order σ^(k-1): leaving the start takes exponentially long in k. (The theorem itself
-bounds memory and samples and cannot be simulated.)
+coordinates (q, a) of size σ it is of order σ^(k-1): leaving the start takes exponentially long in k. (The theorem
+itself bounds memory and samples and cannot be simulated.)
 """
 
 import jax

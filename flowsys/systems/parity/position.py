@@ -75,7 +75,7 @@ def time(position: Position, x: float) -> float:
     """t at v = -x; the square-root start is smoothed by x = z²."""
 
     def speed(z):
-        u, v, w = scores(position, z * z)
+        _, v, w = scores(position, z * z)
         s = s_target(position, z * z)
         others = position.n_ordinary * np.exp(v) + position.n_sure * np.exp(w)
         du_dx = np.exp(z * z) * others

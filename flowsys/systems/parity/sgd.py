@@ -1,7 +1,7 @@
 """Three steps of gradient descent carried out: on the population with sampled neurons, and on fresh batches.
 
-On the population the collapsed coordinates are exact, so the cost does not depend on n and gates are live. On batches the
-frozen-gate coordinates (P, K, a) are, as long as no gate flips, at a cost that does not depend on the width; the
+On the population the collapsed coordinates are exact, so the cost does not depend on n and gates are live. On batches
+the frozen-gate coordinates (P, K, a) are, as long as no gate flips, at a cost that does not depend on the width; the
 live form follows every neuron. Rates as in `three_step`; the embedding dimension `d` is None for orthonormal tokens.
 """
 
@@ -46,9 +46,18 @@ def population_steps(key: jax.Array, n: int, k: int, m: int, epsilon: float, rat
 
 
 def batch_steps(
-    key: jax.Array, problem: Parity, m: int, epsilon: float, batch: int, rates: Rates, *,
-    d: int | None = None, gates: str = "frozen", loss: str = "linear", n_test: int = 1024,
-) -> Steps:  # fmt: skip
+    key: jax.Array,
+    problem: Parity,
+    m: int,
+    epsilon: float,
+    batch: int,
+    rates: Rates,
+    *,
+    d: int | None = None,
+    gates: str = "frozen",
+    loss: str = "linear",
+    n_test: int = 1024,
+) -> Steps:
     """Stochastic gradient descent on a fresh batch per step, read on `n_test` fresh sequences."""
     if gates not in ("frozen", "live"):
         raise ValueError(f"gates = {gates}, but it must be frozen or live.")
@@ -84,7 +93,9 @@ def _batch_velocity(key, problem: Parity, batch: int, y, argument, metric, field
         part = bits[first : first + CHUNK]
         missing = CHUNK - len(part)
         weight = np.pad(np.full(len(part), 1.0 / batch), (0, missing))
-        velocity = _chunk_velocity(y, np.pad(part, ((0, missing), (0, 0))), weight, argument, metric, problem, field, loss)
+        velocity = _chunk_velocity(
+            y, np.pad(part, ((0, missing), (0, 0))), weight, argument, metric, problem, field, loss
+        )
         total = jax.tree.map(jnp.add, total, velocity)
     return total
 
@@ -96,8 +107,18 @@ def _chunk_velocity(
     return field(0.0, y, (table_of_bits(problem, bits, weight), argument, metric), kind=loss)
 
 
-def smallest_batch(key: jax.Array, problem: Parity, m: int, epsilon: float, rates_of_batch, *,
-                   batches, n_seeds: int = 3, share: float = 0.9, gates: str = "frozen"):  # fmt: skip
+def smallest_batch(
+    key: jax.Array,
+    problem: Parity,
+    m: int,
+    epsilon: float,
+    rates_of_batch,
+    *,
+    batches,
+    n_seeds: int = 3,
+    share: float = 0.9,
+    gates: str = "frozen",
+):
     """B*: the first of `batches` for which three steps get at least `share` of test sequences entirely right.
 
     `rates_of_batch(batch)` gives the rates; the share is the mean over `n_seeds`. None if no batch suffices.

@@ -51,7 +51,7 @@ def batch_rates(m: float, epsilon: float, batch: int, c: float, eta_2: float | N
 class ThreeStep:
     """Per position i = n+1..n+k: signals after each step, scores after the second, attention and margin after it.
 
-    At n+2 token (S[n+2], β) has score u + (-1)^β `split`; v, w and `s_target` there leave out the common mode on S[n+1].
+    At n+2 token (S[n+2], β) has score u + (-1)^β `split`; v, w and `s_target` there leave out the common mode.
     """
 
     i: np.ndarray

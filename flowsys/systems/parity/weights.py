@@ -1,6 +1,6 @@
 """The finite-width model: initial weights of Assumption 1 and the loss as a function of the weights.
 
-    A = 0,   W_{r,d+1:2d} = 0,   W_{r,1:d} = Σ_{i,b} ν_{r,i,b} e_{i,b},   ν = ±ε,   h = ±1/(2m) frozen.
+A = 0,   W_{r,d+1:2d} = 0,   W_{r,1:d} = Σ_{i,b} ν_{r,i,b} e_{i,b},   ν = ±ε,   h = ±1/(2m) frozen.
 """
 
 import jax
@@ -40,9 +40,7 @@ def initial_coordinates(signs: jax.Array, n_keys: int, epsilon: float) -> Coordi
     check_positive("epsilon", epsilon)
     with jax.enable_x64(True):
         n_neurons, n_query_tokens = signs.shape
-        return Coordinates(
-            p=epsilon * signs, q=jnp.zeros((n_neurons, n_keys)), a=jnp.zeros((n_keys, n_query_tokens))
-        )
+        return Coordinates(p=epsilon * signs, q=jnp.zeros((n_neurons, n_keys)), a=jnp.zeros((n_keys, n_query_tokens)))
 
 
 def weights_loss(w: Weights, problem: Parity, embeddings: jax.Array, h: jax.Array, table: Table, kind: str):

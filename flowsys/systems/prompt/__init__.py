@@ -1,10 +1,10 @@
 """How a one-layer attention-only transformer acquires chain-of-thought reasoning.
 
-A task composes K step functions on M orthonormal patterns. A prompt shows l_tr worked examples of the task, a fraction α of which
-start at the query's pattern, then the query at step k; the model attends once (Eq. 2) and must give the query's next pattern.
-Only the merged matrix W = W_Kᵀ W_Q is trained, by SGD on the squared loss (Algorithm 1). The trained model is then tested on
-rotated patterns with noisy and erroneous examples, step by step (CoT, Algorithm 2) or in one step (ICL, Eq. 8).
-Time is t = learning rate × iterations.
+A task composes K step functions on M orthonormal patterns. A prompt shows l_tr worked examples of the task, a
+fraction α of which start at the query's pattern, then the query at step k; the model attends once (Eq. 2) and must
+give the query's next pattern. Only the merged matrix W = W_Kᵀ W_Q is trained, by SGD on the squared loss (Algorithm
+1). The trained model is then tested on rotated patterns with noisy and erroneous examples, step by step (CoT,
+Algorithm 2) or in one step (ICL, Eq. 8). Time is t = learning rate × iterations.
 
 | paper | code | meaning | shape |
 |---|---|---|---|

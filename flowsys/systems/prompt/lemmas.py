@@ -1,9 +1,9 @@
 """Entry gradients of the population loss, and the bounds that Lemmas F.5 and F.7 put on them.
 
-Γ = p̃'ᵀ ∇_W L p̃ for a column p̃ of step k and a column p̃' of the same or another pattern and step; a positive Γ means that this
-score falls. The lemmas average over prompts, tasks among them, so the label of p̃' meets the query's pattern through the
-"other" output entries only, and the output half of p̃ gets no gradient. In the symmetric subspace an entry gradient is the
-gradient of its variable divided by the number of entries it stands for.
+Γ = p̃'ᵀ ∇_W L p̃ for a column p̃ of step k and a column p̃' of the same or another pattern and step; a positive Γ
+means that this score falls. The lemmas average over prompts, tasks among them, so the label of p̃' meets the
+query's pattern through the "other" output entries only, and the output half of p̃ gets no gradient. In the
+symmetric subspace an entry gradient is the gradient of its variable divided by the number of entries it stands for.
 """
 
 from typing import NamedTuple

@@ -1,12 +1,14 @@
 """The loss of attention over columns of worked examples, once, for every set of coordinates it is read in.
 
-A query at step k with input pattern z_{k-1} attends to the columns (input; label) + c_k' of the prompt. Its score for a column
-is linear in W, hence a sum of entries of W in the frame {inputs a_i, outputs b_i, steps c_k}; with W_V = (0 I 0) the
-output F puts on every pattern the attention its columns as a label get, and the loss is ½ Σ_v (F_v - 1[v = z_k])² (Eqs. 2, 3).
+A query at step k with input pattern z_{k-1} attends to the columns (input; label) + c_k' of the prompt. Its score
+for a column is linear in W, hence a sum of entries of W in the frame {inputs a_i, outputs b_i, steps c_k}; with W_V
+= (0 I 0) the output F puts on every pattern the attention its columns as a label get, and the loss is ½ Σ_v (F_v -
+1[v = z_k])² (Eqs. 2, 3).
 
-Three readings of the same loss: `score_loss` in all frame entries (exact for any prompts: training by autodiff and the score
-flow), `symmetric_loss` in the three kinds of entries that survive the average over relabelled tasks (exact for the
-population), and, through `flowsys.systems.prompt.transformer`, in the weights. `ops` is `flowsys.ops` or its symbolic twin.
+Three readings of the same loss: `score_loss` in all frame entries (exact for any prompts: training by autodiff and
+the score flow), `symmetric_loss` in the three kinds of entries that survive the average over relabelled tasks
+(exact for the population), and, through `flowsys.systems.prompt.transformer`, in the weights. `ops` is
+`flowsys.ops` or its symbolic twin.
 """
 
 from typing import NamedTuple
@@ -84,7 +86,7 @@ def score_masses(ops, scores, prompts: Prompts):
 
 
 def symmetric_attention(ops, a, b, H, columns: Columns, step: int):
-    """Attention on the kinds of columns of a query at step k = `step` + 1: scores a 1[u = z] + b 1[label = z] + H_k'k."""
+    """Attention of a query at step k = `step` + 1 by kind: scores a 1[u = z] + b 1[label = z] + H_k'k."""
     scores = a * ops.array(columns.same_input) + b * ops.array(columns.same_label) + H[columns.step, step]
     return ops.softmax(scores, columns.counts)
 
@@ -110,9 +112,7 @@ def symmetric_masses(ops, a, b, H, kinds):
     """Attention (K, 4) of the query at every step on the four kinds of (pattern, step), as in `score_masses`."""
     return ops.stack(
         [
-            four_masses(
-                ops, symmetric_attention(ops, a, b, H, columns, step), columns.same_input, columns.same_step
-            )
+            four_masses(ops, symmetric_attention(ops, a, b, H, columns, step), columns.same_input, columns.same_step)
             for step, columns in enumerate(kinds)
         ]
     )

@@ -1,7 +1,8 @@
 """Many patterns: the planar system of two scores, and the two stages solved by quadrature.
 
-As M → ∞ label collisions and the coupling to b are O(1/M), and all steps become alike: what is left is a, the score of the
-query's pattern, and g = H_kk - H_k'k, the score of the query's step. Attention falls on four kinds of columns,
+As M → ∞ label collisions and the coupling to b are O(1/M), and all steps become alike: what is left is a, the score
+of the query's pattern, and g = H_kk - H_k'k, the score of the query's step. Attention falls on four kinds of
+columns,
 
     (p, q, s, o) ∝ (α e^(a+g), (1-α) e^g, (K-1) α, (K-1)(1-α)),        L = ½ [(1-p)² + s²/(K-1)],
 

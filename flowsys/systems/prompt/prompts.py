@@ -1,9 +1,10 @@
 """Training prompts: which columns stand in them, how often, and what the query is (Eq. 1, App. C.1).
 
-A column is known by its step and by the pattern its example started from. In a prompt of l_tr examples exactly round(α l_tr)
-start at the query's z_0 and the others uniformly at the M - 1 other patterns; step functions being bijections, the same examples share
-the query's pattern at every later step. The query's own k - 1 earlier columns are in the context, the query column itself is not.
-With l_tr → ∞ the counts become the weights α and (1 - α)/(M - 1), and the query's own columns drop out.
+A column is known by its step and by the pattern its example started from. In a prompt of l_tr examples exactly
+round(α l_tr) start at the query's z_0 and the others uniformly at the M - 1 other patterns; step functions being
+bijections, the same examples share the query's pattern at every later step. The query's own k - 1 earlier columns
+are in the context, the query column itself is not. With l_tr → ∞ the counts become the weights α and (1 - α)/(M -
+1), and the query's own columns drop out.
 """
 
 import jax
@@ -31,21 +32,21 @@ def population(tasks: np.ndarray, alpha: float) -> Prompts:
     return Prompts(reached, counts, reached[row, step, start], step, reached[row, step + 1, start])
 
 
-def n_matching_examples(alpha: float, n_examples: int) -> int:
+def n_matching_examples(alpha: float, n_examples: int, name: str = "alpha") -> int:
     """round(α l): how many examples start at the query's pattern; refuses prompts that would have none."""
-    check_fraction("alpha", alpha, closed="1")
+    check_fraction(name, alpha, closed="1")
     check_count("n_examples", n_examples, 1)
     n_matching = round(alpha * n_examples)
     if n_matching == 0:
         raise ValueError(
-            f"alpha = {alpha!r} with n_examples = {n_examples} gives no example that matches the query; "
-            "alpha * n_examples must be above 0.5."
+            f"{name} = {alpha!r} with n_examples = {n_examples} gives no example that matches the query, "
+            f"but {name} * n_examples must be above 0.5."
         )
     return n_matching
 
 
 def batch(key, tasks, alpha: float, n_examples: int) -> Prompts:
-    """One prompt of `n_examples` random examples for each task, every step and every z_0 equally often (Algorithm 1)."""
+    """A prompt of `n_examples` random examples for each task, every step and z_0 equally often (Algorithm 1)."""
     n, K, M = tasks.shape
     if n % (K * M):
         raise ValueError(

@@ -1,8 +1,9 @@
-"""The score flow: gradient flow closed in the entries of W between tokens, at any number of patterns and from any start.
+"""The score flow: gradient flow closed in the entries of W between tokens, for any number of patterns and any start.
 
-The loss gradient is Σ_i g_i p̃_i p̃_queryᵀ with Σ_i g_i = 0, and every p̃ is a sum of frame vectors, so the (2M + K)(M + K)
-frame entries S obey dS/dt = -∂L/∂S and nothing else of W moves. Each key has exactly one input, one output and one step, hence
-3(M + K) conserved sums. Patterns may be relabelled: averages of S over the orbits of that action are the symmetric variables.
+The loss gradient is Σ_i g_i p̃_i p̃_queryᵀ with Σ_i g_i = 0, and every p̃ is a sum of frame vectors, so the (2M +
+K)(M + K) frame entries S obey dS/dt = -∂L/∂S and nothing else of W moves. Each key has exactly one input, one
+output and one step, hence 3(M + K) conserved sums. Patterns may be relabelled: averages of S over the orbits of
+that action are the symmetric variables.
 """
 
 from typing import NamedTuple

@@ -2,8 +2,8 @@
 
     p = [1 + (K-1) e^-s + (1-α)/α ((K-1) e^-s + e^-u)]^-1,    ds/dt = 2α²/K³ (1-p)²,    du/dt = p (1-p)²/(K M).
 
-s is the score of the query's step, u that of its pattern. The paper has ≳ in du/dt; the constant 1 is a choice made here. Every time is
-in units of η × iterations and, as in the paper, up to a constant.
+s is the score of the query's step, u that of its pattern. The paper has ≳ in du/dt; the constant 1 is a choice made
+here. Every time is in units of η × iterations and, as in the paper, up to a constant.
 """
 
 from typing import NamedTuple

@@ -1,12 +1,13 @@
 """The exact population system on the symmetric subspace: 2 + K² variables, at a cost that does not depend on M.
 
-Every (cycle, z_0) has the same loss there, so one task serves: patterns are Z_M, σ = +1, the query's input is 0. For a
-query at step k the step-k' column with input u has label u + k', the query's own chain passes u = T_{k'-1} - T_{k-1} with
-T_k = k(k + 1)/2, and the target is k. Only the inputs {0, -k', T_{k'-1} - T_{k-1}} are told apart by the scores or the
-weights: the other M - |marked| inputs of a step share their attention equally, so they enter as one kind of column.
+Every (cycle, z_0) has the same loss there, so one task serves: patterns are Z_M, σ = +1, the query's input is 0.
+For a query at step k the step-k' column with input u has label u + k', the query's own chain passes u = T_{k'-1} -
+T_{k-1} with T_k = k(k + 1)/2, and the target is k. Only the inputs {0, -k', T_{k'-1} - T_{k-1}} are told apart by
+the scores or the weights: the other M - |marked| inputs of a step share their attention equally, so they enter as
+one kind of column.
 
-With M an integer the marked sets are taken mod M. Without wrapping they need M > K(K + 1)/2 (and M > 2), and then M enters
-only through arithmetic: it may be a symbol.
+With M an integer the marked sets are taken mod M. Without wrapping they need M > K(K + 1)/2 (and M > 2), and then M
+enters only through arithmetic: it may be a symbol.
 """
 
 import jax
@@ -72,7 +73,7 @@ def kinds(ops, M: int, K: int, alpha) -> list[Columns]:
 
 
 def unwrapped_kinds(ops, M, K: int, alpha) -> list[Columns]:
-    """Columns of the queries at steps 1..K for every M ≥ `least_unwrapped_M(K)`, as a number, traced number or symbol."""
+    """Columns of the queries at steps 1..K for M ≥ `least_unwrapped_M(K)`, a number, traced number or symbol."""
     if isinstance(M, int) and least_unwrapped_M(K) > M:
         raise ValueError(f"M = {M}, but with K = {K} the unwrapped columns need M of at least {least_unwrapped_M(K)}.")
     return [columns(ops, M, K, alpha, step) for step in range(1, K + 1)]

@@ -1,8 +1,9 @@
 """Training tasks: K step functions on M patterns, as tables of indices, and the families they are drawn from.
 
-A task is an integer array (K, M): row k - 1 is f_k. In Appendix E, f_k = σ^k with σ a uniformly random M-cycle, so that the
-chain of a query is z_k = σ^(k(k+1)/2) z_0. All M-cycles are conjugate, which makes the average over them invariant under every
-relabelling of the patterns. Other families serve as controls: independent permutations at every step, or finitely many tasks.
+A task is an integer array (K, M): row k - 1 is f_k. In Appendix E, f_k = σ^k with σ a uniformly random M-cycle, so
+that the chain of a query is z_k = σ^(k(k+1)/2) z_0. All M-cycles are conjugate, which makes the average over them
+invariant under every relabelling of the patterns. Other families serve as controls: independent permutations at
+every step, or finitely many tasks.
 """
 
 import itertools
@@ -17,7 +18,7 @@ N_MOST_CYCLE_PATTERNS = 8  # (M - 1)! tasks: 5040 there
 
 
 def cycle_powers(cycles, K: int):
-    """Tasks (n, K, M) with f_k = σ^k, from cycles (n, M) listed as σ's orbit: σ moves cycles[i] to cycles[i + 1] (App. E)."""
+    """Tasks (n, K, M) with f_k = σ^k (App. E); cycles (n, M) list σ's orbit: σ moves cycles[i] to cycles[i + 1]."""
     M = cycles.shape[-1]
     position = cycles.argsort(axis=-1)
     shifted = (position[:, None, :] + np.arange(1, K + 1).reshape(1, K, 1)) % M

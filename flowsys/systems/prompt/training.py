@@ -1,8 +1,8 @@
 """Algorithm 1: stochastic gradient descent on the merged weights W, on fresh prompts of fresh tasks at every iteration.
 
-A batch asks every step and every pattern equally often; W moves by -η times the mean gradient (Eq. 12). t = η × iterations.
-The frames being orthonormal, the same descent on the frame entries S alone gives the same S at a cost that does not depend
-on d_X: `train_scores` is that, `train_weights` is the paper's.
+A batch asks every step and every pattern equally often; W moves by -η times the mean gradient (Eq. 12). t = η ×
+iterations. The frames being orthonormal, the same descent on the frame entries S alone gives the same S at a cost
+that does not depend on d_X: `train_scores` is that, `train_weights` is the paper's.
 """
 
 from functools import partial
@@ -20,7 +20,17 @@ from .transformer import loss
 
 
 def train_weights(
-    key, W, patterns, *, alpha, n_examples, batch_size, learning_rate, n_iterations, n_records=1, tasks=random_cycle_tasks
+    key,
+    W,
+    patterns,
+    *,
+    alpha,
+    n_examples,
+    batch_size,
+    learning_rate,
+    n_iterations,
+    n_records=1,
+    tasks=random_cycle_tasks,
 ):
     """W after evenly spaced iterations of Algorithm 1, the last included: (n_records, D, D).
 

@@ -1,9 +1,9 @@
 """The single-head transformer itself: patterns, merged weights W, and how W is read by the loss (Eq. 2, App. B).
 
-Columns are (input; output; 0) + c_k in R^(2 d_X + K), with c_k the k-th unit vector of the last block (the paper's third zero
-block of W_V leaves no other place for it). W is trained whole; the loss sees it only through its entries between the frames
-{a_i, b_i, c_k} of keys and {a_i, c_k} of queries, and because the frames are orthonormal, gradient flow or descent on W is
-gradient flow or descent on those entries.
+Columns are (input; output; 0) + c_k in R^(2 d_X + K), with c_k the k-th unit vector of the last block (the paper's
+third zero block of W_V leaves no other place for it). W is trained whole; the loss sees it only through its entries
+between the frames {a_i, b_i, c_k} of keys and {a_i, c_k} of queries, and because the frames are orthonormal,
+gradient flow or descent on W is gradient flow or descent on those entries.
 """
 
 import jax

@@ -1,0 +1,1 @@
+"""Integration of a problem: steps, located events, kinks that cross or slide, stages."""

@@ -1,0 +1,346 @@
+"""The event-driven driver: stages in order, events located by root finding, kinks crossed or slid along.
+
+Between switches the gates are frozen, so the field is smooth. Where a step may hide a crossing, the crossing is found by
+integrating *exactly* to trial times from the step's start (interpolants are good enough to suspect, not to locate).
+At a kink the surface's velocity is compared under both gate values: if the flow goes on, the gates flip; if both sides
+point back, the flow slides (Filippov) until one side lets go. Sliding on a second surface at once falls back to the
+smoothed flow for the rest of the run, and says so.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy.optimize import brentq
+
+from flowsys.integrate.outcome import Ending, Outcome
+from flowsys.integrate.stepper import (
+    NOT_FINITE,
+    REACHED,
+    STEP_TOO_SMALL,
+    TOO_MANY_STEPS,
+    Advance,
+    Slide,
+    Stepper,
+    Watch,
+    compiled,
+    observer,
+    surface_velocity,
+    switching,
+)
+from flowsys.problem import Problem, Stage
+
+# Gates whose switching functions agree this closely (in value and velocity) share one surface.
+_SAME_SURFACE = 1e-9
+_FALLBACK_WIDTH = 1e-5
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """Relative and absolute tolerance of a step, and how many steps a run may take."""
+
+    rtol: float
+    atol: float
+    max_steps: int
+
+
+@dataclass(frozen=True)
+class Record:
+    """A state worth keeping: why, when, and in which stage."""
+
+    label: str | None
+    t: float
+    y: np.ndarray
+    stage: int
+
+
+@dataclass
+class Statistics:
+    """What a run cost and met."""
+
+    steps: int = 0
+    rejected: int = 0
+    kinks: int = 0
+    slides: int = 0
+    switches: list[dict] = field(default_factory=list)
+    solvers: list[str] = field(default_factory=list)
+
+
+class _GaveUp(Exception):
+    def __init__(self, outcome: Outcome):
+        self.outcome = outcome
+
+
+class Run:
+    """One integration under way. `records` grows; `outcome` says how it ended."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        tolerances: Tolerances,
+        solver: str,
+        times: Sequence[float] = (),
+        events: Sequence[str] = (),
+        kink_width: float | None = None,
+        on_progress=None,
+    ):
+        self.problem, self.tolerances, self.solver = problem, tolerances, solver
+        self.records: list[Record] = []
+        self.statistics = Statistics(solvers=[solver])
+        self.remarks: list[str] = []
+        self.t, self.y, self.dt = float(problem.start), np.asarray(problem.initial, dtype=float), 0.0
+        self._times = sorted({float(s) for s in times} | {float(problem.marks[e]) for e in events if e in problem.marks})
+        self._pending = {e.name for e in problem.events if e.name in events}
+        self._reached: dict[str, float] = {}
+        self._field = problem.field
+        self._kink_width = kink_width
+        self._slide: Slide | None = None
+        self._slide_start = 0.0
+        self._on_progress = on_progress or (lambda t: None)
+        if kink_width is not None and problem.field.has_kinks:
+            self._field = problem.field.smoothed()
+
+    # -- the run ------------------------------------------------------------------------------------------------
+
+    def run(self) -> Outcome:
+        """Integrate until all that was asked for is recorded, or nothing more can be."""
+        try:
+            self._all_stages()
+        except _GaveUp as end:
+            return replace(end.outcome, remarks=tuple(self.remarks))
+        if missing := sorted(self._pending):
+            sentence = f"{', '.join(missing)} not reached by t = {self.t:.6g}; raise t_max to integrate further."
+            return Outcome(Ending.NOT_REACHED, sentence, tuple(self.remarks))
+        if self._times:
+            sentence = f"t = {self._times[0]:g} lies beyond t_max = {self.problem.t_max:g}."
+            return Outcome(Ending.NOT_REACHED, sentence, tuple(self.remarks))
+        return Outcome(Ending.COMPLETED, f"integrated to t = {self.t:.10g}", tuple(self.remarks))
+
+    def _all_stages(self) -> None:
+        for number, stage in enumerate(self.problem.stages):
+            is_last = number == len(self.problem.stages) - 1
+            self._begin(number, stage)
+            self._one_stage(stage, is_last)
+            if self._is_done() or self.t >= self.problem.t_max:
+                return
+
+    def _begin(self, number: int, stage: Stage) -> None:
+        """Enter a stage: its arguments, its terminal event, the gates as they stand."""
+        self._number, self._arguments, self.dt = number, stage.arguments, 0.0
+        is_last = number == len(self.problem.stages) - 1
+        self._terminal = None if is_last else stage.ends_on
+        if self._kink_width is not None and hasattr(self._arguments, "kink_width"):
+            self._arguments = self._arguments._replace(kink_width=np.float64(self._kink_width))
+        self._leave_surface()
+        if self._field.has_kinks:
+            self._set_gates_from_state()
+        for event in self.problem.events:
+            already = self._event_values()[event.name] > 0
+            if already and event.name not in self._reached and (event.name == self._terminal or self.t == self.problem.start):
+                self._event(event.name)
+
+    def _one_stage(self, stage: Stage, is_last: bool) -> None:
+        end = self.problem.t_max if stage.until is None or is_last else min(stage.until, self.problem.t_max)
+        while not self._is_done() and self._terminal not in self._reached:
+            while self._times and self._times[0] <= self.t:
+                self._record(None)
+                self._times.pop(0)
+            if self._is_done() or self.t >= end:
+                break
+            self._advance_to(min([end, *self._times[:1]]))
+            self._on_progress(self.t)
+        while self._times and self._times[0] <= self.t:
+            self._record(None)
+            self._times.pop(0)
+
+    def _is_done(self) -> bool:
+        return not self._times and not self._pending
+
+    def _record(self, label: str | None) -> None:
+        self.records.append(Record(label, self.t, self.y, self._number))
+
+    # -- steps and events ---------------------------------------------------------------------------------------
+
+    @property
+    def _stepper(self) -> Stepper:
+        watched = tuple(event.observable for event in self.problem.events)
+        return Stepper(self._field, watched, self.solver, sliding=self._slide is not None)
+
+    @property
+    def _watch(self) -> Watch:
+        on = [e.name not in self._reached and (e.name in self._pending or e.name == self._terminal)
+              for e in self.problem.events]
+        directions = np.array([e.direction * float(f) for e, f in zip(self.problem.events, on)])
+        thresholds = np.array([float(e.threshold) for e in self.problem.events])
+        orientations = np.zeros(0)
+        if self._field.has_kinks:
+            orientations = np.where(self._arguments.gates > 0, 1.0, -1.0)
+            if self._slide is not None:
+                orientations = np.where(self._slide.members, 0.0, orientations)
+        return Watch(thresholds, directions, orientations)
+
+    def _call(self, y, t, dt, target, watching: bool) -> Advance:
+        advance, _ = compiled(self._stepper)
+        budget = max(self.tolerances.max_steps - self.statistics.steps - self.statistics.rejected, 1)
+        result = advance(
+            y, np.float64(t), np.float64(dt), np.float64(target), self._arguments, self._watch, self._slide,
+            np.float64(self.tolerances.rtol), np.float64(self.tolerances.atol), np.int64(budget), np.bool_(watching),
+        )
+        result = Advance(*(np.asarray(part) for part in result))
+        self.statistics.steps += int(result.accepted)
+        self.statistics.rejected += int(result.rejected)
+        if result.status in _FAILURES:
+            ending, why = _FAILURES[int(result.status)]
+            where = f"at t = {float(result.t):.10g} in stage {self.problem.stages[self._number].name!r}"
+            raise _GaveUp(Outcome(ending, f"the solver {self.solver} gave up {where}: {why.format(self=self)}"))
+        return result
+
+    def _values(self, y) -> np.ndarray:
+        _, values = compiled(self._stepper)
+        return np.asarray(values(y, self._arguments, self._watch, self._slide))
+
+    def _event_values(self) -> dict[str, float]:
+        names = [e.name for e in self.problem.events]
+        if not names:
+            return {}
+        observe = observer(self._field, tuple(e.observable for e in self.problem.events))
+        now = np.asarray(observe(self.y, self._arguments))
+        return {e.name: e.direction * (x - e.threshold) for e, x in zip(self.problem.events, now)}
+
+    def _advance_to(self, target: float) -> None:
+        """Integrate to the target, or to the next thing that happens before it."""
+        result = self._call(self.y, self.t, self.dt, target, watching=True)
+        self.dt = float(result.dt)
+        if result.status == REACHED:
+            self.t, self.y = target, result.y
+            return
+        located = self._locate(result)
+        if located is None:
+            self.t, self.y = float(result.t), result.y
+            return
+        self.t, self.y, index = located
+        n_events = len(self.problem.events)
+        if index < n_events:
+            self._event(self.problem.events[index].name)
+        elif self._slide is not None and index >= n_events + len(self._arguments.gates):
+            self._slide_ends(gate=1.0 if index == n_events + len(self._arguments.gates) else 0.0)
+        else:
+            self._kink(index - n_events)
+
+    def _event(self, name: str) -> None:
+        self._reached[name] = self.t
+        if name in self._pending:
+            self._pending.discard(name)
+            self._record(name)
+
+    def _locate(self, step: Advance) -> tuple[float, np.ndarray, int] | None:
+        """The first crossing inside a step: its time, its state, and which watched value crossed; or a false alarm."""
+        a, b, y_a = float(step.t_before), float(step.t), step.y_before
+        cache: dict[float, np.ndarray] = {a: y_a}
+
+        def state(s: float) -> np.ndarray:
+            if s not in cache:
+                cache[s] = self._call(y_a, a, s - a, s, watching=False).y
+            return cache[s]
+
+        n_events = len(self.problem.events)
+        low, before = a, self._values(y_a)
+        for high in np.linspace(a, b, 5)[1:]:
+            after = self._values(state(high))
+            fires = after > 0
+            fires[:n_events] &= before[:n_events] < 0
+            if fires.any():
+                roots = []
+                for i in np.flatnonzero(fires):
+                    if before[i] >= 0:
+                        roots.append((low, i))
+                        continue
+                    tolerance = 4 * np.finfo(float).eps * max(abs(high), 1e-300)
+                    crossing = brentq(lambda s, i=i: self._values(state(s))[i], low, high, xtol=tolerance, rtol=1e-15)
+                    roots.append((crossing, i))
+                s, i = min(roots)
+                return s, state(s), int(i)
+            low, before = high, after
+        return None
+
+    # -- kinks --------------------------------------------------------------------------------------------------
+
+    def _switching(self, y) -> np.ndarray:
+        return np.asarray(switching(self._field)(y, self._arguments))
+
+    def _velocity(self, gates: np.ndarray) -> np.ndarray:
+        return np.asarray(surface_velocity(self._field)(self.y, self._arguments._replace(gates=gates)))
+
+    def _with_gates(self, members: np.ndarray, value: float) -> np.ndarray:
+        return np.where(members, value, self._arguments.gates)
+
+    def _set_gates_from_state(self) -> None:
+        h = self._switching(self.y)
+        self._arguments = self._arguments._replace(gates=(h > 0).astype(float))
+        for i in np.flatnonzero(np.abs(h) <= 1e-14):
+            self._choose_side(self._surface_of(i), i)
+
+    def _surface_of(self, i: int) -> np.ndarray:
+        """All gates that share the surface of gate i: same value, same velocity."""
+        h, v = self._switching(self.y), self._velocity(self._arguments.gates)
+        close = lambda x: np.abs(x - x[i]) <= _SAME_SURFACE * (1 + np.abs(x).max())
+        return close(h) & close(v)
+
+    def _kink(self, i: int) -> None:
+        """A switching function reached zero."""
+        members = self._surface_of(i)
+        self.statistics.kinks += 1
+        self.statistics.switches.append({"t": self.t, "gates": int(members.sum())})
+        if len(self.statistics.switches) > 10_000:
+            raise _GaveUp(Outcome(Ending.STEP_BUDGET, f"more than 10,000 gate switches by t = {self.t:.10g}"))
+        if self._slide is not None:
+            self._smooth_from_here("a second switching surface was met while sliding on one")
+            return
+        self._choose_side(members, i)
+
+    def _choose_side(self, members: np.ndarray, i: int) -> None:
+        """On a surface: go on to the side the flow points to, or slide where both sides point back."""
+        self.dt = 0.0
+        v_on = self._velocity(self._with_gates(members, 1.0))[i]
+        v_off = self._velocity(self._with_gates(members, 0.0))[i]
+        if v_on < 0 < v_off:
+            self._slide = Slide(members, np.int64(i))
+            self._slide_start = self.t
+            self.statistics.slides += 1
+        else:
+            came_from_open = self._arguments.gates[i] > 0
+            is_open = v_on > 0 and (v_off > 0 or not came_from_open)
+            if v_on <= 0 <= v_off:
+                is_open = not came_from_open
+            self._arguments = self._arguments._replace(gates=self._with_gates(members, float(is_open)))
+
+    def _slide_ends(self, gate: float) -> None:
+        members = self._slide.members
+        self._leave_surface()
+        self._arguments = self._arguments._replace(gates=self._with_gates(members, gate))
+
+    def _leave_surface(self) -> None:
+        if self._slide is not None:
+            gates = int(self._slide.members.sum())
+            self.remarks.append(
+                f"slid along a switching surface ({gates} gate{'s' * (gates > 1)}) "
+                f"from t = {self._slide_start:.8g} to {self.t:.8g} (Filippov)"
+            )
+        self._slide, self.dt = None, 0.0
+
+    def _smooth_from_here(self, why: str) -> None:
+        self._leave_surface()
+        width = _FALLBACK_WIDTH
+        self._field = self.problem.field.smoothed()
+        self._kink_width = width
+        self._arguments = self._arguments._replace(kink_width=np.float64(width))
+        self.solver = "kvaerno5"
+        self.statistics.solvers.append(self.solver)
+        self.remarks.append(f"smoothed the kinks over {width:g} from t = {self.t:.8g} on: {why}")
+
+
+_FAILURES = {
+    TOO_MANY_STEPS: (Ending.STEP_BUDGET, "the budget of {self.tolerances.max_steps} steps is used up; raise max_steps, or use a stiff solver (kvaerno5)."),
+    STEP_TOO_SMALL: (Ending.STEP_TOO_SMALL, "the step size underflowed; loosen rtol, or use a stiff solver (kvaerno5)."),
+    NOT_FINITE: (Ending.NOT_FINITE, "the state stopped being finite."),
+}

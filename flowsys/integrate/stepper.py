@@ -1,0 +1,232 @@
+"""Adaptive steps with diffrax methods, compiled once per field, that stop where something may happen.
+
+`Stepper.advance` integrates from t to a target and stops early at the first step inside which a watched value may
+turn positive. Watched are events (oriented so that they fire upwards), kinks (oriented so that they are negative while
+their gate is right), and, on a sliding surface, the two conditions to leave it. Between step ends the values are
+followed along the method's own interpolant, so that two crossings within one step are not overlooked.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import diffrax
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from flowsys.problem import Field
+
+REACHED, WATCHED, TOO_MANY_STEPS, STEP_TOO_SMALL, NOT_FINITE = range(5)
+
+# values at 0, 1/3, 2/3, 1 of a step -> the cubic through them at 13 interior points
+_NODES = np.array([0.0, 1 / 3, 2 / 3, 1.0])
+_INTERIOR = np.linspace(0, 1, 15)[1:-1]
+_CUBIC = np.array(
+    [[np.prod([(x - b) / (a - b) for b in _NODES if b != a]) for a in _NODES] for x in _INTERIOR]
+)
+
+
+class Watch(NamedTuple):
+    """What to stop for, as data: thresholds and directions of events (0 = off), orientation of kinks (0 = off)."""
+
+    thresholds: np.ndarray
+    directions: np.ndarray
+    orientations: np.ndarray
+
+
+class Slide(NamedTuple):
+    """A surface to slide on: which gates share it, and the kink that represents it."""
+
+    members: np.ndarray
+    representative: np.ndarray
+
+
+class Advance(NamedTuple):
+    """Where a call of `advance` stopped, and the start of its last step."""
+
+    status: np.ndarray
+    t: np.ndarray
+    y: np.ndarray
+    t_before: np.ndarray
+    y_before: np.ndarray
+    dt: np.ndarray
+    accepted: np.ndarray
+    rejected: np.ndarray
+
+
+def method(name: str) -> diffrax.AbstractSolver:
+    """The diffrax method of that name."""
+    if name == "kvaerno5":
+        # The Newton tolerance must be loose and explicit: tied to the step tolerance it rejects half of all steps.
+        return diffrax.Kvaerno5(root_finder=diffrax.VeryChord(rtol=1e-5, atol=1e-6))
+    return {"tsit5": diffrax.Tsit5, "dopri8": diffrax.Dopri8}[name]()
+
+
+def sliding_rhs(field: Field, slide: Slide) -> Callable:
+    """Filippov's field on a switching surface h = 0: the mixture of both gate values that keeps h at 0.
+
+    With f_on, f_off the fields under open and closed gates and v = ∇h·f, the share of the open gate is
+    λ = v_off / (v_off - v_on); on a sliding stretch v_on < 0 < v_off.
+    """
+
+    def both_sides(y, arguments):
+        def side(value):
+            gates = jnp.where(slide.members, value, arguments.gates)
+            args = arguments._replace(gates=gates)
+            f = field.rhs(y, args)
+            _, velocity = jax.jvp(lambda z: field.switching(z, args)[slide.representative], (y,), (f,))
+            return f, velocity
+
+        return side(1.0), side(0.0)
+
+    def rhs(y, arguments):
+        (f_on, v_on), (f_off, v_off) = both_sides(y, arguments)
+        share = jnp.clip(v_off / (v_off - v_on), 0.0, 1.0)
+        return share * f_on + (1 - share) * f_off
+
+    def leaving(y, arguments):
+        (_, v_on), (_, v_off) = both_sides(y, arguments)
+        return jnp.stack([v_on, -v_off])
+
+    return rhs, leaving
+
+
+@dataclass(frozen=True)
+class Stepper:
+    """Compiled stepping of one field with one method."""
+
+    field: Field
+    watched: tuple[str, ...]
+    solver: str
+    sliding: bool = False
+
+    def values(self, y, arguments, watch: Watch, slide: Slide | None):
+        """Everything watched at a state: positive means it happened."""
+        parts = [jnp.zeros(0)]
+        if self.watched:
+            parts.append(watch.directions * (self.field.observe(self.watched)(y, arguments) - watch.thresholds))
+        if self.field.has_kinks:
+            parts.append(-watch.orientations * self.field.switching(y, arguments))
+        if self.sliding:
+            parts.append(sliding_rhs(self.field, slide)[1](y, arguments))
+        return jnp.concatenate(parts)
+
+    def _advance(self, y, t, dt, target, arguments, watch, slide, rtol, atol, budget, watching) -> Advance:
+        rhs = sliding_rhs(self.field, slide)[0] if self.sliding else self.field.rhs
+        term = diffrax.ODETerm(lambda t, y, args: rhs(y, args))
+        solver = method(self.solver)
+        controller = diffrax.PIDController(rtol=rtol, atol=atol)
+        order = solver.error_order(term)
+        # dt ≤ 0 asks for the starting-step heuristic, whose first guess a caller cannot know
+        guess, _ = diffrax.PIDController(rtol=rtol, atol=atol).init(
+            term, t, target, y, None, arguments, solver.func, order
+        )
+        first = jnp.where(dt > 0, t + dt, guess)
+        _, control = controller.init(term, t, first, y, first - t, arguments, solver.func, order)
+        carry = {
+            "status": jnp.asarray(-1),
+            "t": t,
+            "next": first,
+            "y": y,
+            "t_before": t,
+            "y_before": y,
+            "values": self.values(y, arguments, watch, slide),
+            "solver": solver.init(term, t, first, y, arguments),
+            "control": control,
+            "jump": jnp.asarray(False),
+            "accepted": jnp.asarray(0),
+            "rejected": jnp.asarray(0),
+            "dt": first - t,
+        }
+
+        def body(c):
+            clipped = c["next"] >= target
+            end = jnp.where(clipped, target, c["next"])
+            y1, error, dense, solver_state, result = solver.step(
+                term, c["t"], end, c["y"], arguments, c["solver"], c["jump"]
+            )
+            failed = result != diffrax.RESULTS.successful
+            error = jax.tree.map(lambda e: jnp.where(failed | ~jnp.isfinite(e), jnp.inf, e), error)
+            keep, t_new, t_next, jump, control, _ = controller.adapt_step_size(
+                c["t"], end, c["y"], y1, arguments, error, order, c["control"]
+            )
+            y_new = jnp.where(keep, y1, c["y"])
+            interpolant = solver.interpolation_cls(t0=c["t"], t1=end, **dense)
+            inner = [interpolant.evaluate(c["t"] + x * (end - c["t"])) for x in _NODES[1:3]]
+            at_nodes = jnp.stack(
+                [c["values"], *jax.vmap(lambda z: self.values(z, arguments, watch, slide))(jnp.stack([*inner, y1]))]
+            )
+            inside = jnp.asarray(_CUBIC) @ at_nodes
+            n_events = len(self.watched)
+            was_negative = jnp.where(jnp.arange(at_nodes.shape[1]) < n_events, at_nodes[0] < 0, True)
+            # a kink that starts on its surface is judged at the end of the step only
+            may_look_inside = at_nodes[0] < 0
+            fired = was_negative & ((at_nodes[3] > 0) | (may_look_inside & (inside.max(axis=0) > 0)))
+            stop = keep & watching & fired.any()
+            # the step that lands on the target is cut short: it says nothing about the next step's size
+            natural = jnp.where(clipped & keep, jnp.maximum(t_next - t_new, c["dt"]), t_next - t_new)
+            tiny = ~keep & (jnp.abs(t_next - c["t"]) <= 1e-15 * jnp.maximum(jnp.abs(c["t"]), 1e-300))
+            status = jnp.where(
+                stop,
+                WATCHED,
+                jnp.where(keep & clipped, REACHED, jnp.where(tiny, STEP_TOO_SMALL, -1)),
+            )
+            status = jnp.where(
+                (status == -1) & (c["accepted"] + c["rejected"] + 1 >= budget), TOO_MANY_STEPS, status
+            )
+            return {
+                "status": status,
+                "t": jnp.where(keep, end, c["t"]),
+                "next": jnp.where(keep, end + natural, t_next),
+                "y": y_new,
+                "t_before": jnp.where(keep, c["t"], c["t_before"]),
+                "y_before": jnp.where(keep, c["y"], c["y_before"]),
+                "values": jnp.where(keep, at_nodes[3], c["values"]),
+                "solver": jax.tree.map(
+                    lambda new, old: jnp.where(keep, new, old) if eqx.is_array(new) else new,
+                    solver_state,
+                    c["solver"],
+                ),
+                "control": control,
+                "jump": jump,
+                "accepted": c["accepted"] + keep,
+                "rejected": c["rejected"] + ~keep,
+                "dt": natural,
+            }
+
+        c = jax.lax.while_loop(lambda c: c["status"] == -1, body, carry)
+        status = jnp.where(jnp.isfinite(c["y"]).all(), c["status"], NOT_FINITE)
+        return Advance(
+            status, c["t"], c["y"], c["t_before"], c["y_before"], c["dt"], c["accepted"], c["rejected"]
+        )
+
+
+@lru_cache(maxsize=128)
+def compiled(stepper: Stepper) -> tuple[Callable, Callable]:
+    """The jitted `advance` and `values` of a stepper."""
+    return jax.jit(stepper._advance), jax.jit(stepper.values)
+
+
+@lru_cache(maxsize=64)
+def surface_velocity(field: Field) -> Callable:
+    """dh/dt of every switching function under the gates given."""
+
+    def velocity(y, arguments):
+        return jax.jvp(lambda z: field.switching(z, arguments), (y,), (field.rhs(y, arguments),))[1]
+
+    return jax.jit(velocity)
+
+
+@lru_cache(maxsize=256)
+def observer(field: Field, names: tuple[str, ...]) -> Callable:
+    """The named observables at a state, compiled."""
+    return jax.jit(field.observe(names))
+
+
+@lru_cache(maxsize=64)
+def switching(field: Field) -> Callable:
+    """All switching functions at a state, compiled."""
+    return jax.jit(field.switching)

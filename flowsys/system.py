@@ -1,0 +1,177 @@
+"""A paper's system as a value: its parameters, levels, variants, modes, events and observables, and its problems.
+
+The contract of a package under `flowsys/systems/`: it defines `SYSTEM = System(...)`. `build` turns a validated
+`Setup` into a `Problem` for one level (L1 … L4), variant and mode; everything else (command line, sweeps, comparison,
+checks) works from these values. Parameters are named and ranged here and nowhere else.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any
+
+from flowsys.errors import InputError
+from flowsys.problem import Problem
+from flowsys.references import Paper
+
+LEVELS = ("L0", "L1", "L2", "L3", "L4")
+FINITE = ("L0", "L1", "L2")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A named number (or choice) with its allowed range.
+
+    `low` and `high` are inclusive unless `open_low` / `open_high`. A default may be a function of the values before
+    it; `default_text` then says which.
+    """
+
+    name: str
+    default: Any
+    meaning: str
+    low: float = float("-inf")
+    high: float = float("inf")
+    open_low: bool = False
+    open_high: bool = False
+    integer: bool = False
+    choices: tuple[str, ...] = ()
+    default_text: str = ""
+    latex: str = ""
+    levels: tuple[str, ...] = LEVELS
+    infinite: bool = False
+
+    @property
+    def allowed(self) -> str:
+        """The range in words, for `show` and for errors."""
+        if self.choices:
+            return " | ".join(self.choices)
+        kind = "an integer" if self.integer else "a number"
+        bounds = []
+        if self.low != float("-inf"):
+            bounds.append(f"{'>' if self.open_low else '>='} {self.low:g}")
+        if self.high != float("inf"):
+            bounds.append(f"{'<' if self.open_high else '<='} {self.high:g}")
+        return " ".join([kind, " and ".join(bounds)]).strip() + (" (or inf)" if self.infinite else "")
+
+    def check(self, value: Any) -> Any:
+        """The value in its type, or an InputError that names it and what is allowed."""
+        if self.choices:
+            if str(value) not in self.choices:
+                raise InputError(f"{self.name} = {value!s} is not allowed: it must be one of {', '.join(self.choices)}.")
+            return str(value)
+        refusal = InputError(f"{self.name} = {value!s} is not allowed: it must be {self.allowed}.")
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            raise refusal from None
+        if not isfinite(number):
+            if self.infinite and number > 0:
+                return number
+            raise refusal
+        if self.integer:
+            if number != int(number):
+                raise refusal
+            number = int(number)
+        too_low = number <= self.low if self.open_low else number < self.low
+        too_high = number >= self.high if self.open_high else number > self.high
+        if too_low or too_high:
+            raise refusal
+        return number
+
+
+FINITE_PARAMETERS = (
+    Parameter("width", 500, "inner width m of the finite model", low=1, integer=True, levels=FINITE),
+    Parameter("seed", 0, "seed of the random initial weights", low=0, high=2**31 - 1, integer=True, levels=FINITE),
+    Parameter("learning_rate", 0.1, "step of gradient descent", low=0, open_low=True, levels=("L0",)),
+)
+
+
+def t_max(default: float) -> Parameter:
+    """The horizon every system has."""
+    return Parameter("t_max", default, "integrate no further than this time", low=0, open_low=True, high=1e15)
+
+
+@dataclass(frozen=True)
+class Setup(Mapping):
+    """Validated parameter values of one system, defaults filled in."""
+
+    system: str
+    values: Mapping[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+    def __iter__(self):
+        return iter(self.values)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True)
+class Variants:
+    """The forms a level comes in; the first is the default."""
+
+    names: tuple[str, ...]
+    meanings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class System:
+    """Everything the rest of the package needs to know of one paper."""
+
+    name: str
+    paper: Paper
+    summary: str
+    parameters: tuple[Parameter, ...]
+    modes: Mapping[str, str]
+    levels: Mapping[str, Variants]
+    events: Mapping[str, str]
+    observables: Mapping[str, str]
+    build: Callable[[Setup, str, str, str], Problem]
+    default_level: str = "L3"
+    validate: Callable[[Mapping[str, Any]], None] = lambda values: None
+    statement: Callable[[], Any] | None = None
+    equations: Callable[[], Mapping[str, str]] | None = None
+    diagrams: Mapping[str, Any] = field(default_factory=dict)
+
+    def setup(self, **given: Any) -> Setup:
+        """Validated parameters: those given, the defaults for the rest."""
+        known = {p.name for p in self.parameters}
+        for name in given:
+            if name not in known:
+                raise InputError(f"{self.name} has no parameter {name!r}; it has {', '.join(sorted(known))}.")
+        values: dict[str, Any] = {}
+        for parameter in self.parameters:
+            value = given.get(parameter.name)
+            if value is None:
+                value = parameter.default(values) if callable(parameter.default) else parameter.default
+            values[parameter.name] = parameter.check(value)
+        self.validate(values)
+        return Setup(self.name, values)
+
+    def variant(self, level: str, name: str | None) -> str:
+        """The variant asked for at a level, or its default."""
+        if level not in self.levels:
+            raise InputError(f"level = {level} is not one of {self.name}'s: {', '.join(self.levels)}.")
+        names = self.levels[level].names
+        if name is None:
+            return names[0]
+        if name not in names:
+            raise InputError(f"variant = {name} is not one of {self.name}'s at {level}: {', '.join(names)}.")
+        return name
+
+    def mode(self, name: str | None) -> str:
+        """The mode asked for, or the default."""
+        if name is None:
+            return next(iter(self.modes))
+        if name not in self.modes:
+            raise InputError(f"mode = {name} is not one of {self.name}'s: {', '.join(self.modes)}.")
+        return name
+
+    def problem(
+        self, setup: Setup, level: str | None = None, variant: str | None = None, mode: str | None = None
+    ) -> Problem:
+        """The initial-value problem of a level, variant and mode."""
+        level = level or self.default_level
+        return self.build(setup, level, self.variant(level, variant), self.mode(mode))

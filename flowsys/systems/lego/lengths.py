@@ -1,0 +1,136 @@
+"""Length generalisation of the reduced model: Acc_L in three readings, and the longest solvable length.
+
+    sampled    E p(correct value | true prefix), averaged over steps (Eq. 5 with p_{F_5})
+    greedy     share of steps at which the likeliest token is right, given the true prefix
+    rollout    share of steps right when the model continues its own greedy answers
+
+Only the token that has to be computed, the value, is scored. The first two may look at a few steps ℓ only, spread over
+1 … L; a rollout goes through all of them.
+"""
+
+from functools import lru_cache
+from math import ceil
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from flowsys import ops
+from flowsys.systems.lego import stage_2
+from flowsys.systems.lego.configurations import from_sequences, sequences
+from flowsys.systems.lego.data import states
+from flowsys.systems.lego.feedforward import FeedForward
+from flowsys.systems.lego.groups import GroupAction
+from flowsys.systems.lego.isotropic import Isotropic
+from flowsys.systems.lego.stage_1 import outside_logit
+
+READINGS = ("sampled", "greedy", "rollout")
+
+
+def steps(L: int, n_steps: int | None) -> np.ndarray:
+    """At most `n_steps` steps ℓ, spread evenly over 1 … L with both ends; all of them if None."""
+    if n_steps is None or n_steps >= L:
+        return np.arange(1, L + 1)
+    return np.unique(np.rint(np.linspace(1, L, n_steps)).astype(int))
+
+
+@lru_cache(maxsize=64)
+def _row_scores(feedforward: FeedForward):
+    @jax.jit
+    def scores_of_rows(scores, features, table, d):
+        losses = stage_2.configuration_losses(ops, scores, features, table, d, feedforward)
+        F = stage_2.configuration_logits(ops, scores, features, table, feedforward)
+        rivals = jnp.maximum(F[:, 1:].max(axis=1), outside_logit(ops, F.shape[1], feedforward))
+        return jnp.exp(-losses), F[:, 0] > rivals
+
+    return scores_of_rows
+
+
+def step_accuracies(
+    scores, features: Isotropic, group: GroupAction, L: int, d, feedforward: FeedForward, *, at=None, size=256, seed=0
+) -> dict:
+    """Teacher-forced accuracy of each step in `at` (all steps if None), over `size` sequences: steps, sampled, greedy."""
+    at = np.arange(1, L + 1) if at is None else np.asarray(at)
+    actions, values = sequences(group, L, size, seed)
+    probability, right = [], []
+    with jax.enable_x64(True):
+        rows = _row_scores(feedforward)
+        for ell in at:
+            table = from_sequences(group, actions, values, int(ell))
+            p, is_right = rows(scores, features, table._replace(L=float(L), ell=float(ell)), float(d))
+            probability.append(float(p.mean()))
+            right.append(float(is_right.mean()))
+    return {"steps": at, "sampled": np.array(probability), "greedy": np.array(right)}
+
+
+def rollout(scores, features: Isotropic, group: GroupAction, L: int, d, feedforward, *, size=256, seed=0):
+    """Whether each greedy self-generated answer y_1 … y_L is right: booleans (size, L).
+
+    An answer whose likeliest token is no value at all counts as wrong; the likeliest value then stands in the context.
+    """
+    rng = np.random.default_rng(seed)
+    actions = rng.integers(group.n_g, size=(size, L))
+    truth = states(group, actions, rng.integers(group.n_y, size=size))
+    counts = np.zeros((size, group.n_g))
+    np.add.at(counts, (np.arange(size)[:, None], actions), 1.0)
+    with jax.enable_x64(True):
+        everything = jnp.asarray(np.einsum("ng,gjy->njy", counts, group.matrices))
+        matrices, outside = jnp.asarray(group.matrices), outside_logit(ops, group.n_y, feedforward)
+
+        def answer(carry, step):
+            current, past = carry
+            action, ell = step
+            hit = matrices[action]
+            F = stage_2.logits(
+                ops, scores, features, hit, everything - hit, current, past, float(L), ell, feedforward
+            )
+            chosen = F.argmax(axis=1)
+            carry = (jax.nn.one_hot(chosen, group.n_y, dtype=F.dtype), past + current)
+            return carry, (chosen, F.max(axis=1) > outside)
+
+        start = (jnp.eye(group.n_y)[truth[:, 0]], jnp.zeros((size, group.n_y)))
+        _, (chosen, is_value) = jax.lax.scan(answer, start, (jnp.asarray(actions.T), jnp.arange(1.0, L + 1)))
+        return np.asarray(is_value).T & (truth[:, 1:] == np.asarray(chosen).T)
+
+
+def accuracy(
+    scores,
+    features: Isotropic,
+    group: GroupAction,
+    L: int,
+    d,
+    feedforward: FeedForward,
+    *,
+    reading="sampled",
+    n_steps: int | None = 6,
+    size: int = 256,
+    seed: int = 0,
+) -> float:
+    """Acc_L in one of the three readings."""
+    if reading not in READINGS:
+        raise ValueError(f"reading = {reading!r}, but one of {', '.join(READINGS)} is needed.")
+    if reading == "rollout":
+        return float(rollout(scores, features, group, L, d, feedforward, size=size, seed=seed).mean())
+    at = steps(L, n_steps)
+    result = step_accuracies(scores, features, group, L, d, feedforward, at=at, size=size, seed=seed)
+    return float(result[reading].mean())
+
+
+def length_grid(L_max: int) -> list[int]:
+    """2, 3, 4, 6, 8, 11, …: L ← ⌈2^(1/3) L⌉ up to L_max."""
+    if L_max < 2:
+        raise ValueError(f"L_max = {L_max}, but a number of at least 2 is needed.")
+    grid = [2]
+    while (longer := ceil(2 ** (1 / 3) * grid[-1])) <= L_max:
+        grid.append(longer)
+    return grid
+
+
+def L_star(accuracy_at, threshold: float = 0.9, L_max: int = 10_000) -> int:
+    """The longest length on the grid up to which accuracy_at(L) stays at least `threshold`; 1 if it fails at 2."""
+    longest = 1
+    for L in length_grid(L_max):
+        if accuracy_at(L) < threshold:
+            break
+        longest = L
+    return longest

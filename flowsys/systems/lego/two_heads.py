@@ -1,0 +1,122 @@
+"""The transformer of the experiments (Section 7): one layer, two heads, a feed-forward block, no positional encoding.
+
+A clause is the concatenation of five learned token embeddings. Answer clauses query all clauses up to themselves; the
+block's output gives five softmaxes over the vocabulary, one per token of the next clause. The paper does not state width,
+embedding, residuals or norms: here residual connections and no norms, sizes in `Architecture`. Single precision.
+"""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from flowsys.systems.lego.data import Vocabulary
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """Sizes: a clause has 5 · embedding numbers, shared among the heads."""
+
+    embedding: int = 24
+    hidden: int = 480
+    n_heads: int = 2
+
+    def __post_init__(self):
+        for name in ("embedding", "hidden", "n_heads"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < 1:
+                raise ValueError(f"{name} = {value}, but a positive integer is needed.")
+        if self.width % self.n_heads:
+            raise ValueError(f"n_heads = {self.n_heads}, but it must divide 5 · embedding = {self.width}.")
+
+    @property
+    def width(self) -> int:
+        return 5 * self.embedding
+
+
+def parameters(key, vocabulary: Vocabulary, architecture: Architecture) -> dict:
+    """Gaussian weights of variance 1 / inputs, biases 0."""
+    d, width, hidden, heads = vocabulary.d, architecture.width, architecture.hidden, architecture.n_heads
+    shapes = {
+        "embedding": (d, architecture.embedding),
+        "query": (width, heads, width // heads),
+        "key": (width, heads, width // heads),
+        "value": (width, heads, width // heads),
+        "output": (heads, width // heads, width),
+        "up": (width, hidden),
+        "down": (hidden, width),
+        "unembedding": (width, 5, d),
+    }
+    inputs = {"embedding": architecture.embedding, "output": width, "down": hidden}
+    drawn = {
+        name: jax.random.normal(k, shape, jnp.float32) / np.float32(np.sqrt(inputs.get(name, width)))
+        for (name, shape), k in zip(shapes.items(), jax.random.split(key, len(shapes)))
+    }
+    return {**drawn, "up_bias": jnp.zeros(hidden, jnp.float32), "unembedding_bias": jnp.zeros((5, d), jnp.float32)}
+
+
+def _embed(parameters, tokens):
+    return parameters["embedding"][tokens].reshape(*tokens.shape[:-1], -1)
+
+
+def _project(parameters, name, clauses):
+    return jnp.einsum("ntw,whk->nthk", clauses, parameters[name])
+
+
+def _attention(queries, keys, is_visible):
+    """Softmax over visible clauses: (N, heads, queries, clauses)."""
+    scores = jnp.einsum("nqhk,nthk->nhqt", queries, keys) / np.float32(np.sqrt(queries.shape[-1]))
+    return jax.nn.softmax(jnp.where(is_visible[None, None], scores, -jnp.inf), axis=-1)
+
+
+def _next_clause_logits(parameters, clauses, attention, values):
+    read = jnp.einsum("nhqt,nthk->nqhk", attention, values)
+    x = clauses + jnp.einsum("nqhk,hkw->nqw", read, parameters["output"])
+    hidden = jax.nn.relu(x @ parameters["up"] + parameters["up_bias"][None, None])
+    x = x + hidden @ parameters["down"]
+    return jnp.einsum("nqw,wpd->nqpd", x, parameters["unembedding"]) + parameters["unembedding_bias"][None, None]
+
+
+def forward(parameters, tokens, L):
+    """Logits of clauses after each answer 0 … L-1, (N, L, 5, d), and the attention that made them, (N, heads, L, 2L).
+
+    `tokens` holds at least the L predicates and answers 0 … L-1; later answers are not looked at.
+    """
+    clauses = _embed(parameters, tokens[:, : 2 * L])
+    queries = clauses[:, L:]
+    is_visible = jnp.arange(2 * L)[None, :] <= jnp.arange(L, 2 * L)[:, None]
+    attention = _attention(
+        _project(parameters, "query", queries), _project(parameters, "key", clauses), is_visible
+    )
+    return _next_clause_logits(parameters, queries, attention, _project(parameters, "value", clauses)), attention
+
+
+def next_clause_loss(parameters, tokens, L):
+    """Mean over sentences and steps of the loss of all five tokens (Eq. 6a up to the factor L, which Adam ignores)."""
+    logits, _ = forward(parameters, tokens, L)
+    chosen = jnp.take_along_axis(jax.nn.log_softmax(logits), tokens[:, L + 1 : 2 * L + 1, :, None], axis=-1)
+    return -chosen.sum(axis=(2, 3)).mean()
+
+
+def greedy_rollout(parameters, tokens, L):
+    """Clauses 1 … L that the model writes by itself after the predicates and ans_0, all five tokens greedy: (N, L, 5)."""
+    size = tokens.shape[0]
+    predicates = _embed(parameters, tokens[:, :L])
+    room = ((0, 0), (0, L), (0, 0), (0, 0))
+    keys = jnp.pad(_project(parameters, "key", predicates), room)
+    values = jnp.pad(_project(parameters, "value", predicates), room)
+
+    def answer(carry, position):
+        keys, values, clause = carry
+        embedded = _embed(parameters, clause[:, None])
+        keys = jax.lax.dynamic_update_slice_in_dim(keys, _project(parameters, "key", embedded), position, axis=1)
+        values = jax.lax.dynamic_update_slice_in_dim(values, _project(parameters, "value", embedded), position, axis=1)
+        is_visible = (jnp.arange(2 * L) <= position)[None, :]
+        attention = _attention(_project(parameters, "query", embedded), keys, is_visible)
+        written = _next_clause_logits(parameters, embedded, attention, values)[:, 0].argmax(axis=-1)
+        written = written.astype(tokens.dtype).reshape(size, 5)
+        return (keys, values, written), written
+
+    _, written = jax.lax.scan(answer, (keys, values, tokens[:, L]), jnp.arange(L, 2 * L))
+    return written.swapaxes(0, 1)

@@ -1,0 +1,178 @@
+"""Training for Section 7: Adam on fresh sentences, checkpoints that resume exactly, self-training by doubling lengths.
+
+An epoch is `steps_per_epoch` batches of new sentences. Every batch is drawn from (seed, epoch, step), so a run that was
+stopped and resumed makes the same numbers as one that was not. In self-training the frozen previous model writes the
+answers (greedy rollout) that the next one learns at twice the length.
+"""
+
+import json
+import os
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from flowsys.systems.lego import groups, two_heads
+from flowsys.systems.lego.data import Vocabulary, check_length
+from flowsys.systems.lego.two_heads import Architecture
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One training run; the learning rate, 300 epochs and L = 5 are the paper's, the other sizes are not stated there."""
+
+    group: str = "C6"
+    L: int = 5
+    n_x: int = 168
+    epochs: int = 300
+    steps_per_epoch: int = 40
+    batch: int = 128
+    learning_rate: float = 1e-4
+    seed: int = 0
+    architecture: Architecture = field(default_factory=Architecture)
+
+    def __post_init__(self):
+        for name in ("epochs", "steps_per_epoch", "batch"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < 1:
+                raise ValueError(f"{name} = {value}, but a positive integer is needed.")
+        if not self.learning_rate > 0:
+            raise ValueError(f"learning_rate = {self.learning_rate}, but a positive number is needed.")
+        check_length(self.L, self.n_x)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        return Vocabulary(self.n_x, groups.named(self.group))
+
+
+class Run(NamedTuple):
+    """Parameters with Adam's two moments, epochs done, and the mean loss of each of them."""
+
+    parameters: dict
+    first: dict
+    second: dict
+    epoch: int
+    losses: np.ndarray
+
+
+def start(experiment: Experiment, parameters: dict | None = None) -> Run:
+    """Before the first epoch: random parameters, or given ones (self-training continues from the previous model)."""
+    if parameters is None:
+        key = jax.random.fold_in(jax.random.key(experiment.seed), 0)
+        parameters = two_heads.parameters(key, experiment.vocabulary, experiment.architecture)
+    zeros = jax.tree.map(jnp.zeros_like, parameters)
+    return Run(parameters, zeros, zeros, 0, np.zeros(0))
+
+
+def draw_tokens(key, vocabulary: Vocabulary, L: int, size: int):
+    """Random sentences as token numbers, (size, 2 L + 1, 5): `data.clauses` of Assumption 3.2, drawn inside JAX."""
+    group = vocabulary.group
+    for_names, for_actions, for_value = jax.random.split(key, 3)
+    names = jnp.argsort(jax.random.uniform(for_names, (size, vocabulary.n_x)), axis=1)[:, : L + 1]
+    actions = jax.random.randint(for_actions, (size, L), 0, group.n_g)
+    y_0 = jax.random.randint(for_value, (size,), 0, group.n_y)
+    table = jnp.asarray(group.action)
+
+    def act(y, g):
+        return table[g, y], table[g, y]
+
+    _, later = jax.lax.scan(act, y_0, actions.T)
+    values = jnp.concatenate([y_0[:, None], later.T], axis=1) + vocabulary.values.start
+    blank = lambda n: jnp.full((size, n), vocabulary.blank)
+    predicates = jnp.stack(
+        [names[:, 1:], actions + vocabulary.actions.start, names[:, :-1], blank(L), blank(L)], axis=2
+    )
+    answers = jnp.stack([blank(L + 1), blank(L + 1), blank(L + 1), names, values], axis=2)
+    return jnp.concatenate([predicates, answers], axis=1)
+
+
+def adam_step(parameters, first, second, slope, step, learning_rate, decay=(0.9, 0.999), floor=1e-8):
+    """One step of Adam with bias correction; `step` counts from 1."""
+    first = jax.tree.map(lambda m, g: decay[0] * m + (1 - decay[0]) * g, first, slope)
+    second = jax.tree.map(lambda v, g: decay[1] * v + (1 - decay[1]) * g * g, second, slope)
+    unbias_first, unbias_second = 1 - decay[0] ** step, 1 - decay[1] ** step
+    move = lambda p, m, v: p - learning_rate * (m / unbias_first) / (jnp.sqrt(v / unbias_second) + floor)
+    return jax.tree.map(move, parameters, first, second), first, second
+
+
+@partial(jax.jit, static_argnames=("experiment",))
+def _epoch(experiment: Experiment, parameters, first, second, epoch, annotator):
+    vocabulary, L = experiment.vocabulary, experiment.L
+    epoch_key = jax.random.fold_in(jax.random.fold_in(jax.random.key(experiment.seed), 1), epoch)
+
+    def step(carry, i):
+        parameters, first, second = carry
+        tokens = draw_tokens(jax.random.fold_in(epoch_key, i), vocabulary, L, experiment.batch)
+        if annotator is not None:
+            written = two_heads.greedy_rollout(annotator, tokens, L)
+            tokens = jnp.concatenate([tokens[:, : L + 1], written], axis=1)
+        loss, slope = jax.value_and_grad(two_heads.next_clause_loss)(parameters, tokens, L)
+        count = (epoch * experiment.steps_per_epoch + i + 1).astype(jnp.float32)
+        return adam_step(parameters, first, second, slope, count, experiment.learning_rate), loss
+
+    carry, losses = jax.lax.scan(step, (parameters, first, second), jnp.arange(experiment.steps_per_epoch))
+    return carry, losses.mean()
+
+
+def train(
+    experiment: Experiment,
+    checkpoint: Path | str | None = None,
+    *,
+    initial: dict | None = None,
+    annotator: dict | None = None,
+    save_every: int = 10,
+    epochs_now: int | None = None,
+) -> Run:
+    """Run (or resume from `checkpoint`) up to `experiment.epochs`, or `epochs_now` more; saves every few epochs."""
+    resumes = checkpoint is not None and Path(checkpoint).exists()
+    run = load(checkpoint, experiment) if resumes else start(experiment, initial)
+    last = experiment.epochs if epochs_now is None else min(experiment.epochs, run.epoch + epochs_now)
+    while run.epoch < last:
+        state, loss = _epoch(experiment, *run[:3], jnp.asarray(run.epoch), annotator)
+        run = Run(*state, run.epoch + 1, np.append(run.losses, float(loss)))
+        if checkpoint is not None and (run.epoch % save_every == 0 or run.epoch == last):
+            save(checkpoint, experiment, run)
+    return run
+
+
+def self_train(experiment: Experiment, lengths, directory: Path | str, **options) -> list[Run]:
+    """Section 7, Fig. 1b: L = 5 on true answers, then each longer length on the previous model's own answers."""
+    runs: list[Run] = []
+    for L in lengths:
+        previous: Any = runs[-1].parameters if runs else None
+        stage = replace(experiment, L=L)
+        path = Path(directory) / f"{experiment.group}_seed{experiment.seed}_to_{L}.npz"
+        runs.append(train(stage, path, initial=previous, annotator=previous, **options))
+        if runs[-1].epoch < stage.epochs:
+            break
+    return runs
+
+
+def save(path: Path | str, experiment: Experiment, run: Run) -> None:
+    """Write a checkpoint; the file is replaced whole, so an interruption leaves the previous one."""
+    arrays = {f"{part}/{name}": value for part in Run._fields[:3] for name, value in getattr(run, part).items()}
+    partial_file = Path(path).with_suffix(".partial.npz")
+    partial_file.parent.mkdir(parents=True, exist_ok=True)
+    settings = json.dumps(asdict(experiment), sort_keys=True)
+    np.savez(partial_file, **arrays, epoch=run.epoch, losses=run.losses, experiment=settings)
+    os.replace(partial_file, path)
+
+
+def load(path: Path | str, experiment: Experiment) -> Run:
+    """Read a checkpoint of the same experiment; only the number of epochs may differ."""
+    with np.load(path) as stored:
+        settings = json.loads(str(stored["experiment"]))
+        wanted = json.loads(json.dumps(asdict(experiment)))
+        for name in wanted:
+            if name != "epochs" and settings[name] != wanted[name]:
+                raise ValueError(f"{name} = {wanted[name]}, but the checkpoint {path} was made with {settings[name]}.")
+        parts = {part: {} for part in Run._fields[:3]}
+        for key in stored.files:
+            part, _, name = key.partition("/")
+            if part in parts:
+                parts[part][name] = jnp.asarray(stored[key])
+        return Run(*parts.values(), int(stored["epoch"]), stored["losses"])

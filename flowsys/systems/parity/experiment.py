@@ -1,0 +1,187 @@
+"""Training runs of the small transformer: sample complexity with and without a chain of thought, resumable.
+
+Adam (0.9, 0.999) without weight decay and with a linear decay of the learning rate. One pass draws every batch fresh; with
+a `training_set` of a given size the same strings are passed over again and again, reshuffled every epoch. Validation
+strings never occur in training. The data of a step depend on the seed and the number of the step alone, so a run that
+is resumed from its checkpoint continues exactly as if it had not stopped.
+"""
+
+import json
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from flowsys.systems.parity.data import Parity, check_positive, check_size, sequences
+from flowsys.systems.parity.entropy import attention_entropy
+from flowsys.systems.parity.transformer import Architecture, forward, next_bit_loss, transformer_weights
+
+BETA_1, BETA_2, ADAM_EPSILON = 0.9, 0.999, 1e-8
+
+
+@dataclass(frozen=True)
+class Run:
+    """Everything a training run depends on."""
+
+    problem: Parity
+    architecture: Architecture = field(default_factory=Architecture)
+    learning_rate: float = 3e-4
+    batch: int = 512
+    budget: int = 10**6  # samples seen at most
+    training_set: int | None = None
+    validation: int = 2048
+    evaluate_every: int = 10  # steps
+    seed: int = 0
+
+    def __post_init__(self):
+        check_positive("learning_rate", self.learning_rate)
+        for name in ("batch", "budget", "validation", "evaluate_every"):
+            check_size(name, getattr(self, name))
+        if self.training_set is not None:
+            check_size("training_set", self.training_set, self.batch)
+        if 2 * self.validation > 2**self.problem.n:
+            raise ValueError(
+                f"validation = {self.validation}, but at most half of the 2^{self.problem.n} inputs may be."
+            )
+
+    @property
+    def n_steps(self) -> int:
+        return self.budget // self.batch
+
+
+@dataclass(frozen=True)
+class Record:
+    """The course of a run: samples seen, training loss, validation accuracy, entropy (layers × heads) at evaluations.
+
+    `accuracy` is the share of validation sequences predicted right at every supervised position.
+    """
+
+    samples: tuple = ()
+    loss: tuple = ()
+    accuracy: tuple = ()
+    entropy: tuple = ()
+
+    @property
+    def sample_complexity(self) -> int | None:
+        """Samples seen at the first perfect validation accuracy; None if it was not reached."""
+        return next((seen for seen, accuracy in zip(self.samples, self.accuracy) if accuracy == 1.0), None)
+
+    def extended(self, samples, loss, accuracy, entropy) -> "Record":
+        return replace(
+            self,
+            samples=(*self.samples, samples),
+            loss=(*self.loss, loss),
+            accuracy=(*self.accuracy, accuracy),
+            entropy=(*self.entropy, entropy),
+        )
+
+
+def _packed(bits: np.ndarray) -> np.ndarray:
+    rows = np.packbits(bits.astype(np.uint8), axis=1)
+    return rows.view([("", rows.dtype)] * rows.shape[1]).ravel()
+
+
+def validation_bits(run: Run) -> np.ndarray:
+    """Distinct strings, the first drawn."""
+    rng, chosen = np.random.default_rng([run.seed, 0]), np.zeros((0, run.problem.n), dtype=np.int64)
+    while len(chosen) < run.validation:
+        drawn = np.concatenate([chosen, rng.integers(0, 2, (2 * run.validation, run.problem.n))])
+        chosen = drawn[np.sort(np.unique(_packed(drawn), return_index=True)[1])][: run.validation]
+    return chosen
+
+
+def fresh_bits(rng: np.random.Generator, count: int, n: int, excluded: np.ndarray) -> np.ndarray:
+    """Uniform strings outside of `excluded` (packed)."""
+    bits = rng.integers(0, 2, (count, n))
+    while (bad := np.isin(_packed(bits), excluded)).any():
+        bits[bad] = rng.integers(0, 2, (bad.sum(), n))
+    return bits
+
+
+def batch_bits(run: Run, step: int, excluded: np.ndarray, stored: np.ndarray | None) -> np.ndarray:
+    """The input strings of a step: fresh, or the step's part of a reshuffled training set."""
+    if stored is None:
+        return fresh_bits(np.random.default_rng([run.seed, 1, step]), run.batch, run.problem.n, excluded)
+    epoch, part = divmod(step, len(stored) // run.batch)
+    order = np.random.default_rng([run.seed, 2, epoch]).permutation(len(stored))
+    return stored[order[part * run.batch : (part + 1) * run.batch]]
+
+
+@partial(jax.jit, static_argnames=("n", "n_heads"))
+def adam_step(state, sequence, learning_rate, n: int, n_heads: int):
+    """One Adam step on (weights, first moment, second moment, number of steps); returns the state and the loss."""
+    weights, first, second, count = state
+    loss, slope = jax.value_and_grad(next_bit_loss)(weights, sequence, n, n_heads)
+    count = count + 1
+    first = jax.tree.map(lambda old, new: BETA_1 * old + (1 - BETA_1) * new, first, slope)
+    second = jax.tree.map(lambda old, new: BETA_2 * old + (1 - BETA_2) * new**2, second, slope)
+    scale = learning_rate * jnp.sqrt(1 - BETA_2**count) / (1 - BETA_1**count)
+    weights = jax.tree.map(lambda w, f, s: w - scale * f / (jnp.sqrt(s) + ADAM_EPSILON), weights, first, second)
+    return (weights, first, second, count), loss
+
+
+@partial(jax.jit, static_argnames=("n", "n_heads"))
+def _predict(weights, sequence, n: int, n_heads: int):
+    logits, attention = forward(weights, sequence[:, :-1], n_heads)
+    right = (logits[:, n:].argmax(axis=-1) == sequence[:, n + 1 :]).all(axis=1)
+    return right, attention
+
+
+def evaluate(weights, sequence: np.ndarray, n: int, n_heads: int, chunk: int = 256) -> tuple[float, list]:
+    """Share of sequences entirely right, and attention entropy averaged over them (layers × heads)."""
+    right, entropy = [], []
+    for first in range(0, len(sequence), chunk):
+        part_right, attention = _predict(weights, sequence[first : first + chunk], n, n_heads)
+        right.append(np.asarray(part_right))
+        entropy.append(attention_entropy(np.asarray(attention)))
+    return float(np.concatenate(right).mean()), np.concatenate(entropy).mean(axis=0).tolist()
+
+
+def train_transformer(run: Run, checkpoint: Path | None = None, stop_after: int | None = None) -> Record:
+    """Train until validation is perfect, the budget is used up, or `stop_after` steps of this call are done.
+
+    With a `checkpoint` path the state is saved at every evaluation and an existing file of the same run is continued.
+    """
+    n, n_heads = run.problem.n, run.architecture.n_heads
+    held_out = validation_bits(run)
+    excluded, validation = _packed(held_out), sequences(run.problem, held_out)
+    stored = None
+    if run.training_set is not None:
+        stored = fresh_bits(np.random.default_rng([run.seed, 3]), run.training_set, n, excluded)
+    state, record = _start(run, checkpoint)
+    start = int(state[3])
+    last = run.n_steps if stop_after is None else min(run.n_steps, start + stop_after)
+    for step in range(start, last):
+        if record.sample_complexity is not None:
+            break
+        sequence = sequences(run.problem, batch_bits(run, step, excluded, stored))
+        state, loss = adam_step(state, sequence, run.learning_rate * (1 - step / run.n_steps), n, n_heads)
+        if (step + 1) % run.evaluate_every == 0 or step + 1 == last:
+            accuracy, entropy = evaluate(state[0], validation, n, n_heads)
+            record = record.extended((step + 1) * run.batch, float(loss), accuracy, entropy)
+            if checkpoint is not None:
+                _save(checkpoint, run, state, record)
+    return record
+
+
+def _start(run: Run, checkpoint: Path | None):
+    weights = transformer_weights(jax.random.key(run.seed), run.architecture, run.problem.n_positions)
+    zeros = jax.tree.map(jnp.zeros_like, weights)
+    state = (weights, zeros, zeros, jnp.zeros((), dtype=jnp.int32))
+    if checkpoint is None or not Path(checkpoint).exists():
+        return state, Record()
+    with np.load(checkpoint) as saved:
+        if str(saved["run"]) != json.dumps(asdict(run)):
+            raise ValueError(f"checkpoint = {checkpoint}, but it holds another run; choose another path.")
+        leaves = [jnp.asarray(saved[f"leaf_{place}"]) for place in range(len(jax.tree.leaves(state)))]
+        return jax.tree.unflatten(jax.tree.structure(state), leaves), Record(**json.loads(str(saved["record"])))
+
+
+def _save(checkpoint: Path, run: Run, state, record: Record) -> None:
+    leaves = {f"leaf_{place}": np.asarray(leaf) for place, leaf in enumerate(jax.tree.leaves(state))}
+    partial_file = Path(checkpoint).with_suffix(".partial.npz")
+    np.savez(partial_file, run=json.dumps(asdict(run)), record=json.dumps(asdict(record)), **leaves)
+    partial_file.replace(checkpoint)  # a run killed while writing leaves the previous checkpoint whole

@@ -1,0 +1,101 @@
+"""A small GPT-2-like transformer for the paper's experiments (Section 4): trainable positions, pre-norm, GELU.
+
+Tokens are the bits themselves; the end-of-sequence bit is told apart by its position. The logit pair of a position
+predicts its next bit; input and output embeddings are tied. Weights are one pytree, single precision.
+"""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+
+from flowsys.systems.parity.data import check_size
+
+VOCABULARY = 2
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """Sizes; the paper uses hidden 720, feed_forward 3072, layers and heads from 1 to 4."""
+
+    n_layers: int = 1
+    n_heads: int = 1
+    hidden: int = 64
+    feed_forward: int = 256
+
+    def __post_init__(self):
+        for name in ("n_layers", "n_heads", "hidden", "feed_forward"):
+            check_size(name, getattr(self, name))
+        if self.hidden % self.n_heads:
+            raise ValueError(f"n_heads = {self.n_heads}, but it must divide hidden = {self.hidden}.")
+
+
+def transformer_weights(key: jax.Array, architecture: Architecture, n_positions: int) -> dict:
+    """GPT-2's initialisation: Gaussian of size 0.02, residual projections divided by √(2·layers)."""
+    D, F, layers = architecture.hidden, architecture.feed_forward, architecture.n_layers
+    residual = 0.02 / (2 * layers) ** 0.5
+    token_key, position_key, *layer_keys = jax.random.split(key, 2 + layers)
+
+    def dense(key, n_in, n_out, size):
+        return {"weight": size * jax.random.normal(key, (n_in, n_out)), "bias": jnp.zeros(n_out)}
+
+    def norm():
+        return {"gain": jnp.ones(D), "bias": jnp.zeros(D)}
+
+    def layer(key):
+        keys = jax.random.split(key, 4)
+        return {
+            "norm_1": norm(),
+            "qkv": dense(keys[0], D, 3 * D, 0.02),
+            "project": dense(keys[1], D, D, residual),
+            "norm_2": norm(),
+            "expand": dense(keys[2], D, F, 0.02),
+            "contract": dense(keys[3], F, D, residual),
+        }
+
+    return {
+        "tokens": 0.02 * jax.random.normal(token_key, (VOCABULARY, D)),
+        "positions": 0.02 * jax.random.normal(position_key, (n_positions, D)),
+        "layers": [layer(key) for key in layer_keys],
+        "norm": norm(),
+    }
+
+
+def _apply(dense, x):
+    return x @ dense["weight"] + dense["bias"]
+
+
+def _normalise(norm, x):
+    centred = x - x.mean(axis=-1, keepdims=True)
+    return norm["gain"] * centred / jnp.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-5) + norm["bias"]
+
+
+def _attend(layer, x, n_heads: int):
+    batch, length, D = x.shape
+    query, key, value = jnp.split(_apply(layer["qkv"], x), 3, axis=-1)
+    heads = [part.reshape(batch, length, n_heads, D // n_heads) for part in (query, key, value)]
+    scores = jnp.einsum("bihc,bjhc->bhij", heads[0], heads[1]) / (D // n_heads) ** 0.5
+    causal = jnp.tril(jnp.ones((1, 1, length, length), dtype=bool))
+    attention = jax.nn.softmax(jnp.where(causal, scores, -jnp.inf), axis=-1)
+    mixed = jnp.einsum("bhij,bjhc->bihc", attention, heads[2]).reshape(batch, length, D)
+    return _apply(layer["project"], mixed), attention
+
+
+def forward(weights: dict, bits: jax.Array, n_heads: int) -> tuple[jax.Array, jax.Array]:
+    """Logits (batch × positions × 2) and attention (batch × layers × heads × queries × keys) of bits (batch × positions)."""
+    x = weights["tokens"][bits] + weights["positions"][None, : bits.shape[1]]
+    patterns = []
+    for layer in weights["layers"]:
+        change, attention = _attend(layer, _normalise(layer["norm_1"], x), n_heads)
+        x = x + change
+        x = x + _apply(layer["contract"], jax.nn.gelu(_apply(layer["expand"], _normalise(layer["norm_2"], x))))
+        patterns.append(attention)
+    return _normalise(weights["norm"], x) @ weights["tokens"].T, jnp.stack(patterns, axis=1)
+
+
+def next_bit_loss(weights: dict, sequence: jax.Array, n: int, n_heads: int) -> jax.Array:
+    """Mean cross-entropy of the bits after position n+1; the last bit of `sequence` is a label only."""
+    logits, _ = forward(weights, sequence[:, :-1], n_heads)
+    labels = sequence[:, n + 1 :]
+    log_likelihood = jax.nn.log_softmax(logits[:, n:], axis=-1)
+    return -jnp.take_along_axis(log_likelihood, labels[:, :, None], axis=-1).mean()

@@ -1,0 +1,140 @@
+"""Exact plurality: the probability that the correct label wins a vote, and that a chain of votes is right throughout.
+
+n labels are drawn from one row of a transition matrix; the correct one wins if no other is more frequent, ties
+shared. Conditioned on their sum, multinomial counts are independent Poisson ones, so P(correct count = c, correct
+wins) is a coefficient of a product of truncated Poisson series. A tie between m + 1 labels counts 1/(m + 1) = ∫ s^m
+ds, s marking every tied label: a polynomial in s of degree < M', which Gauss-Legendre nodes integrate exactly. All
+terms are positive, so nothing cancels.
+
+With uniform errors the number of examples at the right pattern is Markov as long as the chain of votes is right,
+which gives the CoT success in O(K l³) operations; l is limited so that the Poisson weights stay in range.
+"""
+
+from math import ceil
+
+import numpy as np
+from scipy.special import gammaln, xlogy
+
+from .checks import check_count, check_fraction
+from .prompts import n_matching_examples
+
+N_MOST_EXAMPLES = 600
+
+
+def win_table(row, correct: int, n_most: int) -> np.ndarray:
+    """P[n, c]: of n ≤ n_most labels drawn from `row`, exactly c are `correct` and `correct` wins."""
+    check_count("n_most", n_most, 0, N_MOST_EXAMPLES)
+    row = np.asarray(row, dtype=float)
+    others, multiplicity = np.unique(np.delete(row, correct), return_counts=True)
+    j = np.arange(n_most + 1)
+    rate = max(n_most, 1)
+    right = _poisson(rate * row[correct], j)
+    series = [_poisson(rate * p, j) for p in others]
+    table = np.zeros((n_most + 1, n_most + 1))
+    for c in range(n_most + 1):
+        table[c:, c] = right[c] * _rest(series, multiplicity, c, n_most - c)
+    return table / _poisson(rate, j)[:, None]
+
+
+def win_probability(row, correct: int, n: int) -> float:
+    """Probability that `correct` wins among n labels drawn from `row`: one step of CoT, or ICL with row B(query, ·)."""
+    return float(win_table(row, correct, n)[n].sum())
+
+
+def one_step_success(row, correct: int, n_examples: int, alpha_test: float) -> float:
+    """Exact probability that ICL is right with `n_examples` examples."""
+    return win_probability(row, correct, n_matching_examples(alpha_test, n_examples, name="alpha_test"))
+
+
+def uniform_win_table(p_correct: float, M_test: int, n_most: int) -> np.ndarray:
+    """`win_table` of a step that is right with probability p_correct and else uniform."""
+    check_fraction("p_correct", p_correct, closed="1")
+    check_count("M_test", M_test, 2)
+    row = np.full(M_test, (1 - p_correct) / (M_test - 1))
+    row[0] = p_correct
+    return win_table(row, 0, n_most)
+
+
+def correct_through(
+    p_correct: float, M_test: int, K: int, n_examples: int, alpha_test: float, table=None
+) -> np.ndarray:
+    """P(v_1..v_k all right), k = 1..K, when every step errs uniformly; `table` may be a shared `uniform_win_table`."""
+    check_count("K", K, 1)
+    check_count("n_examples", n_examples, 1, N_MOST_EXAMPLES)
+    start = n_matching_examples(alpha_test, n_examples, name="alpha_test")
+    if table is None:
+        table = uniform_win_table(p_correct, M_test, n_examples)
+    strays = _binomials(n_examples, (1 - p_correct) / (M_test - 1))
+    law = np.zeros(n_examples + 1)  # of the number of examples at z_k, with the votes right so far
+    law[start] = 1.0
+    success = np.empty(K)
+    for k in range(K):
+        after = np.zeros(n_examples + 1)
+        for n in np.flatnonzero(law):
+            after += np.convolve(law[n] * table[n, : n + 1], strays[n_examples - n, : n_examples - n + 1])
+        law = after
+        success[k] = law.sum()
+    return success
+
+
+def examples_needed(
+    target: float, p_correct: float, M_test: int, K: int, alpha_test: float, n_most: int = 150
+) -> int | None:
+    """The least n_examples with P(all K steps right) ≥ target, or None if that is above n_most."""
+    check_fraction("target", target)
+    check_count("n_most", n_most, 1, N_MOST_EXAMPLES)
+    n_table, table = 0, None
+    for n_examples in range(max(1, ceil(0.5 / alpha_test)), n_most + 1):
+        if round(alpha_test * n_examples) == 0:
+            continue
+        if n_examples > n_table:
+            n_table = min(n_most, max(32, 2 * n_table))
+            table = uniform_win_table(p_correct, M_test, n_table)
+        if correct_through(p_correct, M_test, K, n_examples, alpha_test, table)[-1] >= target:
+            return n_examples
+    return None
+
+
+def chernoff_exponent(p: float, runner_up: float) -> float:
+    """(√p - √r)²: a vote among n examples fails with probability about e^(-n (√p - √r)²)."""
+    return float((np.sqrt(p) - np.sqrt(runner_up)) ** 2)
+
+
+def _poisson(rate, j):
+    return np.exp(xlogy(j, rate) - rate - gammaln(j + 1))
+
+
+def _rest(series, multiplicity, c, degree):
+    """Coefficients 0..degree of ∫₀¹ Π_i (Σ_{j<c} u_ij t^j + s u_ic t^c) ds."""
+    n_tied = int(multiplicity.sum()) if c == 0 else min(int(multiplicity.sum()), degree // c)
+    nodes, weights = np.polynomial.legendre.leggauss(n_tied // 2 + 1)
+    total = np.zeros(degree + 1)
+    for s, weight in zip((nodes + 1) / 2, weights / 2):
+        product = np.ones(1)
+        for terms, power in zip(series, multiplicity):
+            factor = terms[: min(c, degree) + 1].copy()
+            if c <= degree:
+                factor[c] *= s
+            product = _times(product, _power(factor, power, degree), degree)
+        total[: len(product)] += weight * product
+    return total
+
+
+def _times(f, g, degree):
+    return np.convolve(f, g)[: degree + 1]
+
+
+def _power(f, n, degree):
+    if n == 1:
+        return f
+    half = _power(f, n // 2, degree)
+    square = _times(half, half, degree)
+    return _times(square, f, degree) if n % 2 else square
+
+
+def _binomials(n_most, p):
+    """Row n: law of Bin(n, p) on 0..n_most."""
+    n, j = np.arange(n_most + 1)[:, None], np.arange(n_most + 1)[None, :]
+    failures = np.maximum(n - j, 0)
+    log_law = gammaln(n + 1) - gammaln(j + 1) - gammaln(failures + 1) + xlogy(j, p) + xlogy(failures, 1 - p)
+    return np.where(j <= n, np.exp(np.where(j <= n, log_law, 0.0)), 0.0)

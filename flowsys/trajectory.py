@@ -1,0 +1,152 @@
+"""What a run gives: named series over time with provenance, and how the run ended.
+
+Time is gradient-flow time of the loss as written (gradient descent: learning rate × steps). A trajectory is plain NumPy;
+xarray and pandas are imported only when asked for. Files are netCDF and carry everything, so `load(save(x)) == x`.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flowsys.errors import InputError
+from flowsys.integrate.outcome import Ending, Outcome
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a trajectory comes from: enough to make it again."""
+
+    system: str
+    level: str
+    variant: str
+    mode: str
+    parameters: Mapping[str, Any]
+    version: str
+    command: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "system": self.system,
+            "level": self.level,
+            "variant": self.variant,
+            "mode": self.mode,
+            "parameters": dict(self.parameters),
+            "version": self.version,
+            "command": self.command,
+        }
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """Series over the rows of a run. `labels` holds an event's name where a row is one, else an empty string."""
+
+    t: np.ndarray
+    series: Mapping[str, np.ndarray]
+    labels: tuple[str, ...]
+    states: np.ndarray
+    state_names: tuple[str, ...]
+    outcome: Outcome
+    origin: Origin
+    statistics: Mapping[str, Any] = field(default_factory=dict)
+    requested: tuple[str | float, ...] = ()
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self.series:
+            raise InputError(f"the trajectory holds no {name!r}; it holds {', '.join(self.series)}.")
+        return self.series[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.series)
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def at(self, request: str | float) -> dict[str, Any]:
+        """The row of an event or a time: {"at", "t", "reached", "values"}; not reached means t and values are None."""
+        if isinstance(request, str):
+            found = [i for i, label in enumerate(self.labels) if label == request]
+        else:
+            found = [i for i, (s, label) in enumerate(zip(self.t, self.labels)) if s == request and not label]
+            found = found or [i for i, s in enumerate(self.t) if s == request]
+        name = request if isinstance(request, str) else f"t={request:g}"
+        if not found:
+            return {"at": name, "t": None, "reached": False, "values": None}
+        row = found[0]
+        values = {key: float(series[row]) for key, series in self.series.items()}
+        return {"at": name, "t": float(self.t[row]), "reached": True, "values": values}
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One row for each event or time that was asked for, in the order asked."""
+        return [self.at(request) for request in self.requested]
+
+    def to_xarray(self):
+        """The same as an xarray Dataset over `t`, with provenance as attributes."""
+        import xarray as xr
+
+        data = {name: ("row", values) for name, values in self.series.items()}
+        data["state"] = (("row", "state_name"), self.states)
+        coordinates = {
+            "t": ("row", self.t),
+            "label": ("row", np.array(self.labels, dtype=object).astype(str)),
+            "state_name": np.array(self.state_names, dtype=str),
+        }
+        return xr.Dataset(data, coordinates, attrs=_attributes(self))
+
+    def to_pandas(self):
+        """A table with one row for each time, indexed by t."""
+        frame = self.to_xarray().drop_vars(["state", "state_name"]).to_pandas()
+        return frame.set_index("t")
+
+    def save(self, path: str | Path) -> Path:
+        """Write a netCDF file (whole or not at all)."""
+        from flowsys.files import write_atomically
+
+        dataset = self.to_xarray()
+        return write_atomically(path, lambda temporary: dataset.to_netcdf(temporary, engine="h5netcdf"))
+
+    def _repr_html_(self) -> str:
+        frame = self.to_pandas()
+        note = f"{self.origin.system} {self.origin.level} ({self.origin.mode}): {self.outcome.sentence}"
+        return f"<p>{note}</p>{frame.to_html(max_rows=12)}"
+
+
+def _attributes(trajectory: Trajectory) -> dict[str, str]:
+    return {
+        "origin": json.dumps(trajectory.origin.as_dict()),
+        "ending": str(trajectory.outcome.ending),
+        "outcome": trajectory.outcome.sentence,
+        "remarks": json.dumps(trajectory.outcome.remarks),
+        "statistics": json.dumps(trajectory.statistics),
+        "requested": json.dumps(trajectory.requested),
+    }
+
+
+def load(path: str | Path) -> Trajectory:
+    """The trajectory in a file written by `Trajectory.save`."""
+    import xarray as xr
+
+    try:
+        with xr.open_dataset(path, engine="h5netcdf") as dataset:
+            dataset.load()
+        origin = json.loads(dataset.attrs["origin"])
+    except (OSError, KeyError, ValueError) as error:
+        raise InputError(f"file = {path} cannot be read as a flowsys trajectory: {error}.") from None
+    reserved = {"state"}
+    return Trajectory(
+        t=dataset["t"].values,
+        series={str(k): v.values for k, v in dataset.data_vars.items() if k not in reserved},
+        labels=tuple(map(str, dataset["label"].values)),
+        states=dataset["state"].values,
+        state_names=tuple(map(str, dataset["state_name"].values)),
+        outcome=Outcome(
+            Ending(dataset.attrs["ending"]), dataset.attrs["outcome"], tuple(json.loads(dataset.attrs["remarks"]))
+        ),
+        origin=Origin(**origin),
+        statistics=json.loads(dataset.attrs["statistics"]),
+        requested=tuple(json.loads(dataset.attrs["requested"])),
+    )
