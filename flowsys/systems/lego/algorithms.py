@@ -1,7 +1,7 @@
 """Algorithms 1 and 2 on the finite model: which weights each stage trains, on which loss, and until when.
 
-A stage is prepared from the weights that enter it, because self-training labels its data with the previous model. Gradient
-descent moves only the weights the stage trains; the others stay as they are.
+A stage is prepared from the weights that enter it, because self-training labels its data with the previous model.
+Gradient descent moves only the weights the stage trains; the others stay as they are.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ ATTENTION = ("Q_43", "Q_44")
 
 @dataclass(frozen=True)
 class Stage:
-    """`prepare(weights)` gives the loss of the stage; it ends after n_steps, or once the loss is at most `threshold`."""
+    """`prepare(weights)` gives the stage's loss; it ends after n_steps, or once the loss is at most `threshold`."""
 
     name: str
     trains: tuple[str, ...]

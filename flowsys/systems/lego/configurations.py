@@ -1,10 +1,10 @@
 """What the clauses hold, as tables: the configurations whose weighted sum is Loss_5^{L,ℓ} of an isotropic layer.
 
-The loss reads a sentence only through the matrix of the right predicate, the count matrix of the L - 1 others, the query's
-value and the counts of the earlier values. Relabelling classes by g_ℓ⁻¹ makes the first the identity, and by transitivity
-the query's value is 0; then class 0 is the target. So a configuration is (distractors, past) with a weight, where
-distractors = Σ_k Perm(h_k), h_k = g_ℓ⁻¹ g_k independent and uniform. For ℓ = 1 nothing is past; for ℓ = 2 the past value is
-y_0, which is uniform and independent of h_1. Rows equal up to a relabelling of the values 1 … n_y - 1 are merged.
+The loss reads a sentence only through the matrix of the right predicate, the count matrix of the L - 1 others, the
+query's value and the counts of the earlier values. Relabelling classes by g_ℓ⁻¹ makes the first the identity, and by
+transitivity the query's value is 0; then class 0 is the target. So a configuration is (distractors, past) with a
+weight, where distractors = Σ_k Perm(h_k), h_k = g_ℓ⁻¹ g_k independent and uniform. For ℓ = 1 nothing is past; for ℓ = 2
+the past value is y_0, uniform and independent of h_1. Rows equal up to a relabelling of 1 … n_y - 1 are merged.
 """
 
 from itertools import permutations
@@ -20,7 +20,7 @@ LARGEST_RELABELLING = 120
 
 
 class Configurations(NamedTuple):
-    """One step ℓ of length L: hit, distractors (rows, j, y); current, past (rows, y); weight (rows,). The target is 0."""
+    """Step ℓ of length L: hit, distractors (rows, j, y); current, past (rows, y); weight (rows,). The target is 0."""
 
     L: int
     ell: int
@@ -81,7 +81,9 @@ def _table(n_y, L, ell, counts, past, weight) -> Configurations:
     rows = np.concatenate([counts.reshape(len(counts), -1), past], axis=1)
     rows, weight = _merged(_canonical(rows, n_y), weight)
     if len(rows) > LARGEST_TABLE:
-        raise ValueError(f"L = {L} gives {len(rows)} configurations, but at most {LARGEST_TABLE} are kept; use a fixed sample.")
+        raise ValueError(
+            f"L = {L} gives {len(rows)} configurations, but at most {LARGEST_TABLE} are kept; use a fixed sample."
+        )
     hit = np.broadcast_to(np.eye(n_y), (len(rows), n_y, n_y))
     current = np.broadcast_to(np.eye(n_y)[0], (len(rows), n_y))
     distractors = rows[:, : n_y * n_y].reshape(-1, n_y, n_y).astype(float)
@@ -127,9 +129,8 @@ def from_sequences(group: GroupAction, actions, values, ell: int, labels=None) -
     at = np.arange(size)
     relabelled = lambda matrix: matrix[at[:, None, None], swap_rows[:, :, None], swap_columns[:, None, :]]
     current = np.broadcast_to(np.eye(n_y)[0], (size, n_y))
-    return Configurations(
-        L, ell, relabelled(hit), relabelled(distractors), current, past[at[:, None], swap_columns], np.full(size, 1 / size)
-    )
+    past = past[at[:, None], swap_columns]
+    return Configurations(L, ell, relabelled(hit), relabelled(distractors), current, past, np.full(size, 1 / size))
 
 
 def _to_front(index, n_y):

@@ -106,7 +106,7 @@ def check_length(L, n_x):
 
 
 def clauses(vocabulary: Vocabulary, sentences: Sentences) -> np.ndarray:
-    """Token numbers of all 2 L + 1 clauses, predicates 1 … L and then answers 0 … L (Definition 3.1): (N, 2 L + 1, 5)."""
+    """Token numbers of all clauses, predicates 1 … L then answers 0 … L (Definition 3.1): (N, 2 L + 1, 5)."""
     names = sentences.variables
     actions = sentences.actions + vocabulary.actions.start
     values = sentences.values + vocabulary.values.start

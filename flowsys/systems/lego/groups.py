@@ -71,7 +71,7 @@ class GroupAction:
 def _integer_table(name, table):
     table = np.asarray(table)
     if table.ndim != 2 or 0 in table.shape or not np.issubdtype(table.dtype, np.integer):
-        raise ValueError(f"{name} has shape {table.shape} and type {table.dtype}, but a non-empty integer matrix is needed.")
+        raise ValueError(f"{name} has shape {table.shape} and type {table.dtype}, but an integer matrix is needed.")
     return table
 
 
@@ -95,8 +95,8 @@ def _check_group(name, multiplication, action):
     invertible = (multiplication == identity) & (identity == multiplication.T)
     if not invertible.any(axis=1).all():
         raise ValueError(f"group {name}: inverses fail, element {int(np.argmin(invertible.any(axis=1)))} has none.")
-    # A faithful action that respects products makes the product that of permutations, which is associative: only a large
-    # group whose action is not faithful needs the cubic check beyond this size.
+    # A faithful action that respects products makes the product that of permutations, which is associative: beyond
+    # this size only an action that is not faithful needs the cubic check.
     if n_g > LARGEST_ASSOCIATIVITY_CHECK and len(np.unique(action, axis=0)) == len(action):
         return
     for g in range(n_g):
@@ -115,16 +115,17 @@ def _check_action(name, multiplication, action, identity):
     outside = np.argwhere((action < 0) | (action >= n_y))
     if len(outside):
         g, y = outside[0]
-        raise ValueError(f"group {name}: action leaves the values, {g}({y}) = {action[g, y]} is not among 0 … {n_y - 1}.")
+        raise ValueError(f"group {name}: closure of the action fails, {g}({y}) = {action[g, y]} is not below {n_y}.")
     moved = np.flatnonzero(action[identity] != np.arange(n_y))
     if len(moved):
         y = moved[0]
-        raise ValueError(f"group {name}: the identity law of the action fails, {identity}({y}) = {action[identity, y]}.")
+        image = action[identity, y]
+        raise ValueError(f"group {name}: the identity law of the action fails, {identity}({y}) = {image}.")
     for g in range(n_g):
         bad = np.argwhere(action[multiplication[g]] != action[g][action])
         if len(bad):
             h, y = bad[0]
-            raise ValueError(f"group {name}: the product law of the action fails, ({g}·{h})({y}) differs from {g}({h}({y})).")
+            raise ValueError(f"group {name}: the product law fails, ({g}·{h})({y}) differs from {g}({h}({y})).")
     orbit = np.unique(action[:, 0])
     if len(orbit) < n_y:
         missing = np.setdiff1d(np.arange(n_y), orbit)[0]

@@ -1,7 +1,7 @@
-"""The isotropic feed-forward layer: one neuron per fibre and four feature values, invariant for every transitive action.
+"""The isotropic feed-forward layer: one neuron per fibre, four feature values, invariant for every transitive action.
 
-Neuron r_{j,y} has V(g) = a on Fib_{j,y} and b' off it, V(y) = c and V(y') = e for y' ≠ y. Then F_j(g, y) depends only on
-whether g(y) = j, and the group enters only through (n_g, n_y), which may be symbols. The four numbers stand for
+Neuron r_{j,y} has V(g) = a on Fib_{j,y} and b' off it, V(y) = c and V(y') = e for y' ≠ y. Then F_j(g, y) depends only
+on whether g(y) = j, and the group enters only through (n_g, n_y), which may be symbols. The four numbers stand for
 n_g n_y, n_g n_y (n_y - 1), n_y², n_y² (n_y - 1) equal weights: dθ/dt = -(1/n_θ) ∂L/∂θ.
 """
 
@@ -38,7 +38,7 @@ def one_step_logits(ops, y: Isotropic, n_y, feedforward: FeedForward):
 
 
 def one_step_loss(ops, y: Isotropic, n_y, d, feedforward: FeedForward, outside=None):
-    """Loss_5¹ = softplus(log[(n_y - 1) e^(F_w - F_c) + (d - n_y) e^(F_0 - F_c)]); `outside` is F_0, n_y s(b) if None."""
+    """Loss_5¹ = softplus(log[(n_y - 1) e^(F_w - F_c) + (d - n_y) e^(F_0 - F_c)]); `outside` is F_0, or n_y s(b)."""
     correct, wrong = (feedforward.clip_logits(ops, F) for F in one_step_logits(ops, y, n_y, feedforward))
     outside = outside_logit(ops, n_y, feedforward) if outside is None else outside
     margins = ops.stack([wrong - correct, outside - correct])

@@ -49,7 +49,7 @@ def _row_scores(feedforward: FeedForward):
 def step_accuracies(
     scores, features: Isotropic, group: GroupAction, L: int, d, feedforward: FeedForward, *, at=None, size=256, seed=0
 ) -> dict:
-    """Teacher-forced accuracy of each step in `at` (all steps if None), over `size` sequences: steps, sampled, greedy."""
+    """Teacher-forced accuracy of each step in `at` (all if None), over `size` sequences: steps, sampled, greedy."""
     at = np.arange(1, L + 1) if at is None else np.asarray(at)
     actions, values = sequences(group, L, size, seed)
     probability, right = [], []

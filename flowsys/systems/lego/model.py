@@ -7,8 +7,8 @@ A over L predicates and ℓ answers, the pre-activation of neuron r of class j i
     Λ_{j,r} = Σ_{pred k} A_k [x-slot(x_k) + g-slot(g_k) + source-slot(x_{k-1})]
             + Σ_{ans k}  A_k [holder-slot(x_k) + y-slot(y_k)] + b,
 
-the logit is F_j = Σ_r s(Λ_{j,r}), clipped, and the loss is the cross-entropy over all classes. Every function takes `ops`
-and runs on JAX arrays and on arrays of symbols alike; classes are axis 0, neurons axis 1, sentences the last axis.
+the logit is F_j = Σ_r s(Λ_{j,r}), clipped, and the loss is the cross-entropy over all classes. Every function takes
+`ops` and runs on JAX arrays and on arrays of symbols alike; axes are classes, neurons, sentences.
 """
 
 from typing import Any, NamedTuple

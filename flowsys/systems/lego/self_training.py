@@ -1,8 +1,8 @@
 """Algorithm 2 on the reduced model: recursive self-training with greedy self-labels, doubling the length.
 
-Stage 1.2 trains the scores on Loss_5^{2,2}; stage k ≥ 2 takes L = 2^k, lets the previous model answer greedily, and trains
-on its answers until the loss falls below a threshold. The flow itself is not here: `advance(loss, scores)` moves the scores
-down a loss to the threshold and returns them with the τ it took, so a flow solver or gradient descent both serve.
+Stage 1.2 trains the scores on Loss_5^{2,2}; stage k ≥ 2 takes L = 2^k, lets the previous model answer greedily, and
+trains on its answers until the loss falls below a threshold. The flow itself is not here: `advance(loss, scores)` moves
+the scores down a loss to the threshold and returns them with the τ it took, so a solver or gradient descent both serve.
 """
 
 from collections.abc import Callable

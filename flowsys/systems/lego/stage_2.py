@@ -1,8 +1,8 @@
 """Stage 2: attention over an isotropic feed-forward layer, four numbers α, β, γ, δ.
 
-The query `ans, ℓ-1` of a length-L sentence scores α on predicate ℓ, β on the other L - 1 predicates, γ on its own answer
-and δ on the other ℓ - 1 answers. A configuration (see `configurations`) says what those clauses hold: with attention
-p_α … p_δ per clause, P on predicates and S on answers,
+The query `ans, ℓ-1` of a length-L sentence scores α on predicate ℓ, β on the other L - 1 predicates, γ on its own
+answer and δ on the other ℓ - 1 answers. A configuration (see `configurations`) says what those clauses hold: with
+attention p_α … p_δ per clause, P on predicates and S on answers,
 
     M_{jy} = p_α hit_{jy} + p_β distractors_{jy},     N_y = p_γ current_y + p_δ past_y,
     Λ_{j,y} = P b' + (a - b') M_{jy} + S e + (c - e) N_y + b,     F_j = Σ_y s(Λ_{j,y}).
@@ -62,7 +62,8 @@ def logits(ops, scores: Scores, features: Isotropic, hit, distractors, current, 
     answers = p.gamma + (ell - 1) * p.delta
     M = p.alpha * hit + p.beta * distractors
     N = p.gamma * current + p.delta * past
-    preactivations = predicates * b_prime + answers * e + feedforward.bias + (a - b_prime) * M + (c - e) * N[..., None, :]
+    background = predicates * b_prime + answers * e + feedforward.bias
+    preactivations = background + (a - b_prime) * M + (c - e) * N[..., None, :]
     return feedforward.clip_logits(ops, feedforward.activate(ops, preactivations).sum(axis=-1))
 
 

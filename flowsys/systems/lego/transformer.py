@@ -1,8 +1,8 @@
 """The finite model: random weights as in Assumption 3.3, and their inner products with tokens.
 
-Token embeddings are one-hot (the blank is 0), so W_{i,j,r,p} and Q_{p,q} are read in token coordinates as they are. Only
-the attention blocks (4, 3) and (4, 4) are trained (Assumption 3.5) and only tokens 4 and 5 of an answer are not always
-blank; the five heads share nothing but Q, so W_4 and W_5 are all that matters.
+Token embeddings are one-hot (the blank is 0), so W_{i,j,r,p} and Q_{p,q} are read in token coordinates as they are.
+Only the attention blocks (4, 3) and (4, 4) are trained (Assumption 3.5) and only tokens 4 and 5 of an answer are not
+always blank; the five heads share nothing but Q, so W_4 and W_5 are all that matters.
 """
 
 import jax

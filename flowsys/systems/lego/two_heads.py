@@ -1,7 +1,7 @@
 """The transformer of the experiments (Section 7): one layer, two heads, a feed-forward block, no positional encoding.
 
 A clause is the concatenation of five learned token embeddings. Answer clauses query all clauses up to themselves; the
-block's output gives five softmaxes over the vocabulary, one per token of the next clause. The paper does not state width,
+block's output gives five softmaxes over the vocabulary, one per token of the next clause. The paper states no width,
 embedding, residuals or norms: here residual connections and no norms, sizes in `Architecture`. Single precision.
 """
 
@@ -100,7 +100,7 @@ def next_clause_loss(parameters, tokens, L):
 
 
 def greedy_rollout(parameters, tokens, L):
-    """Clauses 1 … L that the model writes by itself after the predicates and ans_0, all five tokens greedy: (N, L, 5)."""
+    """Answers 1 … L as the model writes them itself after the predicates and ans_0, all tokens greedy: (N, L, 5)."""
     size = tokens.shape[0]
     predicates = _embed(parameters, tokens[:, :L])
     room = ((0, 0), (0, L), (0, 0), (0, 0))

@@ -1,6 +1,6 @@
 """What Section 7 shows of a trained transformer: accuracy of its own rollouts, and attention maps.
 
-Rollout accuracy is the share of sentences all of whose answer values are right when the model writes every answer itself
+Rollout accuracy is the share of sentences all of whose values are right when the model writes every answer itself
 (Figs. 1a, 1b). An attention map has the queries ans_0 … ans_{L-1} as rows and the 2 L clauses as columns, averaged over
 heads and sentences; its diagonals are ans_ℓ → pred_{ℓ+1} and ans_ℓ → ans_ℓ (Figs. 2, 5, 6, 7).
 """

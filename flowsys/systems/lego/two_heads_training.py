@@ -23,7 +23,7 @@ from flowsys.systems.lego.two_heads import Architecture
 
 @dataclass(frozen=True)
 class Experiment:
-    """One training run; the learning rate, 300 epochs and L = 5 are the paper's, the other sizes are not stated there."""
+    """One training run; learning rate, 300 epochs and L = 5 are the paper's, the other sizes are not stated there."""
 
     group: str = "C6"
     L: int = 5
@@ -43,6 +43,7 @@ class Experiment:
         if not self.learning_rate > 0:
             raise ValueError(f"learning_rate = {self.learning_rate}, but a positive number is needed.")
         check_length(self.L, self.n_x)
+        groups.named(self.group)
 
     @property
     def vocabulary(self) -> Vocabulary:
