@@ -69,8 +69,9 @@ def test_both_closures_follow_the_flow_of_the_weights(data):
 def test_a_closure_with_the_number_of_neurons_in_place_of_the_output_norm_is_noticed():
     weights, a, problem = finite_width(DATA["distinct"])
     small = cl.small_coordinates(weights, a)
-    wrong = cl.small_field(0.0, small, problem._replace(output_norm=jnp.asarray(5.0)))
-    assert np.max(np.abs(wrong.G - cl.small_field(0.0, small, problem).G)) > 1e-3
+    field = jax.jit(cl.small_field)
+    wrong = field(0.0, small, problem._replace(output_norm=jnp.asarray(5.0)))
+    assert np.max(np.abs(wrong.G - field(0.0, small, problem).G)) > 1e-3
 
 
 def test_drives_are_the_formulas_of_the_spec():
@@ -87,14 +88,14 @@ def test_drives_are_the_formulas_of_the_spec():
             for h, key in enumerate(X):
                 r[key] += g * P[h, l]
                 M[key, query] += s * g * P[h, l] * (G[key] - mean[l])
-    assert_close(cl.drives(y.G, y.S, problem), (r, M), 1e-14)
+    assert_close(jax.jit(cl.drives)(y.G, y.S, problem), (r, M), 1e-14)
 
 
 def test_the_small_closure_is_a_gram_flow():
     weights, a, problem = finite_width(DATA["distinct"])
     y = cl.small_coordinates(weights, a)
-    r, M = cl.drives(y.G, y.S, problem)
-    dy, d, A2 = cl.small_field(0.0, y, problem), len(r), problem.output_norm
+    r, M = jax.jit(cl.drives)(y.G, y.S, problem)
+    dy, d, A2 = jax.jit(cl.small_field)(0.0, y, problem), len(r), problem.output_norm
     N = jnp.sqrt(A2) * jnp.zeros((d + 1, d + 1)).at[:d, d].set(r).at[d, :d].set(r)
     B = jnp.block([[0 * M, M], [M.T, 0 * M]])
     for gram, generator in [(lambda y: cl.value_gram(y, A2), N), (cl.attention_gram, B)]:
@@ -115,7 +116,7 @@ def test_invariants_are_conserved_and_are_not_trivial():
 def test_words_that_do_not_occur_feel_nothing_and_do_nothing():
     samples = DATA["distinct"]
     weights, a, problem = finite_width(samples)
-    r, M = cl.drives(*_padded(cl.small_coordinates(weights, a), 2), problem)
+    r, M = jax.jit(cl.drives)(*_padded(cl.small_coordinates(weights, a), 2), problem)
     assert not np.any(r[samples.d:]) and not np.any(M[samples.d:]) and not np.any(M[:, samples.d:])
 
 
@@ -144,7 +145,7 @@ def test_gram_descent_is_descent_on_the_weights_at_the_size_of_appendix_a():
 def test_one_gram_step_is_a_congruence():
     weights, a, problem = finite_width(DATA["distinct"])
     y = cl.small_coordinates(weights, a)
-    r, M = cl.drives(y.G, y.S, problem)
+    r, M = jax.jit(cl.drives)(y.G, y.S, problem)
     step = jnp.eye(2 * len(r)) + 0.3 * jnp.block([[0 * M, M], [M.T, 0 * M]])
     new = gram_step(y, r, M, 0.3, problem.output_norm)
     assert_close(cl.attention_gram(new), step @ cl.attention_gram(y) @ step, 1e-12)

@@ -61,13 +61,15 @@ def test_output_is_the_paper_formula_written_with_loops():
     np.testing.assert_allclose(got, expected, rtol=1e-13)
 
 
-@pytest.mark.parametrize("n, L", [(12, 5), (6, 4), (24, 6)])
+@pytest.mark.parametrize("n, L", [(12, 5), (6, 4)])
 def test_loss_on_word_classes_is_the_loss_on_the_sentences(n, L):
     samples, (G, S) = distinct_words(n, L), random_state(1)
     with jax.enable_x64(True):
-        reduced = block_loss(G, S, type_sizes(n, L, ops))
-        values, matrix = map(ops.array, words_of(G, S, samples))
-        full = data_loss(values, matrix, samples.words, samples.labels, np.full(n, 1 / n), SCALE, ops)
+        reduced = jax.jit(block_loss)(G, S, type_sizes(n, L, ops))
+        loss = lambda values, matrix: data_loss(
+            values, matrix, samples.words, samples.labels, np.full(n, 1 / n), SCALE, ops
+        )
+        full = jax.jit(loss)(*words_of(G, S, samples))
     np.testing.assert_allclose(reduced, full, rtol=1e-13)
 
 
@@ -78,7 +80,8 @@ def test_drives_of_the_word_classes_are_those_of_the_oracle_at_real_sizes():
     with jax.enable_x64(True):
         sizes = type_sizes(n, L, ops)
         dG, dS = block_gradient(G, S, n, L)
-        np.testing.assert_allclose(limit_outputs(G, bl.scores_within_sentences(S, sizes, ops), sizes, SCALE, ops), F)
+        output = jax.jit(lambda G, S: limit_outputs(G, bl.scores_within_sentences(S, sizes, ops), sizes, SCALE, ops))
+        np.testing.assert_allclose(output(G, S), F)
         np.testing.assert_allclose(-dG / bl.class_sizes(sizes, ops), r, atol=1e-14)
         for derivative, multiplicity, expected in zip(dS, bl.multiplicities(sizes), M):
             np.testing.assert_allclose(-derivative / multiplicity, expected, atol=1e-14)
@@ -117,6 +120,7 @@ def test_the_scalars_of_types_2_and_3_count_twice_with_the_swap():
     with jax.enable_x64(True):
         sizes = type_sizes(12, 5, ops)
         even, odd, across, within = bl.swap_multiplicities(sizes)
+        across, within = np.asarray(across), np.asarray(within)
     assert 5 * even + 2 * odd + across.sum() + within.sum() == distinct_words(12, 5).d
 
 
