@@ -27,6 +27,8 @@ class Field(Protocol):
 
     def observe(self, names: tuple[str, ...]) -> Callable: ...
 
+    def smoothed(self) -> "Field": ...
+
 
 @dataclass(frozen=True)
 class ProgramField:
@@ -92,6 +94,7 @@ class FunctionField:
     observed: Callable
     observables: tuple[str, ...]
     switching_functions: Callable | None = None
+    smooth: Callable[[], "FunctionField"] | None = None
 
     @property
     def has_kinks(self) -> bool:
@@ -111,6 +114,9 @@ class FunctionField:
             return jnp.stack([jnp.asarray(everything[name], dtype=y.dtype) for name in names])
 
         return values
+
+    def smoothed(self) -> "FunctionField":
+        return self.smooth()
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,9 @@ class Parameter:
         """The value in its type, or an InputError that names it and what is allowed."""
         if self.choices:
             if str(value) not in self.choices:
-                raise InputError(f"{self.name} = {value!s} is not allowed: it must be one of {', '.join(self.choices)}.")
+                raise InputError(
+                    f"{self.name} = {value!s} is not allowed: it must be one of {', '.join(self.choices)}."
+                )
             return str(value)
         refusal = InputError(f"{self.name} = {value!s} is not allowed: it must be {self.allowed}.")
         try:

@@ -89,7 +89,9 @@ class Run:
         self.statistics = Statistics(solvers=[solver])
         self.remarks: list[str] = []
         self.t, self.y, self.dt = float(problem.start), np.asarray(problem.initial, dtype=float), 0.0
-        self._times = sorted({float(s) for s in times} | {float(problem.marks[e]) for e in events if e in problem.marks})
+        self._times = sorted(
+            {float(s) for s in times} | {float(problem.marks[e]) for e in events if e in problem.marks}
+        )
         self._pending = {e.name for e in problem.events if e.name in events}
         self._reached: dict[str, float] = {}
         self._field = problem.field
@@ -136,7 +138,11 @@ class Run:
             self._set_gates_from_state()
         for event in self.problem.events:
             already = self._event_values()[event.name] > 0
-            if already and event.name not in self._reached and (event.name == self._terminal or self.t == self.problem.start):
+            if (
+                already
+                and event.name not in self._reached
+                and (event.name == self._terminal or self.t == self.problem.start)
+            ):
                 self._event(event.name)
 
     def _one_stage(self, stage: Stage, is_last: bool) -> None:
@@ -168,8 +174,10 @@ class Run:
 
     @property
     def _watch(self) -> Watch:
-        on = [e.name not in self._reached and (e.name in self._pending or e.name == self._terminal)
-              for e in self.problem.events]
+        on = [
+            e.name not in self._reached and (e.name in self._pending or e.name == self._terminal)
+            for e in self.problem.events
+        ]
         directions = np.array([e.direction * float(f) for e, f in zip(self.problem.events, on)])
         thresholds = np.array([float(e.threshold) for e in self.problem.events])
         orientations = np.zeros(0)
@@ -183,13 +191,22 @@ class Run:
         advance, _ = compiled(self._stepper)
         budget = max(self.tolerances.max_steps - self.statistics.steps - self.statistics.rejected, 1)
         result = advance(
-            y, np.float64(t), np.float64(dt), np.float64(target), self._arguments, self._watch, self._slide,
-            np.float64(self.tolerances.rtol), np.float64(self.tolerances.atol), np.int64(budget), np.bool_(watching),
+            y,
+            np.float64(t),
+            np.float64(dt),
+            np.float64(target),
+            self._arguments,
+            self._watch,
+            self._slide,
+            np.float64(self.tolerances.rtol),
+            np.float64(self.tolerances.atol),
+            np.int64(budget),
+            np.bool_(watching),
         )
         result = Advance(*(np.asarray(part) for part in result))
         self.statistics.steps += int(result.accepted)
         self.statistics.rejected += int(result.rejected)
-        if result.status in _FAILURES:
+        if int(result.status) in _FAILURES:
             ending, why = _FAILURES[int(result.status)]
             where = f"at t = {float(result.t):.10g} in stage {self.problem.stages[self._number].name!r}"
             raise _GaveUp(Outcome(ending, f"the solver {self.solver} gave up {where}: {why.format(self=self)}"))
@@ -340,7 +357,13 @@ class Run:
 
 
 _FAILURES = {
-    TOO_MANY_STEPS: (Ending.STEP_BUDGET, "the budget of {self.tolerances.max_steps} steps is used up; raise max_steps, or use a stiff solver (kvaerno5)."),
-    STEP_TOO_SMALL: (Ending.STEP_TOO_SMALL, "the step size underflowed; loosen rtol, or use a stiff solver (kvaerno5)."),
+    TOO_MANY_STEPS: (
+        Ending.STEP_BUDGET,
+        "the budget of {self.tolerances.max_steps} steps is used up; raise max_steps, or use a stiff solver (kvaerno5).",
+    ),
+    STEP_TOO_SMALL: (
+        Ending.STEP_TOO_SMALL,
+        "the step size underflowed; loosen rtol, or use a stiff solver (kvaerno5).",
+    ),
     NOT_FINITE: (Ending.NOT_FINITE, "the state stopped being finite."),
 }

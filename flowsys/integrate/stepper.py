@@ -24,9 +24,7 @@ REACHED, WATCHED, TOO_MANY_STEPS, STEP_TOO_SMALL, NOT_FINITE = range(5)
 # values at 0, 1/3, 2/3, 1 of a step -> the cubic through them at 13 interior points
 _NODES = np.array([0.0, 1 / 3, 2 / 3, 1.0])
 _INTERIOR = np.linspace(0, 1, 15)[1:-1]
-_CUBIC = np.array(
-    [[np.prod([(x - b) / (a - b) for b in _NODES if b != a]) for a in _NODES] for x in _INTERIOR]
-)
+_CUBIC = np.array([[np.prod([(x - b) / (a - b) for b in _NODES if b != a]) for a in _NODES] for x in _INTERIOR])
 
 
 class Watch(NamedTuple):
@@ -174,9 +172,7 @@ class Stepper:
                 WATCHED,
                 jnp.where(keep & clipped, REACHED, jnp.where(tiny, STEP_TOO_SMALL, -1)),
             )
-            status = jnp.where(
-                (status == -1) & (c["accepted"] + c["rejected"] + 1 >= budget), TOO_MANY_STEPS, status
-            )
+            status = jnp.where((status == -1) & (c["accepted"] + c["rejected"] + 1 >= budget), TOO_MANY_STEPS, status)
             return {
                 "status": status,
                 "t": jnp.where(keep, end, c["t"]),
@@ -199,9 +195,7 @@ class Stepper:
 
         c = jax.lax.while_loop(lambda c: c["status"] == -1, body, carry)
         status = jnp.where(jnp.isfinite(c["y"]).all(), c["status"], NOT_FINITE)
-        return Advance(
-            status, c["t"], c["y"], c["t_before"], c["y_before"], c["dt"], c["accepted"], c["rejected"]
-        )
+        return Advance(status, c["t"], c["y"], c["t_before"], c["y_before"], c["dt"], c["accepted"], c["rejected"])
 
 
 @lru_cache(maxsize=128)

@@ -72,9 +72,7 @@ def assemble(statement: Statement) -> Program:
     else:
         blocks.append(_without_tables(statement, scalars))
     written = {line.name for block in blocks for line in block.lines}
-    entry_gradient = {
-        x: symbol(f"gradient_{x}") for x in statement.differentiable if f"gradient_{x}" in written
-    }
+    entry_gradient = {x: symbol(f"gradient_{x}") for x in statement.differentiable if f"gradient_{x}" in written}
     gradient = chain_rule(statement.entries, entry_gradient)
     flow: dict[sp.Symbol, sp.Expr] = {}
     for block in statement.blocks:
@@ -131,9 +129,7 @@ class _LevelWriter:
         rows |= {symbol(f"{table}_{name}"): self.tape.record(value) for name, value in totals.items()}
         fresh = {s: v for s, v in self.tape.definitions.items() if s not in self.written}
         incoming = [
-            Line(str(seed), f"spread({str(seed).removeprefix('spread_')})")
-            for seed in seeds.values()
-            if seed.is_Symbol
+            Line(str(seed), f"spread({str(seed).removeprefix('spread_')})") for seed in seeds.values() if seed.is_Symbol
         ]
         block = Block(table, tuple(incoming + self.lowering.lines(fresh, rows)))
         sums = Block("", tuple(Line(name, f"total({table}_{name})") for name in totals))

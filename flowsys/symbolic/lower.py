@@ -57,7 +57,9 @@ class Lowering:
         flat |= outputs or {}
         flat = {symbol: sp.sympify(value).xreplace(self._alias) for symbol, value in flat.items()}
         fresh = (sp.Symbol(f"{self._prefix}x{i}", real=True) for i in range(self._shared, 10**9))
-        shared, values = sp.cse(list(flat.values()), symbols=fresh, optimizations=_SUBTRACTIONS, order="none", list=False)
+        shared, values = sp.cse(
+            list(flat.values()), symbols=fresh, optimizations=_SUBTRACTIONS, order="none", list=False
+        )
         self._shared += len(shared)
         return [Line(str(s), program_text(v)) for s, v in _in_order(dict(shared), dict(zip(flat, values)))]
 

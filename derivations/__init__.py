@@ -1,0 +1,1 @@
+"""The derivations as readable scripts, one a paper: the same steps beside the paper's own equations."""

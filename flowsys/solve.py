@@ -1,0 +1,161 @@
+"""solve: a system, a setup, what to look at -> a Trajectory.
+
+All dynamics run in float64 inside a precision scope of their own; the importing program's JAX settings are untouched.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from flowsys.errors import InputError
+from flowsys.problem import Problem
+from flowsys.system import Setup, System
+from flowsys.trajectory import Origin, Trajectory
+from flowsys.version import VERSION
+
+SOLVERS = {
+    "dopri8": "explicit, order 8: the default for smooth, non-stiff flows",
+    "tsit5": "explicit, order 5: for loose tolerances",
+    "kvaerno5": "implicit, order 5: for stiff flows",
+}
+Request = str | float
+
+
+def solve(
+    system: System,
+    setup: Setup | None = None,
+    *,
+    level: str | None = None,
+    variant: str | None = None,
+    mode: str | None = None,
+    at: Sequence[Request] | np.ndarray | None = None,
+    observe: Sequence[str] | None = None,
+    rtol: float = 1e-8,
+    atol: float | None = None,
+    solver: str = "dopri8",
+    max_steps: int = 1_000_000,
+    kink_width: float | None = None,
+    command: str = "",
+    on_progress=None,
+) -> Trajectory:
+    """Integrate a system's reduced (or finite-width) gradient flow and record it where asked.
+
+    `at` mixes event names and times; by default the system's own events. `atol` defaults to 1e-4 · rtol times the
+    smallest initial scale of the system. `kink_width` δ replaces every ReLU by δ log(1 + e^(x/δ)).
+    """
+    setup = setup if setup is not None else system.setup()
+    level = level or system.default_level
+    variant, mode = system.variant(level, variant), system.mode(mode)
+    problem = system.problem(setup, level, variant, mode)
+    requests = tuple(at) if at is not None else tuple(problem.default_at)
+    events, times = _sorted_requests(system, problem, requests)
+    observe = tuple(observe) if observe is not None else problem.observable_names
+    _check_observables(system, problem, observe)
+    _check_numbers(rtol, atol, solver, max_steps, kink_width)
+    atol = atol if atol is not None else 1e-4 * rtol * problem.scale
+    return _integrate(
+        problem, requests, events, times, observe,
+        (rtol, atol, max_steps), solver, kink_width, on_progress,
+        Origin(system.name, level, variant, mode, dict(setup), VERSION, command),
+    )  # fmt: skip
+
+
+def _integrate(
+    problem: Problem, requests, events, times, observe, tolerances, solver, kink_width, on_progress, origin: Origin
+) -> Trajectory:
+    import jax
+
+    from flowsys.integrate.driver import Run, Tolerances
+
+    with jax.enable_x64(True):
+        run = Run(problem, Tolerances(*tolerances), solver, times, events, kink_width, on_progress)
+        outcome = run.run()
+        states = np.array([r.y for r in run.records]).reshape(len(run.records), len(problem.initial))
+        series = observe_states(problem, run.records, observe)
+    marks = {float(s): name for name, s in problem.marks.items() if name in events}
+    labels = tuple(r.label or marks.get(r.t, "") for r in run.records)
+    statistics: dict[str, Any] = {
+        "steps": run.statistics.steps,
+        "rejected": run.statistics.rejected,
+        "kinks": run.statistics.kinks,
+        "slides": run.statistics.slides,
+        "solvers": run.statistics.solvers,
+        "rtol": tolerances[0],
+        "atol": tolerances[1],
+    }
+    if problem.conserved is not None and len(states):
+        quantities = problem.conserved(np.vstack([problem.initial, states]))
+        statistics["conserved_drift"] = float(np.abs(quantities - quantities[0]).max())
+    return Trajectory(
+        t=np.array([r.t for r in run.records]),
+        series=series,
+        labels=labels,
+        states=states,
+        state_names=problem.field.names,
+        outcome=outcome,
+        origin=origin,
+        statistics=statistics,
+        requested=requests,
+    )
+
+
+def observe_states(problem: Problem, records, observe: Sequence[str]) -> dict[str, np.ndarray]:
+    """The named observables at every recorded state."""
+    from flowsys.integrate.stepper import observer
+
+    direct = tuple(n for n in observe if n in problem.field.observables)
+    values = np.empty((len(records), len(direct)))
+    if direct:
+        evaluate = observer(problem.field, direct)
+        for row, record in enumerate(records):
+            values[row] = np.asarray(evaluate(record.y, problem.stages[record.stage].arguments))
+    series = {name: values[:, i] for i, name in enumerate(direct)}
+    for name in observe:
+        if name in problem.derived:
+            series[name] = np.array([float(problem.derived[name](r.y)) for r in records])
+    return {name: series[name] for name in observe}
+
+
+def _sorted_requests(system: System, problem: Problem, requests: Sequence[Request]) -> tuple[list[str], list[float]]:
+    events, times = [], []
+    for request in requests:
+        if isinstance(request, str):
+            if request not in problem.event_names:
+                known = ", ".join(problem.event_names) or "none"
+                raise InputError(
+                    f"at = {request} is not an event of {system.name} here; there are {known}, or t=NUMBER."
+                )
+            events.append(request)
+        else:
+            if not (np.isfinite(request) and problem.start <= request <= problem.t_max):
+                raise InputError(
+                    f"at: t = {request:g} is not allowed: it must lie between {problem.start:g} "
+                    f"and t_max = {problem.t_max:g}."
+                )
+            times.append(float(request))
+    if not requests:
+        raise InputError("at is empty: name an event or a time (t=NUMBER) to look at.")
+    return events, times
+
+
+def _check_observables(system: System, problem: Problem, names: Sequence[str]) -> None:
+    for name in names:
+        if name not in problem.observable_names:
+            raise InputError(
+                f"observe = {name} is not an observable of {system.name} at this level; "
+                f"`flowsys show {system.name}` lists them."
+            )
+
+
+def _check_numbers(rtol: float, atol: float | None, solver: str, max_steps: int, kink_width: float | None) -> None:
+    if not 1e-14 <= rtol <= 1e-1:
+        raise InputError(f"rtol = {rtol:g} is not allowed: it must lie between 1e-14 and 0.1.")
+    if atol is not None and not (np.isfinite(atol) and atol > 0):
+        raise InputError(f"atol = {atol:g} is not allowed: it must be a positive number.")
+    if solver not in SOLVERS:
+        raise InputError(f"solver = {solver} is not known: it must be one of {', '.join(SOLVERS)}.")
+    if max_steps < 1:
+        raise InputError(f"max_steps = {max_steps} is not allowed: it must be at least 1.")
+    if kink_width is not None and not (np.isfinite(kink_width) and kink_width > 0):
+        raise InputError(f"kink_width = {kink_width:g} is not allowed: it must be a positive number.")

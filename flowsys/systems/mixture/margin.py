@@ -1,0 +1,48 @@
+"""The max margin of the attention features (Eq. (2)): how separable the samples are for the neurons to come.
+
+With the gates inside the features F(X) ∈ R^(2d+1), the margin γ = max_|z|=1 min_i y_i F(X_i)·z is the distance from 0 to
+the convex hull of {y_i F(X_i)}. The nearest point is found by non-negative least squares,
+
+    min_(a ≥ 0) |Fᵀa|² + M² (1ᵀa - 1)²,      z = Fᵀa / 1ᵀa,
+
+which is exact for any M > 0 because the penalty only rescales a.
+"""
+
+import numpy as np
+from scipy.optimize import nnls
+
+from flowsys.printers.arrays import Arguments, function
+from flowsys.program import Program
+
+
+def max_margin(features: np.ndarray) -> float:
+    """γ of the rows y_i F(X_i); 0 if they cannot be separated."""
+    n = len(features)
+    penalty = max(1.0, float(np.abs(features).max()))
+    a, _ = nnls(np.vstack([features.T, penalty * np.ones(n)]), np.append(np.zeros(features.shape[1]), penalty))
+    if a.sum() <= 0:
+        return 0.0
+    z = features.T @ (a / a.sum())
+    length = np.linalg.norm(z)
+    if length < 1e-9 * penalty:
+        return 0.0
+    return max(float((features @ z).min() / length), 0.0)
+
+
+def limit_margin(program: Program, y: np.ndarray, arguments: Arguments, K: int) -> float:
+    """γ at a state of the limit, from three coordinates per sample orbit.
+
+    f is linear in (w_c, w_v, b) with gates frozen; both heads and K groups share w_c and w_v, so a unit vector of the
+    full feature space has (w_c, w_v) coordinates scaled by √(2K).
+    """
+    preactivations = function(program, ("kink_plus", "kink_minus"), "exact", np)
+    b = arguments.parameters[program.parameters.index("b")]
+    neurons = [program.state.index("w_c"), program.state.index("w_v")]
+    open_plus, open_minus = (np.where(h > 0, 1.0, 0.0) for h in preactivations(y, arguments))
+    features = []
+    for unit in ((1.0, 0.0), (0.0, 1.0)):
+        state = y.copy()
+        state[neurons] = unit
+        plus, minus = preactivations(state, arguments)
+        features.append((open_plus * (plus - b) - open_minus * (minus - b)) / np.sqrt(2 * K))
+    return max_margin(np.array([*features, b * (open_plus - open_minus)]).T)

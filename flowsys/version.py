@@ -1,0 +1,3 @@
+"""The version that every output carries."""
+
+VERSION = "0.1.0"
