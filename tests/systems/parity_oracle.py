@@ -1,7 +1,7 @@
 """Independent NumPy/SciPy implementations of the parity limit systems: the oracle of what is derived.
 
-Nothing here imports the package. Three systems, all for the linear loss at infinite width: one position (g, u, v, w), the
-16-variable block of positions n+1 and n+2, and the collapsed frozen-gate system (K, a) by enumeration of secret strings.
+Nothing here imports the package. Three systems, all for the linear loss at infinite width: one position (g, u, v, w),
+the 16-variable block of positions n+1 and n+2, and the collapsed frozen-gate system (K, a) by enumerating secrets.
 """
 
 from itertools import product

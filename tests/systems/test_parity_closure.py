@@ -17,6 +17,11 @@ def double_precision():
         yield
 
 
+field = jax.jit(closure.field, static_argnames="kind")
+frozen_field = jax.jit(closure.frozen_field, static_argnames="kind")
+slope_of_weights = jax.jit(jax.grad(weights.weights_loss), static_argnames=("problem", "kind"))
+
+
 def largest_difference(one, other):
     return max(float(np.max(np.abs(np.asarray(x) - np.asarray(y)))) for x, y in zip(one, other))
 
@@ -41,11 +46,11 @@ def moved(w, size=0.4):
 def test_the_reduced_field_is_the_gradient_flow_of_the_weights(d, kind):
     problem, tokens, w, h, table = finite_model(d)
     w = moved(w)
-    slope = jax.grad(weights.weights_loss)(w, problem, tokens, h, table, kind)
+    slope = slope_of_weights(w, problem, tokens, h, table, kind=kind)
     see = partial(model.coordinates, embeddings=tokens, n_query_tokens=6)
     _, pushed = jax.jvp(see, (w,), (jax.tree.map(jnp.negative, slope),))
     flow = closure.Flow(table, h, closure.gram_metric(tokens, 6))
-    assert largest_difference(closure.field(0.0, see(w), flow, kind), pushed) < 1e-12
+    assert largest_difference(field(0.0, see(w), flow, kind=kind), pushed) < 1e-12
 
 
 @pytest.mark.parametrize("d", [None, 40])
@@ -54,17 +59,17 @@ def test_gradient_descent_closes_in_the_coordinates(d):
     flow = closure.Flow(table, h, closure.gram_metric(tokens, 6))
     y = model.coordinates(w, tokens, 6)
     for _ in range(15):
-        slope = jax.grad(weights.weights_loss)(w, problem, tokens, h, table, "hinge")
+        slope = slope_of_weights(w, problem, tokens, h, table, kind="hinge")
         w = jax.tree.map(lambda value, change: value - 2.0 * change, w, slope)
-        y = closure.euler_step(y, closure.field(0.0, y, flow, "hinge"), 2.0)
+        y = closure.euler_step(y, field(0.0, y, flow, kind="hinge"), 2.0)
     assert largest_difference(model.coordinates(w, tokens, 6), y) < 1e-12
 
 
 def test_the_field_notices_a_wrong_metric():
-    problem, tokens, w, h, table = finite_model(40)
+    _, tokens, w, h, table = finite_model(40)
     y = model.coordinates(moved(w), tokens, 6)
-    right = closure.field(0.0, y, closure.Flow(table, h, closure.gram_metric(tokens, 6)))
-    wrong = closure.field(0.0, y, closure.Flow(table, h, closure.Metric(jnp.eye(16), jnp.eye(6))))
+    right = field(0.0, y, closure.Flow(table, h, closure.gram_metric(tokens, 6)))
+    wrong = field(0.0, y, closure.Flow(table, h, closure.Metric(jnp.eye(16), jnp.eye(6))))
     assert largest_difference(right, wrong) > 1e-4
 
 
@@ -75,8 +80,8 @@ def test_nonsecret_tokens_stay_one_class():
     full = closure.Flow(table, h, closure.gram_metric(tokens, 6))
     small = closure.Flow(collapsed.collapsed_table(5, 3), h, collapsed.collapsed_metric(5, 3))
     for _ in range(20):
-        y = closure.euler_step(y, closure.field(0.0, y, full, "hinge"), 3.0)
-        z = closure.euler_step(z, closure.field(0.0, z, small, "hinge"), 3.0)
+        y = closure.euler_step(y, field(0.0, y, full, kind="hinge"), 3.0)
+        z = closure.euler_step(z, field(0.0, z, small, kind="hinge"), 3.0)
     classes = collapsed.class_of_token(problem)
     assert largest_difference(y, (z.p, z.q[:, classes], z.a[classes])) < 1e-13
     assert float(jnp.abs(z.a[6]).max()) > 1e-3
@@ -85,7 +90,7 @@ def test_nonsecret_tokens_stay_one_class():
 @pytest.mark.parametrize("d", [None, 60])
 @pytest.mark.parametrize("kind", ["linear", "hinge"])
 def test_frozen_gates_close_while_no_gate_flips(d, kind):
-    problem, tokens, w, h, table = finite_model(d, epsilon=20.0)
+    _, tokens, w, h, table = finite_model(d, epsilon=20.0)
     y = model.coordinates(w, tokens, 6)
     gates = (y.p > 0) * 1.0
     metric = closure.gram_metric(tokens, 6)
@@ -93,8 +98,8 @@ def test_frozen_gates_close_while_no_gate_flips(d, kind):
     frozen = closure.FrozenFlow(table, closure.gate_overlaps(gates, h), metric)
     z = closure.freeze(y, gates, h)
     for _ in range(10):
-        y = closure.euler_step(y, closure.field(0.0, y, flow, kind), 5.0)
-        z = closure.euler_step(z, closure.frozen_field(0.0, z, frozen, kind), 5.0)
+        y = closure.euler_step(y, field(0.0, y, flow, kind=kind), 5.0)
+        z = closure.euler_step(z, frozen_field(0.0, z, frozen, kind=kind), 5.0)
     assert largest_difference(closure.freeze(y, gates, h), z) < 1e-12
     assert float(jnp.abs(z.a).max()) > 1e-3
 
@@ -105,7 +110,7 @@ def test_constant_output_does_not_move_under_the_population_linear_loss():
     y = model.coordinates(y, tokens, 6)
     gates = (y.p > 0) * 1.0
     flow = closure.FrozenFlow(table, closure.gate_overlaps(gates, h), closure.gram_metric(tokens, 6))
-    assert float(jnp.abs(closure.frozen_field(0.0, closure.freeze(y, gates, h), flow).P).max()) < 1e-17
+    assert float(jnp.abs(frozen_field(0.0, closure.freeze(y, gates, h), flow).P).max()) < 1e-17
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])
@@ -123,8 +128,9 @@ def test_balanced_design_is_the_full_model_with_those_neurons_through_gate_flips
     signs, h = balanced.balanced_signs(k)
     table = jax.tree.map(jnp.asarray, data.population(problem))
     metric = closure.gram_metric(embeddings.orthonormal(problem.n_tokens), 2 * k)._replace(mobility=len(h) / (2 * m))
-    y, z = weights.initial_coordinates(jnp.asarray(signs), problem.n_tokens, epsilon), balanced.balanced_start(k, epsilon)
-    step = jax.jit(lambda y, flow: closure.euler_step(y, closure.field(0.0, y, flow, "hinge"), 1.0))
+    y = weights.initial_coordinates(jnp.asarray(signs), problem.n_tokens, epsilon)
+    z = balanced.balanced_start(k, epsilon)
+    step = jax.jit(lambda y, flow: closure.euler_step(y, field(0.0, y, flow, kind="hinge"), 1.0))
     full, small = closure.Flow(table, jnp.asarray(h), metric), balanced.balanced_flow(n, k, m)
     for _ in range(300):
         y, z = step(y, full), step(z, small)
@@ -136,7 +142,7 @@ def test_balanced_design_is_the_full_model_with_those_neurons_through_gate_flips
 
 def test_flipping_the_first_secret_mirrors_the_balanced_system():
     flow, z = balanced.balanced_flow(6, 3, 8.0), balanced.balanced_start(3, 20.0)
-    step = jax.jit(lambda z: closure.euler_step(z, closure.field(0.0, z, flow), 2.0))
+    step = jax.jit(lambda z: closure.euler_step(z, field(0.0, z, flow), 2.0))
     for _ in range(40):
         z = step(z)
     relabelled = np.arange(13)
@@ -149,13 +155,11 @@ def test_flipping_the_first_secret_mirrors_the_balanced_system():
 def test_frozen_field_agrees_with_the_oracle():
     n, k, m = 9, 3, 5.0
     keys = jax.random.split(jax.random.key(2), 2)
-    y = model.FrozenCoordinates(
-        jnp.zeros(6), jax.random.normal(keys[0], (6, 13)), jax.random.normal(keys[1], (13, 6))
-    )
+    y = model.FrozenCoordinates(jnp.zeros(6), jax.random.normal(keys[0], (6, 13)), jax.random.normal(keys[1], (13, 6)))
     flow = closure.FrozenFlow(
         collapsed.collapsed_table(n, k), closure.limit_overlaps(6, m), collapsed.collapsed_metric(n, k)
     )
-    ours = closure.frozen_field(0.0, y, flow)
+    ours = frozen_field(0.0, y, flow)
     theirs = oracle.frozen_rhs(n, k, oracle.limit_overlaps(k, m))(0.0, np.concatenate([y.K.ravel(), y.a.ravel()]))
     assert np.max(np.abs(np.concatenate([ours.K.ravel(), ours.a.ravel()]) - theirs)) < 1e-15
 
@@ -173,7 +177,8 @@ def test_symbolic_loss_evaluates_to_the_numerical_one():
             exponential = np.vectorize(sympy.exp, otypes=[object])(scores) * counts
             return exponential / exponential.sum(axis=-1, keepdims=True)
 
-    expression = model.loss(model.FrozenCoordinates(**symbols), None, collapsed.collapsed_table(n, 2), "linear", Symbolic)
+    table = collapsed.collapsed_table(n, 2)
+    expression = model.loss(model.FrozenCoordinates(**symbols), None, table, "linear", Symbolic)
     point = {symbol: value for key in values for symbol, value in zip(symbols[key].ravel(), values[key].ravel())}
     numerical = model.loss(
         model.FrozenCoordinates(**jax.tree.map(jnp.asarray, values)), None, collapsed.collapsed_table(7, 2), "linear"

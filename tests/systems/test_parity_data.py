@@ -1,6 +1,7 @@
 """Parity data: sequences, tables, symmetry classes, and the messages for bad input."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -39,8 +40,8 @@ def test_the_label_is_uncorrelated_with_every_context_token_but_the_target():
 def test_sampled_tables_agree_with_enumerated_rows():
     problem = data.Parity(4, (3, 1))
     bits = data.sample_bits(jax.random.key(1), problem, 50)
-    table, whole = data.table_of_bits(problem, bits), data.population(problem)
-    row = 2 * (np.asarray(bits) @ [8, 4, 2, 1])
+    table, whole = data.table_of_bits(problem, jnp.asarray(bits)), data.population(problem)
+    row = 2 * (bits @ [8, 4, 2, 1])
     assert np.array_equal(np.asarray(table.counts)[::2], whole.counts[row])
     assert np.array_equal(np.asarray(table.sign)[1::2], whole.sign[row + 1])
 

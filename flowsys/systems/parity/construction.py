@@ -51,7 +51,10 @@ def exhaustive_accuracy(problem: Parity, embeddings: jax.Array) -> float:
     with jax.enable_x64(True):
         w, h = construct(problem, embeddings)
         y = model.coordinates(w, embeddings, 2)
-        return float((model.margins(y, h, population(problem)) > 0).mean())
+        return float((_margins(y, h, population(problem)) > 0).mean())
+
+
+_margins = jax.jit(model.margins)
 
 
 def largest_leak(problem: Parity, embeddings: jax.Array) -> float:

@@ -131,7 +131,8 @@ def population(problem: Parity) -> Table:
     return table_of_bits(problem, all_bits(problem.n))
 
 
-def sample_bits(key: jax.Array, problem: Parity, batch: int) -> jax.Array:
+def sample_bits(key: jax.Array, problem: Parity, batch: int) -> np.ndarray:
     """`batch` fresh input strings."""
     check_size("batch", batch)
-    return jax.random.bernoulli(key, shape=(batch, problem.n)).astype(int)
+    # NumPy's generator, since JAX's would be compiled anew for every batch size
+    return np.random.default_rng(np.asarray(jax.random.key_data(key))).integers(0, 2, (batch, problem.n))

@@ -1,9 +1,9 @@
 """Training runs of the small transformer: sample complexity with and without a chain of thought, resumable.
 
-Adam (0.9, 0.999) without weight decay and with a linear decay of the learning rate. One pass draws every batch fresh; with
-a `training_set` of a given size the same strings are passed over again and again, reshuffled every epoch. Validation
-strings never occur in training. The data of a step depend on the seed and the number of the step alone, so a run that
-is resumed from its checkpoint continues exactly as if it had not stopped.
+Adam (0.9, 0.999) without weight decay and with a linear decay of the learning rate. One pass draws every batch fresh;
+with a `training_set` of a given size the same strings are passed over again and again, reshuffled every epoch.
+Validation strings never occur in training. The data of a step depend on the seed and the number of the step alone, so
+a run that is resumed from its checkpoint continues exactly as if it had not stopped.
 """
 
 import json

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from flowsys.systems.parity import model
-from flowsys.systems.parity.data import ascending, population
+from flowsys.systems.parity.data import Table, ascending, population
 from flowsys.systems.parity.model import Coordinates
 from flowsys.systems.parity.weights import initial_coordinates, initial_signs, output_weights
 
@@ -23,7 +23,12 @@ def no_cot_gradient(key: jax.Array, n: int, k: int, m: int, epsilon: float, sigm
         moved = start._replace(
             q=sigma * jax.random.normal(q_key, start.q.shape), a=sigma * jax.random.normal(a_key, start.a.shape)
         )
-        return jax.grad(model.loss)(moved, output_weights(m), population(problem), "linear")
+        return _slope(moved, output_weights(m), population(problem))
+
+
+@jax.jit
+def _slope(y: Coordinates, h, table: Table) -> Coordinates:
+    return jax.grad(model.loss)(y, h, table, "linear")
 
 
 def gradient_norm(gradient: Coordinates) -> float:

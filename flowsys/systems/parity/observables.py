@@ -24,8 +24,8 @@ class Reading(NamedTuple):
 def read(y: Coordinates | FrozenCoordinates, h, table: Table, n_queries: int) -> Reading:
     """Read a state on a table whose rows are sequences of `n_queries` positions."""
     with jax.enable_x64(True):
-        attention = np.asarray(model.attention(y.a, table))
-        margin = np.asarray(model.margins(y, h, table)).reshape(-1, n_queries)
+        attention, margin = (np.asarray(part) for part in _attention_and_margin(y, h, table))
+    margin = margin.reshape(-1, n_queries)
     right = margin > 0
     s = attention[np.arange(len(attention)), np.asarray(table.target)].reshape(-1, n_queries)
     counts = np.asarray(table.counts, dtype=float)
@@ -35,8 +35,17 @@ def read(y: Coordinates | FrozenCoordinates, h, table: Table, n_queries: int) ->
     return Reading(s, margin, float(right.mean()), float(right.all(axis=1).mean()), float(entropy.mean()))
 
 
+@jax.jit
+def _attention_and_margin(y, h, table: Table):
+    return model.attention(y.a, table), model.margins(y, h, table)
+
+
 def flipped_gates(y: Coordinates, start: Coordinates, table: Table) -> float:
     """Fraction of (row, neuron) pairs whose gate differs from the one at the start."""
     with jax.enable_x64(True):
-        before = model.preactivations(start, table) > 0
-        return float((before != (model.preactivations(y, table) > 0)).mean())
+        return float(_flipped(y, start, table))
+
+
+@jax.jit
+def _flipped(y, start, table: Table):
+    return ((model.preactivations(start, table) > 0) != (model.preactivations(y, table) > 0)).mean()

@@ -87,7 +87,7 @@ def _start(neuron_key, embedding_key, problem: Parity, m: int, epsilon: float, d
 
 
 def _batch_velocity(key, problem: Parity, batch: int, y, argument, metric, field, loss: str):
-    bits = np.asarray(sample_bits(key, problem, batch))
+    bits = sample_bits(key, problem, batch)
     total = jax.tree.map(jnp.zeros_like, y)
     for first in range(0, batch, CHUNK):
         part = bits[first : first + CHUNK]

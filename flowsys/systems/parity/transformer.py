@@ -5,6 +5,7 @@ predicts its next bit; input and output embeddings are tied. Weights are one pyt
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -30,6 +31,7 @@ class Architecture:
             raise ValueError(f"n_heads = {self.n_heads}, but it must divide hidden = {self.hidden}.")
 
 
+@partial(jax.jit, static_argnames=("architecture", "n_positions"))
 def transformer_weights(key: jax.Array, architecture: Architecture, n_positions: int) -> dict:
     """GPT-2's initialisation: Gaussian of size 0.02, residual projections divided by √(2·layers)."""
     D, F, layers = architecture.hidden, architecture.feed_forward, architecture.n_layers
@@ -82,7 +84,7 @@ def _attend(layer, x, n_heads: int):
 
 
 def forward(weights: dict, bits: jax.Array, n_heads: int) -> tuple[jax.Array, jax.Array]:
-    """Logits (batch × positions × 2) and attention (batch × layers × heads × queries × keys) of bits (batch × positions)."""
+    """Logits (batch × positions × 2) and attention (batch × layers × heads × queries × keys) of bits."""
     x = weights["tokens"][bits] + weights["positions"][None, : bits.shape[1]]
     patterns = []
     for layer in weights["layers"]:

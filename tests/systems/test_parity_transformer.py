@@ -1,0 +1,73 @@
+"""The small transformer and its training runs, in tiny sizes."""
+
+import jax
+import numpy as np
+import pytest
+
+from flowsys.systems.parity import data, experiment, transformer
+
+TINY = transformer.Architecture(n_layers=1, n_heads=2, hidden=32, feed_forward=64)
+
+
+def tiny_run(**changes):
+    problem = data.Parity(6, (4,))
+    setting = {"batch": 32, "budget": 320, "validation": 32, "evaluate_every": 2, "learning_rate": 3e-3}
+    return experiment.Run(problem, TINY, **{**setting, **changes})
+
+
+def test_a_prediction_does_not_see_later_bits():
+    weights = transformer.transformer_weights(jax.random.key(0), TINY, 8)
+    bits = np.zeros((2, 8), dtype=int)
+    bits[1, 5] = 1
+    logits, attention = jax.jit(transformer.forward, static_argnames="n_heads")(weights, bits, n_heads=2)
+    changed = np.abs(np.asarray(logits[0] - logits[1])).max(axis=1) > 0
+    assert np.array_equal(np.flatnonzero(changed), [5, 6, 7])
+    assert attention.shape == (2, 1, 2, 8, 8) and np.allclose(attention.sum(axis=-1), 1, atol=1e-6)
+
+
+def test_an_untrained_transformer_is_at_chance():
+    weights = transformer.transformer_weights(jax.random.key(0), TINY, 8)
+    next_bit_loss = jax.jit(transformer.next_bit_loss, static_argnames=("n", "n_heads"))
+    loss = next_bit_loss(weights, data.sequences(data.Parity(6, (4, 2)), data.all_bits(6)), n=6, n_heads=2)
+    assert abs(float(loss) - np.log(2)) < 0.05
+
+
+def test_validation_and_training_strings_are_disjoint():
+    run = tiny_run()
+    held_out = experiment.validation_bits(run)
+    drawn = experiment.batch_bits(run, 3, experiment._packed(held_out), None)
+    assert len(np.unique(held_out, axis=0)) == 32
+    assert not {tuple(row) for row in held_out} & {tuple(row) for row in drawn}
+
+
+def test_every_epoch_passes_over_the_whole_training_set():
+    run = tiny_run(training_set=64)
+    stored = np.random.default_rng(0).integers(0, 2, (64, 6))
+    epoch = np.concatenate([experiment.batch_bits(run, step, None, stored) for step in range(2, 4)])
+    assert np.array_equal(np.sort(epoch @ 2 ** np.arange(6)), np.sort(stored @ 2 ** np.arange(6)))
+
+
+@pytest.mark.parametrize("training_set", [None, 64])
+def test_a_resumed_run_is_the_uninterrupted_run(tmp_path, training_set):
+    run, path = tiny_run(training_set=training_set), tmp_path / "run.npz"
+    experiment.train_transformer(run, path, stop_after=4)
+    assert experiment.train_transformer(run, path) == experiment.train_transformer(run)
+
+
+def test_a_checkpoint_of_another_run_is_refused(tmp_path):
+    experiment.train_transformer(tiny_run(), tmp_path / "run.npz", stop_after=2)
+    with pytest.raises(ValueError, match="checkpoint"):
+        experiment.train_transformer(tiny_run(seed=1), tmp_path / "run.npz")
+
+
+def test_adam_learns_a_single_secret_bit():
+    record = experiment.train_transformer(tiny_run(budget=32 * 300, evaluate_every=20))
+    assert record.sample_complexity is not None
+    assert min(record.entropy[-1][0]) < min(record.entropy[0][0])
+
+
+def test_bad_runs_are_refused_by_name():
+    with pytest.raises(ValueError, match="n_heads = 3"):
+        transformer.Architecture(n_heads=3, hidden=8)
+    with pytest.raises(ValueError, match="validation = 40"):
+        tiny_run(validation=40)
