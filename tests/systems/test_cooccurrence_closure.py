@@ -4,7 +4,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.flatten_util import ravel_pytree
 from scipy.integrate import solve_ivp
 
 from flowsys.systems.cooccurrence import closure as cl
@@ -12,7 +11,7 @@ from flowsys.systems.cooccurrence import weights as wt
 from flowsys.systems.cooccurrence.data import distinct_words, repeated_words
 from flowsys.systems.cooccurrence.descent import descend, gram_step
 
-DATA = {"distinct": distinct_words(6, 4), "repeated": repeated_words(1, 6, 4, 9)}
+DATA = {"distinct": distinct_words(6, 4), "repeated": repeated_words(1, 6, 4, 13)}
 
 
 @pytest.fixture(autouse=True)
@@ -28,11 +27,18 @@ def finite_width(samples, seed=0, m=7, m1=5, alpha=1.0, beta=2.0):
 
 
 def integrate(field, y0, args, t_end, rtol=1e-10):
-    flat, unravel = ravel_pytree(y0)
-    rhs = jax.jit(lambda t, y: ravel_pytree(field(t, unravel(y), args))[0])
-    numpy_rhs = lambda t, y: np.asarray(rhs(t, y))
-    solution = solve_ivp(numpy_rhs, (0, t_end), np.asarray(flat), "DOP853", rtol=rtol, atol=1e-12)
-    return unravel(jnp.asarray(solution.y[:, -1]))
+    leaves, structure = jax.tree.flatten(jax.tree.map(np.asarray, y0))
+    ends = np.cumsum([leaf.size for leaf in leaves])
+
+    def unravel(y):
+        parts = (part.reshape(leaf.shape) for part, leaf in zip(np.split(y, ends[:-1]), leaves))
+        return jax.tree.unflatten(structure, parts)
+
+    def rhs(t, y):
+        return np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(jax.jit(field)(t, unravel(y), args))])
+
+    start = np.concatenate([leaf.ravel() for leaf in leaves])
+    return unravel(solve_ivp(rhs, (0, t_end), start, "DOP853", rtol=rtol, atol=1e-12).y[:, -1])
 
 
 def weight_field(t, weights, args):
@@ -72,6 +78,11 @@ def test_a_closure_with_the_number_of_neurons_in_place_of_the_output_norm_is_not
     field = jax.jit(cl.small_field)
     wrong = field(0.0, small, problem._replace(output_norm=jnp.asarray(5.0)))
     assert np.max(np.abs(wrong.G - field(0.0, small, problem).G)) > 1e-3
+
+
+def test_the_repeated_words_do_repeat():
+    words = DATA["repeated"].words[DATA["repeated"].words >= 3]
+    assert len(np.unique(words)) < len(words) and DATA["repeated"].d == DATA["distinct"].d
 
 
 def test_drives_are_the_formulas_of_the_spec():

@@ -7,6 +7,7 @@ from flowsys import ops
 from flowsys.systems.cooccurrence.blocks import (
     Blocks,
     blocks_of,
+    class_values,
     matrix_of,
     multiplicities,
     pair_orbits,
@@ -95,6 +96,12 @@ def test_a_matrix_of_blocks_is_constant_on_the_pair_orbits():
     matrix, orbits = matrix_of(random_blocks(2), samples).ravel(), pair_orbits(samples, swap=False).ravel()
     for orbit in np.unique(orbits):
         assert np.ptp(matrix[orbits == orbit]) < 1e-13
+
+
+def test_components_of_g_have_the_length_of_g_over_all_words():
+    components, samples = np.arange(1.0, 8.0), distinct_words(12, 5)
+    G = np.asarray(class_values(components, type_sizes(12, 5, ops), ops))[word_classes(samples)]
+    assert np.sum(G**2) == pytest.approx(np.sum(components**2), rel=1e-6)
 
 
 def test_multiplicities_add_up_to_the_vocabulary():

@@ -73,9 +73,12 @@ def scores_within_sentences(blocks: Blocks, sizes: Sizes, ops) -> Scores:
     )
 
 
-def normalised_values(G, sizes: Sizes, ops):
-    """G of the 7 classes -> components along the orthonormal (μ1, μ2, μ3, f_1 … f_4)."""
-    return G * ops.sqrt(class_sizes(sizes, ops))
+def class_values(components, sizes: Sizes, ops):
+    """Components of G along the orthonormal (μ1, μ2, μ3, f_1 … f_4), as a Gram block has them -> G of the 7 classes.
+
+    Even components are brought to this basis by `swap_basis(ops)[:, :5]`.
+    """
+    return components / ops.sqrt(class_sizes(sizes, ops))
 
 
 def swap_basis(ops):
@@ -165,8 +168,10 @@ def _places(samples: Samples) -> dict[int, tuple[int, int]]:
     random = samples.words >= N_SPECIAL
     words, counts = np.unique(samples.words[random], return_counts=True)
     if np.any(counts > 1):
-        raise ValueError(f"word {words[counts > 1][0]} occurs {counts.max()} times, but the limit's word classes need "
-                         "irrelevant words that occur once (Assumption 2.3).")
+        raise ValueError(
+            f"word {words[counts > 1][0]} occurs {counts.max()} times, but the limit's word classes need "
+            "irrelevant words that occur once (Assumption 2.3)."
+        )
     return {int(samples.words[i, l]): (int(i), int(l)) for i, l in np.argwhere(random)}
 
 
