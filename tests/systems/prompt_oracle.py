@@ -1,4 +1,4 @@
-"""An independent NumPy/SciPy reading of the population system: all M·K columns of one cycle, the printed gradients, solve_ivp.
+"""An independent NumPy/SciPy reading of the population system: all M·K columns of one cycle, printed gradients.
 
 Nothing is imported from the package. State: y = (a, b, H_11, H_12, ..., H_KK), H_k'k at [k' - 1, k - 1].
 """
@@ -47,9 +47,7 @@ class Population:
     def velocity(self, t, y):
         a, b, H = self.gradient(y)
         M = self.M
-        return np.concatenate(
-            [[-a / (M - 1), -b / (M - 1)], (-H - H.sum(axis=1, keepdims=True) / M).ravel()]
-        )
+        return np.concatenate([[-a / (M - 1), -b / (M - 1)], (-H - H.sum(axis=1, keepdims=True) / M).ravel()])
 
     def start(self):
         return np.zeros(2 + self.K**2)
@@ -66,8 +64,11 @@ class Population:
         same_step = np.eye(self.K)[:, :, None]
         u = self.is_query
         return np.stack(
-            [(pi * x).sum(axis=(1, 2)) for x in (u * same_step, u * (1 - same_step), (1 - u) * same_step,
-                                                 (1 - u) * (1 - same_step))], axis=1
+            [
+                (pi * x).sum(axis=(1, 2))
+                for x in (u * same_step, u * (1 - same_step), (1 - u) * same_step, (1 - u) * (1 - same_step))
+            ],
+            axis=1,
         )
 
     def same_mass(self, y):

@@ -57,7 +57,7 @@ def batch(key, tasks, alpha: float, n_examples: int) -> Prompts:
     row = np.arange(n)
     step = row % K
     start = (row // K) % M
-    others = jax.random.randint(key, (n, n_examples - n_matching), 0, M - 1)
+    others = (jax.random.uniform(key, (n, n_examples - n_matching)) * (M - 1)).astype(int)
     others = others + (others >= start[:, None])
     patterns = np.arange(M).reshape(1, 1, M)
     starts = (others[:, :, None] == patterns).sum(axis=1) + n_matching * (start[:, None] == patterns[0])

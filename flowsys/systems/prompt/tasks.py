@@ -20,7 +20,7 @@ N_MOST_CYCLE_PATTERNS = 8  # (M - 1)! tasks: 5040 there
 def cycle_powers(cycles, K: int):
     """Tasks (n, K, M) with f_k = σ^k (App. E); cycles (n, M) list σ's orbit: σ moves cycles[i] to cycles[i + 1]."""
     M = cycles.shape[-1]
-    position = cycles.argsort(axis=-1)
+    position = (cycles[:, None, :] == np.arange(M).reshape(1, M, 1)).argmax(axis=-1)
     shifted = (position[:, None, :] + np.arange(1, K + 1).reshape(1, K, 1)) % M
     return cycles[np.arange(cycles.shape[0]).reshape(-1, 1, 1), shifted]
 

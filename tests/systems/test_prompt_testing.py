@@ -1,0 +1,337 @@
+"""Inference on noisy, erroneous examples: exact counting, Monte-Carlo of the limit, and the trained model."""
+
+from itertools import product
+from math import prod
+
+import jax
+import numpy as np
+import pytest
+from prompt_oracle import Population
+
+from flowsys.systems.prompt import inference, plurality, scores, shifted_patterns, transformer, transitions, voting
+from flowsys.systems.prompt.scores import SymmetricScores
+
+TASK = transitions.shifting_task(10, 3)
+DEFAULT = transitions.runner_up_transitions(10, 3, 0.5, 0.8)
+N = 4000
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def errors(A, n_examples, alpha_test=0.8, n_prompts=N, **options):
+    return voting.voting_errors(rng(n_examples), A, TASK, n_prompts, n_examples, alpha_test, **options)
+
+
+def deviation(error, n_prompts=N):
+    """Three standard errors of an error rate, of ours and of the measured one together."""
+    return 3 * np.sqrt(2 * max(error, 1e-3) * (1 - error) / n_prompts)
+
+
+@pytest.fixture(scope="module")
+def trained():
+    """Weights of the population flow at Appendix E's sizes, as a function of time, with the training patterns."""
+    course = Population(20, 3, 0.4).solve(2e5, rtol=1e-8, atol=1e-10)
+    patterns = np.asarray(transformer.orthonormal_patterns(jax.random.key(0), 20, 30))
+
+    def weights(t):
+        a, b, *H = course(t)
+        with jax.enable_x64(True):
+            S = scores.scores_from_orbits(
+                scores.orbits_from_zero(SymmetricScores(a, b, np.array(H).reshape(3, 3)), 20), 20
+            )
+            return np.asarray(transformer.weights_with(S, patterns))
+
+    return {t: weights(t) for t in (0.0, 1e4, 2e5)}, patterns
+
+
+@pytest.mark.parametrize("row", [(0.5, 0.3, 0.2), (0.4, 0.2, 0.2, 0.2), (0.25, 0.0, 0.5, 0.25)])
+@pytest.mark.parametrize("n", [0, 1, 2, 4, 6])
+def test_win_probabilities_equal_exhaustive_enumeration(row, n):
+    expected = np.zeros(n + 1)
+    for labels in product(range(len(row)), repeat=n):
+        counts = np.bincount(labels, minlength=len(row))
+        if counts[0] == counts.max():
+            expected[counts[0]] += prod(row[j] for j in labels) / (counts == counts.max()).sum()
+    assert plurality.win_table(row, 0, n)[n] == pytest.approx(expected, abs=1e-15, rel=1e-12)
+
+
+def test_a_shared_table_gives_every_smaller_number_of_labels():
+    table = plurality.uniform_win_table(0.6, 10, 150)
+    for n in (1, 7, 40):
+        assert table[n, : n + 1] == pytest.approx(plurality.uniform_win_table(0.6, 10, n)[n], rel=1e-10)
+
+
+def test_chain_of_votes_succeeds_as_in_exhaustive_enumeration_of_two_steps():
+    """M' = 3, three examples of which one starts at the query: all 3³ · 3³ outcomes and the 2² other starts."""
+    p, l = 0.5, 3
+    A = transitions.uniform_transitions(3, 2, p)
+    task = transitions.shifting_task(3, 2)
+    success = np.zeros(2)
+    for starts in product((1, 2), repeat=2):
+        for middle in product(range(3), repeat=l):
+            x = (0, *starts)
+            weight = 0.25 * prod(A[0][i, j] for i, j in zip(x, middle))
+            first = shared_win([middle[0]], task[0][0])
+            success[0] += weight * first
+            for end in product(range(3), repeat=l):
+                labels = [e for m, e in zip(middle, end) if m == task[0][0]]
+                joint = weight * prod(A[1][i, j] for i, j in zip(middle, end))
+                success[1] += joint * first * shared_win(labels, task[1][task[0][0]])
+    assert plurality.correct_through(p, 3, 2, l, 0.3) == pytest.approx(success, abs=1e-14)
+
+
+def shared_win(labels, correct):
+    counts = np.bincount(labels, minlength=3)
+    return (counts[correct] == counts.max()) / (counts == counts.max()).sum()
+
+
+def test_chain_success_of_the_spec():
+    ours = plurality.correct_through(0.6, 10, 3, 10, 0.4)
+    assert ours == pytest.approx([0.8281, 0.5940, 0.4020], abs=5e-5)
+
+
+def test_exact_chain_success_is_the_mean_of_sampled_votes():
+    A = transitions.uniform_transitions(10, 3, 0.6)
+    sampled = errors(A, 10, 0.4, n_prompts=40000)
+    exact = plurality.correct_through(0.6, 10, 3, 10, 0.4)
+    assert np.abs(sampled.correct_through - exact).max() < 4 * 0.5 / 200
+    assert 1 - sampled.cot_by_step == pytest.approx([0.828, 0.6025, 0.4278], abs=0.01)
+
+
+def test_exact_one_step_success_is_the_mean_of_sampled_votes():
+    B = transitions.composed(DEFAULT)
+    for n_examples in (5, 20):
+        exact = 1 - plurality.one_step_success(B[0], 6, n_examples, 0.8)
+        assert errors(DEFAULT, n_examples, n_prompts=20000).icl == pytest.approx(exact, abs=4 * 0.5 / 141)
+
+
+def test_counting_is_refused_beyond_its_bounded_cost():
+    with pytest.raises(ValueError, match="n_examples = 601, but n_examples must be an integer from 1 to 600"):
+        plurality.correct_through(0.6, 10, 3, 601, 0.4)
+
+
+def test_counting_stays_a_probability_at_the_largest_size():
+    table = plurality.uniform_win_table(0.3, 10, plurality.N_MOST_EXAMPLES)
+    assert np.isfinite(table).all() and (table >= 0).all()
+    assert table[0].sum() == pytest.approx(0.1, rel=1e-12)
+    assert table[1].sum() == pytest.approx(0.3, rel=1e-12)
+    assert 0.999999 < table[-1].sum() <= 1 + 1e-12
+
+
+def test_examples_needed_fall_like_the_inverse_of_alpha_and_not_of_its_square():
+    needed = [plurality.examples_needed(0.99, 0.5 ** (1 / 3), 10, 3, alpha) for alpha in (0.1, 0.2, 0.4, 0.8)]
+    assert needed == sorted(needed, reverse=True)
+    assert 0.6 < np.polyfit(np.log([0.1, 0.2, 0.4, 0.8]), -np.log(needed), 1)[0] < 1.1
+
+
+def test_least_number_of_examples_is_where_the_target_is_first_met():
+    n = plurality.examples_needed(0.9, 0.8, 10, 3, 0.4)
+    success = [plurality.correct_through(0.8, 10, 3, m, 0.4)[-1] for m in range(2, n + 1)]
+    assert success[-1] >= 0.9 > max(success[:-1])
+    assert plurality.examples_needed(0.99, 0.3, 10, 3, 0.1, n_most=20) is None
+
+
+def test_runner_up_matrices_have_the_asked_trajectory_probability_and_primacy():
+    assert DEFAULT.sum(axis=2) == pytest.approx(1)
+    assert transitions.trajectory_probability(DEFAULT, TASK) == pytest.approx(0.5)
+    assert transitions.primacy(DEFAULT, TASK) == pytest.approx(0.8)
+    assert transitions.input_label_probability(DEFAULT) == pytest.approx(0.506, abs=5e-4)
+    assert transitions.input_label_primacy(DEFAULT) == pytest.approx(0.404, abs=5e-4)
+
+
+def test_equal_steps_refuse_small_primacy_that_one_noisy_step_allows():
+    with pytest.raises(ValueError, match=r"rho = 0.2, but .* allow rho in \[0.7401, 0.9711\]"):
+        transitions.runner_up_transitions(10, 3, 0.5, 0.2)
+    one = transitions.runner_up_transitions(10, 3, 0.5, 0.2, style="one", noisy_step=2)
+    assert transitions.primacy(one, TASK) == pytest.approx(0.2)
+    with pytest.raises(ValueError, match=r"rho = 0\.9"):
+        transitions.runner_up_transitions(10, 3, 0.5, 0.9, style="one")
+
+
+@pytest.mark.parametrize(
+    "p_correct, beta, holds", [(0.70, 0.9, False), (0.75, 0.9, True), (0.6, 0.9, False), (0.6, 0.3, True)]
+)
+def test_condition_1_for_attractor_errors(p_correct, beta, holds):
+    A = transitions.attractor_transitions(10, 3, p_correct, beta)
+    assert A.sum(axis=2) == pytest.approx(1)
+    assert transitions.primacy(A, TASK) > 0, "every single step is right on average"
+    assert transitions.satisfies_condition_1(A, TASK) == holds
+    assert (transitions.attractor_boundary(beta, 3) < p_correct) == holds
+
+
+def test_attractor_mass_is_the_composed_probability_of_the_wrong_chain():
+    B = transitions.composed(transitions.attractor_transitions(10, 3, 0.75, 0.9))
+    wrong_end = transitions.trajectories(TASK)[-1, 9]
+    assert B[0, wrong_end] == pytest.approx(transitions.attractor_mass(0.75, 0.9, 3), abs=1e-12)
+    assert (B[0, 6], B[0, wrong_end]) == pytest.approx((0.436, 0.405), abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    "n_examples, cot, icl", [(5, 0.174, 0.366), (10, 0.049, 0.264), (20, 0.0072, 0.180), (40, 0.0006, 0.089)]
+)
+def test_voting_errors_of_the_default_test(n_examples, cot, icl):
+    ours = errors(DEFAULT, n_examples)
+    assert ours.cot == pytest.approx(cot, abs=deviation(cot))
+    assert ours.icl == pytest.approx(icl, abs=deviation(icl))
+
+
+@pytest.mark.parametrize(
+    "alpha_test, tau, cot", [(0.2, 0.5, 0.160), (0.4, 0.5, 0.052), (0.8, 0.1, 0.222), (0.8, 0.7, 0.0002)]
+)
+def test_voting_errors_depend_on_alpha_and_tau_as_measured(alpha_test, tau, cot):
+    A = transitions.runner_up_transitions(10, 3, tau, 0.8, is_exact=False)
+    assert errors(A, 20, alpha_test).cot == pytest.approx(cot, abs=deviation(cot))
+
+
+@pytest.mark.parametrize("rho, cot", [(0.2, 0.34), (0.4, 0.19), (0.8, 0.022)])
+def test_one_noisy_first_step_spoils_the_chain_and_one_noisy_last_step_a_third_of_it(rho, cot):
+    first = errors(transitions.runner_up_transitions(10, 3, 0.5, rho, "one", 1), 20)
+    last = errors(transitions.runner_up_transitions(10, 3, 0.5, rho, "one", 3), 20)
+    assert first.cot == pytest.approx(cot, abs=deviation(cot))
+    assert last.cot == pytest.approx(cot / 3, abs=deviation(cot / 3))
+    assert first.icl == pytest.approx(last.icl, abs=deviation(cot))
+
+
+def test_one_step_inference_fails_without_condition_1_where_the_chain_succeeds():
+    A = transitions.attractor_transitions(10, 3, 0.6, 0.9)
+    ours = [errors(A, n, queries=range(9), n_prompts=2000) for n in (20, 80, 320)]
+    assert [e.icl for e in ours] == pytest.approx([0.845, 0.985, 1.0], abs=0.035)
+    assert [e.cot for e in ours] == pytest.approx([0.35, 0.10, 0.004], abs=0.035)
+    holds = errors(transitions.attractor_transitions(10, 3, 0.8, 0.9), 320, queries=range(9), n_prompts=2000)
+    assert holds.icl < 0.01 and holds.cot == 0
+
+
+def test_blocks_of_prompts_do_not_change_the_law_of_examples():
+    from flowsys.systems.prompt.examples import sampled_prompts
+
+    blocks = list(sampled_prompts(rng(), DEFAULT, 1000, 10, 0.4, n_held=999))
+    assert sum(len(block.query) for block in blocks) == 1000 and len(blocks) > 5
+    chains = np.concatenate([block.chains for block in blocks])
+    query = np.concatenate([block.query for block in blocks])
+    assert ((chains[:, :, 0] == query[:, None]).sum(axis=1) == 4).all()
+    right = (chains[:, :, 1] == (chains[:, :, 0] + 1) % 10).mean()
+    assert right == pytest.approx(0.5 ** (1 / 3), abs=4 * 0.41 / 100)
+
+
+def literal_chain(W, mu, columns, query, K, K_X):
+    """Algorithm 2 on explicit column vectors (K of them an example), without tables."""
+    columns, answers = list(columns), [query]
+    for k in range(K):
+        asked = np.concatenate([mu[answers[-1]], np.zeros(K_X), np.eye(K)[k]])
+        P = np.array(columns)
+        scores = P @ W @ asked
+        attention = np.exp(scores - scores.max())
+        F = attention @ P[:, K_X : 2 * K_X] / attention.sum()
+        answers.append(int((mu @ F).argmax()))
+        columns.append(np.concatenate([mu[answers[-2]], mu[answers[-1]], np.eye(K)[k]]))
+    return answers[1:]
+
+
+def test_tabulated_inference_is_algorithm_2_on_explicit_columns(trained):
+    patterns = trained[1]
+    W = trained[0][1e4] + 0.1 * rng(5).standard_normal((63, 63))
+    mu = shifted_patterns.rotated_patterns(rng(3), patterns, 10)
+    tables = inference.scorer(W, mu)
+    prompts = next(iter(inference.sampled_prompts(rng(4), DEFAULT, 30, 6, 0.5)))
+    noises = inference.noise_vectors(rng(6), prompts.chains.shape, tables, 0.5)
+    vectors = mu[prompts.chains] + noises @ shifted_patterns.complement(mu)
+    ours = np.stack([r.answer for r in inference.chain_of_thought(rng(), tables, prompts, noises)], axis=1)
+    zeros, c = np.zeros((6, 60)), np.eye(3)
+    one_step = inference.in_context(rng(), tables, prompts, noises).answer
+    for i in range(30):
+        steps = [
+            np.concatenate([vectors[i, :, k], vectors[i, :, k + 1], np.tile(c[k], (6, 1))], axis=1) for k in range(3)
+        ]
+        assert literal_chain(W, mu, np.concatenate(steps), prompts.query[i], 3, 30) == ours[i].tolist()
+        padded = [np.concatenate([vectors[i, :, 0], vectors[i, :, 3], np.tile(c[0], (6, 1))], axis=1)]
+        padded += [np.concatenate([zeros, np.tile(c[k], (6, 1))], axis=1) for k in (1, 2)]
+        assert literal_chain(W, mu, np.concatenate(padded), prompts.query[i], 3, 30)[0] == one_step[i]
+
+
+def test_noise_is_of_the_given_norm_and_orthogonal_to_the_test_patterns(trained):
+    mu = shifted_patterns.rotated_patterns(rng(1), trained[1], 10)
+    tables = inference.scorer(trained[0][1e4], mu)
+    noise = inference.noise_vectors(rng(), (5, 4, 4), tables, 0.2) @ shifted_patterns.complement(mu)
+    assert np.linalg.norm(noise, axis=-1) == pytest.approx(0.2)
+    assert np.abs(noise @ mu.T).max() < 1e-14
+
+
+def test_attention_concentrates_on_matching_examples(trained):
+    weights, patterns = trained
+    mu = shifted_patterns.rotated_patterns(rng(1), patterns, 10)
+    ours, matching = inference.inference_errors(rng(), weights[2e5], mu, DEFAULT, TASK, 2000, 20, 0.8)
+    assert matching == pytest.approx([0.998, 0.997, 0.995], abs=0.004)
+    assert ours.cot == pytest.approx(0.0075, abs=deviation(0.0075, 2000))
+    assert ours.icl == pytest.approx(0.179, abs=deviation(0.179, 2000))
+
+
+def test_an_untrained_model_cannot_reason(trained):
+    mu = shifted_patterns.rotated_patterns(rng(1), trained[1], 10)
+    ours, _ = inference.inference_errors(rng(), trained[0][0.0], mu, DEFAULT, TASK, 1000, 20, 0.8)
+    assert ours.cot == pytest.approx(0.68, abs=0.04)
+
+
+def test_noise_orthogonal_to_the_test_patterns_is_nearly_harmless(trained):
+    mu = shifted_patterns.rotated_patterns(rng(1), trained[1], 10)
+    cot = [
+        inference.inference_errors(rng(2), trained[0][1e4], mu, DEFAULT, TASK, 2000, 20, 0.8, noise=level)[0].cot
+        for level in (0.0, 0.7)
+    ]
+    assert abs(cot[0] - cot[1]) < deviation(0.01, 2000)
+
+
+@pytest.mark.parametrize("overlap", [0.0, 0.8, 1.0])
+def test_score_of_a_pattern_for_itself_falls_with_its_overlap_with_the_blind_direction(trained, overlap):
+    weights, patterns = trained
+    mu = shifted_patterns.overlapping_patterns(rng(1), patterns, 10, overlap)
+    assert np.abs(mu @ mu.T - np.eye(10)).max() < 1e-14
+    assert shifted_patterns.blind_overlap(mu, patterns)[0] == pytest.approx(overlap, abs=1e-14)
+    scores_of_query = inference.scorer(weights[1e4], mu).inputs[0, 0]
+    a = Population(20, 3, 0.4).solve(1e4, rtol=1e-8, atol=1e-10)(1e4)[0]
+    assert scores_of_query[0] == pytest.approx(a * (1 - overlap**2), abs=1e-5)
+
+
+@pytest.mark.parametrize("alpha_test, attention", [(0.05, 0.050), (0.1, 0.099), (0.2, 0.199)])
+def test_attention_on_the_blind_pattern_is_its_share_of_examples_at_every_length(trained, alpha_test, attention):
+    weights, patterns = trained
+    mu = shifted_patterns.overlapping_patterns(rng(1), patterns, 10, 1.0)
+    for n_examples in (20, 100):
+        _, matching = inference.inference_errors(
+            rng(), weights[2e5], mu, DEFAULT, TASK, 100, n_examples, alpha_test, queries=0
+        )
+        assert matching[0] == pytest.approx(attention, abs=1.1e-3)
+
+
+def test_a_longer_prompt_repairs_blindness_above_one_over_the_number_of_patterns_only(trained):
+    weights, patterns = trained
+    mu = shifted_patterns.overlapping_patterns(rng(1), patterns, 10, 1.0)
+    error = lambda alpha: (
+        inference.inference_errors(rng(), weights[2e5], mu, DEFAULT, TASK, 200, 500, alpha, queries=0)[0].cot
+    )
+    assert error(0.05) > 0.95 and error(0.2) < 0.02
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (
+            lambda: transitions.runner_up_transitions(10, 3, 0.5, 0.8, "some"),
+            'style = .some., but style must be "equal" or "one"',
+        ),
+        (lambda: errors(DEFAULT, 20, queries=10), "queries = .*10.*, but queries must be an integer from 0 to 9"),
+        (lambda: errors(DEFAULT, 5, 0.05), "alpha_test = 0.05 with n_examples = 5 gives no example"),
+        (
+            lambda: shifted_patterns.rotated_patterns(rng(), np.eye(4), 5),
+            "M_test = 5, but M_test must be an integer from 1 to 4",
+        ),
+        (
+            lambda: inference.noise_vectors(rng(), (1, 1, 4), inference.scorer(np.zeros((9, 9)), np.eye(3)), 0.2),
+            "noise = 0.2, but with d_X = M_test there is no direction for it",
+        ),
+    ],
+)  # fmt: skip
+def test_what_no_test_can_be_is_refused_in_one_sentence(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
