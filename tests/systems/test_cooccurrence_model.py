@@ -141,8 +141,8 @@ def test_the_test_loss_is_the_loss_on_sentences_of_unseen_words():
     with jax.enable_x64(True):
         sizes = type_sizes(12, 5, ops)
         scores = Scores(*map(ops.array, bl.scores_within_sentences(S, sizes, ops)))
-        limit = limit_test_loss(ops.array(G), scores, sizes, SCALE, ops)
-        F = data_outputs(ops.array(values), ops.array(matrix), unseen.words, SCALE, ops)
+        limit = jax.jit(lambda G, scores: limit_test_loss(G, scores, sizes, SCALE, ops))(ops.array(G), scores)
+        F = jax.jit(lambda G, S: data_outputs(G, S, unseen.words, SCALE, ops))(values, matrix)
         np.testing.assert_allclose(limit, logistic_loss(F, unseen.labels, np.full(6, 1 / 6), ops), rtol=1e-13)
         assert not np.any(unseen_words(ops.array(G), scores, ops)[1].same_word)
 
