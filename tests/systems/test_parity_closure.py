@@ -164,6 +164,20 @@ def test_frozen_field_agrees_with_the_oracle():
     assert np.max(np.abs(np.concatenate([ours.K.ravel(), ours.a.ravel()]) - theirs)) < 1e-15
 
 
+def test_balanced_design_with_no_flipped_gate_moves_as_the_limit_oracle():
+    n, k, m = 9, 3, 5.0
+    start, flow = balanced.balanced_start(k, 20.0), balanced.balanced_flow(n, k, m)
+    keys = jax.random.split(jax.random.key(4), 2)
+    y = start._replace(q=jax.random.normal(keys[0], start.q.shape), a=jax.random.normal(keys[1], start.a.shape))
+    gates = (start.p > 0) * 1.0
+    ours, at = closure.freeze(field(0.0, y, flow), gates, flow.h), closure.freeze(y, gates, flow.h)
+    rhs = oracle.frozen_rhs(n, k, oracle.limit_overlaps(k, m))
+    theirs = rhs(0.0, np.concatenate([at.K.ravel(), at.a.ravel()]))
+    live = [0, 2, 3, 4, 5]  # query token (n+1, 1) never occurs
+    assert np.max(np.abs(ours.K[np.array(live)] - theirs[:78].reshape(6, 13)[live])) < 1e-15
+    assert np.max(np.abs(ours.a.ravel() - theirs[78:])) < 1e-15
+
+
 def test_symbolic_loss_evaluates_to_the_numerical_one():
     sympy = pytest.importorskip("sympy")
     rng = np.random.default_rng(0)
