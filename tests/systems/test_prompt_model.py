@@ -67,12 +67,14 @@ def flat(symmetric):
     return np.concatenate([[symmetric.a, symmetric.b], np.ravel(symmetric.H)])
 
 
+def attention(scores, counts):
+    weights = counts * np.frompyfunc(sympy.exp, 1, 1)(scores)
+    return weights / weights.sum(axis=-1)[..., None]
+
+
 symbolic = SimpleNamespace(
     array=lambda x: np.array(x, dtype=object),
-    stack=np.stack,
-    softmax=lambda scores, counts: (
-        (weights := counts * np.vectorize(sympy.exp, otypes=[object])(scores)) / weights.sum()
-    ),
+    attend=lambda values, scores, counts: (values * attention(scores, counts)).sum(axis=-1),
 )
 
 
@@ -178,6 +180,16 @@ def test_the_same_definition_in_symbols_has_the_gradient_of_autodiff():
     gradient = sympy.lambdify([a, b, *H], [sympy.diff(loss, v) for v in (a, b, *H)], cse=True)(*y)
     da, db, dH = Population(4, 2, 0.4).gradient(y)
     assert np.abs(np.array(gradient, dtype=float) - np.concatenate([[da, db], dH.ravel()])).max() < 1e-15
+
+
+def test_frame_entry_loss_reads_symbols_as_it_reads_arrays():
+    S = np.array(sympy.symbols("S:40"), dtype=object).reshape(8, 5)
+    sample = prompts.population(tasks.all_cycle_tasks(3, 2), 0.4)
+    values = np.random.default_rng(0).normal(size=(8, 5))
+    in_symbols = sympy.lambdify(list(S.ravel()), model.score_loss(symbolic, S, sample), cse=True)(*values.ravel())
+    with jax.enable_x64(True):
+        in_arrays = float(jax.jit(lambda S: model.score_loss(ops, S, sample))(values))
+    assert in_symbols == pytest.approx(in_arrays, rel=1e-14)
 
 
 def test_M_and_alpha_may_be_traced_numbers():

@@ -34,14 +34,14 @@ class Columns(NamedTuple):
     same_label: np.ndarray  # (c,): 1 if the column's label is the query's pattern
     same_step: np.ndarray  # (c,): 1 if k' = k
     counts: object  # (c,): total weight of the kind in the prompt
-    shares: object  # (c, v): part of the kind's attention that goes to each single label of kind v
+    shares: object  # (v, c): part of the kind's attention that goes to each single label of kind v
     target: np.ndarray  # (v,): 1 for the label z_k
     multiplicity: object  # (v,): how many labels are of kind v
 
 
-def output(attention, shares):
-    """F_v = Σ_c attention_c shares_cv: attention by label (Eq. 2 with W_V = (0 I 0))."""
-    return (attention[..., :, None] * shares).sum(axis=-2)
+def output(ops, column_scores, counts, shares):
+    """F_v = Σ_c attention_c shares_vc: attention by label (Eq. 2 with W_V = (0 I 0))."""
+    return ops.attend(shares, column_scores[..., None, :], counts[..., None, :])
 
 
 def squared_loss(F, target, multiplicity=1):
@@ -50,52 +50,45 @@ def squared_loss(F, target, multiplicity=1):
     return (multiplicity * residual * residual).sum(axis=-1) / 2
 
 
-def indicator(index, size):
-    """1 where `index` takes each of the values 0..size-1, as a last axis."""
-    return 1 * (index[..., None] == np.arange(size).reshape((1,) * index.ndim + (size,)))
-
-
-def score_attention(ops, scores, prompts: Prompts):
-    """Attention (n, K · M) of every prompt's query, from the frame entries `scores` (2M + K, M + K)."""
+def column_scores(scores, prompts: Prompts):
+    """Score (n, K · M) of every column for its prompt's query, from the frame entries `scores` (2M + K, M + K)."""
     n, K, M = prompts.counts.shape
     query_scores = (scores[:, prompts.query] + scores[:, M + prompts.step]).T
     row = np.arange(n).reshape(n, 1, 1)
-    column_scores = (
-        query_scores[row, prompts.chains[:, :-1]]
-        + query_scores[row, M + prompts.chains[:, 1:]]
-        + query_scores[:, 2 * M :].reshape(n, K, 1)
-    )
-    return ops.softmax(column_scores.reshape(n, K * M), prompts.counts.reshape(n, K * M))
+    on_inputs = query_scores[row, prompts.chains[:, :-1]]
+    on_labels = query_scores[row, M + prompts.chains[:, 1:]]
+    return (on_inputs + on_labels + query_scores[:, 2 * M :].reshape(n, K, 1)).reshape(n, K * M)
 
 
 def score_loss(ops, scores, prompts: Prompts):
     """Mean loss over `prompts` of the model with frame entries `scores`."""
     n, K, M = prompts.counts.shape
-    attention = score_attention(ops, scores, prompts)
-    labels = indicator(prompts.chains[:, 1:].reshape(n, K * M), M)
-    return squared_loss(output(attention, labels), indicator(prompts.target, M)).sum(axis=0) / n
+    pattern = np.arange(M).reshape(1, M, 1)
+    shares = 1 * (prompts.chains[:, 1:].reshape(n, 1, K * M) == pattern)
+    target = 1 * (prompts.target.reshape(n, 1) == pattern[..., 0])
+    F = output(ops, column_scores(scores, prompts), prompts.counts.reshape(n, K * M), shares)
+    return squared_loss(F, target).sum(axis=0) / n
 
 
 def score_masses(ops, scores, prompts: Prompts):
     """Attention (n, 4) on columns of (same, same), (same, other), (other, same), (other, other) (pattern, step)."""
     n, K, M = prompts.counts.shape
-    attention = score_attention(ops, scores, prompts)
+    attention = ops.softmax(column_scores(scores, prompts), prompts.counts.reshape(n, K * M))
     same_input = 1 * (prompts.chains[:, :-1] == prompts.query.reshape(n, 1, 1)).reshape(n, K * M)
     same_step = 1 * (np.arange(K).reshape(1, K, 1) == prompts.step.reshape(n, 1, 1))
     return four_masses(ops, attention, same_input, (same_step * np.ones((1, 1, M), dtype=int)).reshape(n, K * M))
 
 
-def symmetric_attention(ops, a, b, H, columns: Columns, step: int):
-    """Attention of a query at step k = `step` + 1 by kind: scores a 1[u = z] + b 1[label = z] + H_k'k."""
-    scores = a * ops.array(columns.same_input) + b * ops.array(columns.same_label) + H[columns.step, step]
-    return ops.softmax(scores, columns.counts)
+def kind_scores(ops, a, b, H, columns: Columns, step: int):
+    """Scores a 1[u = z] + b 1[label = z] + H_k'k of the kinds of columns, for a query at step k = `step` + 1."""
+    return a * ops.array(columns.same_input) + b * ops.array(columns.same_label) + H[columns.step, step]
 
 
 def symmetric_losses(ops, a, b, H, kinds):
     """L_k, k = 1..K, as a list: `kinds[k - 1]` are the columns of a query at step k."""
     return [
         squared_loss(
-            output(symmetric_attention(ops, a, b, H, columns, step), columns.shares),
+            output(ops, kind_scores(ops, a, b, H, columns, step), columns.counts, columns.shares),
             ops.array(columns.target),
             columns.multiplicity,
         )
@@ -112,7 +105,12 @@ def symmetric_masses(ops, a, b, H, kinds):
     """Attention (K, 4) of the query at every step on the four kinds of (pattern, step), as in `score_masses`."""
     return ops.stack(
         [
-            four_masses(ops, symmetric_attention(ops, a, b, H, columns, step), columns.same_input, columns.same_step)
+            four_masses(
+                ops,
+                ops.softmax(kind_scores(ops, a, b, H, columns, step), columns.counts),
+                columns.same_input,
+                columns.same_step,
+            )
             for step, columns in enumerate(kinds)
         ]
     )

@@ -30,9 +30,8 @@ class PlanarScores(NamedTuple):
 
 def masses(ops, a, g, K, alpha):
     """(p, q, s, o)."""
-    zero = 0 * a
     counts = ops.array([alpha, 1 - alpha, (K - 1) * alpha, (K - 1) * (1 - alpha)])
-    return ops.softmax(ops.stack([a + g, g + zero, zero, zero]), counts)
+    return ops.softmax(ops.array([a + g, g, 0 * a, 0 * g]), counts)
 
 
 def loss(ops, a, g, K, alpha):

@@ -57,7 +57,7 @@ def columns(ops, M, K: int, alpha, step: int, modulus: int | None = None) -> Col
         same_label=np.array([int(u is not None and wrap(u + k) == 0) for k, u in kinds]),
         same_step=np.array([int(k == step) for k, _ in kinds]),
         counts=ops.array([count(k, u) for k, u in kinds]),
-        shares=ops.array([[share(k, u, label) for label in [*labels, None]] for k, u in kinds]),
+        shares=ops.array([[share(k, u, label) for k, u in kinds] for label in [*labels, None]]),
         target=np.array([int(label == wrap(step)) for label in [*labels, None]]),
         multiplicity=ops.array([*[1] * len(labels), M - len(labels)]),
     )
