@@ -25,6 +25,7 @@ from flowsys.integrate.stepper import (
     Watch,
     compiled,
     observer,
+    right_hand_side,
     surface_velocity,
     switching,
 )
@@ -226,7 +227,7 @@ class Run:
 
     def _advance_to(self, target: float) -> None:
         """Integrate to the target, or to the next thing that happens before it."""
-        result = self._call(self.y, self.t, self.dt, target, watching=True)
+        result = self._call(self.y, self.t, self.dt or self._first_step(target), target, watching=True)
         self.dt = float(result.dt)
         if result.status == REACHED:
             self.t, self.y = target, result.y
@@ -243,6 +244,15 @@ class Run:
             self._slide_ends(gate=1.0 if index == n_events + len(self._arguments.gates) else 0.0)
         else:
             self._kink(index - n_events)
+
+    def _first_step(self, target: float) -> float:
+        """A step over which the state changes by about a hundredth of its size in tolerance units."""
+        rate = np.asarray(right_hand_side(self._field)(self.y, self._arguments))
+        size = self.tolerances.atol + self.tolerances.rtol * np.abs(self.y)
+        speed = np.sqrt(np.mean((rate / size) ** 2))
+        length = np.sqrt(np.mean((self.y / size) ** 2))
+        span = target - self.t
+        return min(span, max(0.01 * length / speed, 1e-6 * span) if speed > 0 else span)
 
     def _event(self, name: str) -> None:
         self._reached[name] = self.t

@@ -23,5 +23,10 @@ class Outcome:
     remarks: tuple[str, ...] = ()
 
     @property
+    def is_failure(self) -> bool:
+        """The solver gave up (an event that does not come within t_max is a result, not a failure)."""
+        return self.ending not in (Ending.COMPLETED, Ending.NOT_REACHED)
+
+    @property
     def is_complete(self) -> bool:
         return self.ending is Ending.COMPLETED

@@ -184,10 +184,18 @@ def _counts_like(scores, counts):
 
 def attend(values, scores, counts=None, axis=-1):
     """Σ_i p_i v_i along `axis`, p = softmax of the scores with multiplicities."""
-    results, shape = _along(
-        axis, lambda v, s, n: AttentionMean(*v, *s, *n), values, scores, _counts_like(scores, counts)
-    )
+    results, shape = _along(axis, _attention_mean, values, scores, _counts_like(scores, counts))
     return np.array(results, dtype=object).reshape(shape)[()]
+
+
+def _attention_mean(values, scores, counts) -> AttentionMean:
+    """The mean with equal keys merged and keys in canonical order, so that equal means are equal expressions."""
+    merged: dict[tuple, sp.Expr] = {}
+    for v, s, n in zip(values, scores, counts):
+        key = (sp.sympify(v), sp.sympify(s))
+        merged[key] = merged.get(key, 0) + sp.sympify(n)
+    keys = sorted(merged, key=lambda k: (k[1].sort_key(), k[0].sort_key(), merged[k].sort_key()))
+    return AttentionMean(*(v for v, _ in keys), *(s for _, s in keys), *(merged[k] for k in keys))
 
 
 def softmax(scores, counts=None, axis=-1):

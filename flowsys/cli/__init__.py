@@ -1,0 +1,59 @@
+"""The command line: parse, make one call into the library, print or save. No mathematics here.
+
+Bad input ends with one sentence on standard error and exit code 2; a solver that gave up with exit code 1. Heavy
+libraries are imported inside the commands that need them, so that `flowsys --help` is quick.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import typer
+
+from flowsys.cli import derive, phase, show, solve
+from flowsys.errors import InputError
+
+app = typer.Typer(
+    name="flowsys",
+    help="Training dynamics of small transformers: reduced systems derived, integrated, trained and checked.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for _module in (show, derive, solve, phase):
+    _module.register(app)
+
+
+def main() -> None:
+    """Entry point: runs the app and turns bad input into a sentence."""
+    _use_compilation_cache()
+    try:
+        app(standalone_mode=False)
+    except InputError as error:
+        _fail(str(error), 2)
+    except typer.Exit as end:
+        sys.exit(end.exit_code)
+    except typer.Abort:
+        _fail("interrupted.", 130)
+    except KeyboardInterrupt:
+        _fail("interrupted.", 130)
+    except OSError as error:
+        _fail(f"{error.filename or 'a file'} cannot be used: {error.strerror or error}.", 2)
+    except Exception as error:
+        if hasattr(error, "format_message"):  # click's usage errors, whichever click typer brings along
+            _fail(error.format_message(), 2)
+        raise
+
+
+def _fail(sentence: str, code: int) -> None:
+    typer.echo(f"flowsys: {sentence}", err=True)
+    sys.exit(code)
+
+
+def _use_compilation_cache() -> None:
+    """Let this process's JAX keep what it compiled for the next run of the command line."""
+    from platformdirs import user_cache_dir
+
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(user_cache_dir("flowsys")) / "jax"))
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")

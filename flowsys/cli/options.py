@@ -1,0 +1,80 @@
+"""Options that commands share, and how their texts are read."""
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from flowsys.errors import InputError
+
+SystemName = Annotated[str, typer.Argument(metavar="SYSTEM", help="Which system; `flowsys list` shows them.")]
+Level = Annotated[str | None, typer.Option(help="L0 | L1 | L2 | L3 | L4 (default: the system's, usually L3).")]
+Variant = Annotated[str | None, typer.Option(help="A form within the level; `flowsys show SYSTEM` lists them.")]
+Mode = Annotated[str | None, typer.Option(help="How it trains; `flowsys show SYSTEM` lists the modes.")]
+Set = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Set a parameter; repeatable.")]
+At = Annotated[
+    str | None, typer.Option(metavar="EVENT|t=NUMBER,…", help="Where to look: events and times, comma-separated.")
+]
+Observe = Annotated[str | None, typer.Option(metavar="NAME,…", help="Which observables (default: all).")]
+Rtol = Annotated[float, typer.Option(help="Relative tolerance.")]
+Atol = Annotated[float | None, typer.Option(help="Absolute tolerance (default: scaled to the system).")]
+Solver = Annotated[str, typer.Option(help="Which solver; `flowsys solve --help` lists them.")]
+KinkWidth = Annotated[
+    float | None, typer.Option(help="Smooth every ReLU over this width instead of following its kink.")
+]
+Out = Annotated[str | None, typer.Option(metavar="FILE", help="Write to this file instead of the terminal.")]
+
+
+def assignments(texts: list[str] | None) -> dict[str, str]:
+    """{"K": "3"} from ["K=3"]."""
+    found: dict[str, str] = {}
+    for text in texts or []:
+        name, separator, value = text.partition("=")
+        if not separator or not name.strip() or not value.strip():
+            raise InputError(f"--set {text} is not understood: it must be NAME=VALUE.")
+        if name.strip() in found:
+            raise InputError(f"--set {name.strip()} is given twice.")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def requests(text: str | None) -> list[str | float] | None:
+    """["T_2", 300.0] from "T_2,t=300"."""
+    if text is None:
+        return None
+    found: list[str | float] = []
+    for part in (p.strip() for p in text.split(",")):
+        if not part:
+            continue
+        if part.startswith("t="):
+            try:
+                found.append(float(part[2:]))
+            except ValueError:
+                raise InputError(f"--at {part} is not understood: after t= there must be a number.") from None
+        else:
+            found.append(part)
+    if not found:
+        raise InputError("--at is empty: name events or times, e.g. T_2,t=300.")
+    return found
+
+
+def names(text: str | None) -> list[str] | None:
+    """["w_c", "w_v"] from "w_c,w_v"."""
+    if text is None:
+        return None
+    found = [part.strip() for part in text.split(",") if part.strip()]
+    if not found:
+        raise InputError("--observe is empty: name at least one observable.")
+    return found
+
+
+def command_line() -> str:
+    """The command as typed, for provenance."""
+    return " ".join(["flowsys", *sys.argv[1:]])
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON can hold it: infinities become text."""
+    if isinstance(value, float) and value in (float("inf"), float("-inf")):
+        return str(value)
+    return value

@@ -1,0 +1,121 @@
+"""`flowsys solve`: integrate a system and print its observables at events and times."""
+
+import csv
+import io
+import json
+from typing import Annotated
+
+import typer
+
+from flowsys.cli import options
+from flowsys.errors import InputError
+
+FORMATS = ("table", "json", "csv")
+
+
+def register(app: typer.Typer) -> None:
+    app.command("solve")(solve)
+
+
+def solve(
+    system: options.SystemName,
+    level: options.Level = None,
+    variant: options.Variant = None,
+    mode: options.Mode = None,
+    set: options.Set = None,
+    at: options.At = None,
+    observe: options.Observe = None,
+    rtol: options.Rtol = 1e-8,
+    atol: options.Atol = None,
+    solver: Annotated[str, typer.Option(help="auto | native | dopri8 | tsit5 | kvaerno5")] = "auto",
+    max_steps: Annotated[int, typer.Option(help="Give up after this many steps.")] = 1_000_000,
+    kink_width: options.KinkWidth = None,
+    format: Annotated[str, typer.Option(help="table | json | csv")] = "table",
+    out: options.Out = None,
+) -> None:
+    """Integrate a system and show its observables at events and times."""
+    from flowsys.solve import solve as integrate
+    from flowsys.systems import load
+
+    if format not in FORMATS:
+        raise InputError(f"--format {format} is not known: it must be one of {', '.join(FORMATS)}.")
+    found = load(system)
+    trajectory = integrate(
+        found,
+        found.setup(**options.assignments(set)),
+        level=level,
+        variant=variant,
+        mode=mode,
+        at=options.requests(at),
+        observe=options.names(observe),
+        rtol=rtol,
+        atol=atol,
+        solver=solver,
+        max_steps=max_steps,
+        kink_width=kink_width,
+        command=options.command_line(),
+    )
+    if out and out.endswith(".nc"):
+        trajectory.save(out)
+    else:
+        text = {"json": as_json, "csv": as_csv, "table": as_table}[format](trajectory)
+        if out:
+            from flowsys.files import write_text
+
+            write_text(out, text + "\n")
+        else:
+            typer.echo(text)
+    for remark in trajectory.outcome.remarks:
+        typer.echo(f"flowsys: {remark}", err=True)
+    if not trajectory.outcome.is_complete:
+        typer.echo(f"flowsys: {trajectory.outcome.sentence}", err=True)
+    if trajectory.outcome.is_failure:
+        raise typer.Exit(1)
+
+
+def as_json(trajectory) -> str:
+    origin = trajectory.origin
+    content = {
+        "system": origin.system,
+        "level": origin.level,
+        "variant": origin.variant,
+        "mode": origin.mode,
+        "parameters": {name: options.plain(value) for name, value in origin.parameters.items()},
+        "outcome": str(trajectory.outcome.ending),
+        "outcome_sentence": trajectory.outcome.sentence,
+        "remarks": list(trajectory.outcome.remarks),
+        "version": origin.version,
+        "command": origin.command,
+        "statistics": dict(trajectory.statistics),
+        "rows": [
+            row | {"values": row["values"] and {k: options.plain(v) for k, v in row["values"].items()}}
+            for row in trajectory.rows
+        ],
+    }
+    return json.dumps(content, indent=2, allow_nan=False)
+
+
+def as_csv(trajectory) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["at", "t", "reached", *trajectory.series])
+    for row in trajectory.rows:
+        values = row["values"] or {}
+        writer.writerow([row["at"], "" if row["t"] is None else repr(row["t"]), str(row["reached"]).lower(),
+                         *(repr(values[name]) if values else "" for name in trajectory.series)])  # fmt: skip
+    return text.getvalue().rstrip("\n")
+
+
+def as_table(trajectory) -> str:
+    """Events as columns, observables as rows: few of the first, many of the second."""
+    from rich.console import Console
+    from rich.table import Table
+
+    rows = trajectory.rows
+    table = Table("", *(row["at"] for row in rows))
+    table.add_row("t", *("not reached" if row["t"] is None else f"{row['t']:.10g}" for row in rows))
+    for name in trajectory.series:
+        table.add_row(name, *("" if row["values"] is None else f"{row['values'][name]:.8g}" for row in rows))
+    console = Console(width=max(60, 16 + 16 * len(rows)) if len(rows) > 3 else None, file=io.StringIO())
+    console.print(table)
+    return console.file.getvalue().rstrip("\n")
