@@ -2,14 +2,8 @@
 
 from flowsys.symbolic.assemble import assemble
 from flowsys.symbolic.render import flow_equations, module_text
+from flowsys.systems.mixture.notation import LATEX
 from flowsys.systems.mixture.statement import limit_statement
-
-LATEX = {"K": "K", "omega": r"\omega", "train_neurons": r"\chi_w", "train_attention": r"\chi_S"}
-LATEX |= {f"w_{x}": f"w_{x}" for x in "cv"}
-for _M in ("S", "KK", "QQ"):
-    for _part, _mark in (("mean", r"\mathsf{m}"), ("difference", r"\mathsf{d}"), ("same", "same"), ("diff", "diff")):
-        for _xy in ("cc", "cv", "vc", "vv"):
-            LATEX[f"{_M}_{_xy}_{_part}"] = rf"{_M}_{{{_xy}}}^{{{_mark}}}"
 
 
 def artefacts() -> dict[str, str]:

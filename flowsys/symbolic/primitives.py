@@ -155,7 +155,8 @@ stack = np.stack
 
 
 def array(x):
-    return np.asarray(x, dtype=object)
+    """An object array of exact sympy entries."""
+    return np.vectorize(sp.sympify, otypes=[object])(np.asarray(x, dtype=object))
 
 
 def smooth_relu(x, width):
@@ -188,23 +189,33 @@ def attend(values, scores, counts=None, axis=-1):
     return np.array(results, dtype=object).reshape(shape)[()]
 
 
+def _canonical_order(scores, counts) -> list[int]:
+    """An order of keys that depends only on what they are, so that equal softmaxes are equal expressions."""
+    keys = [(sp.sympify(s).sort_key(), sp.sympify(n).sort_key()) for s, n in zip(scores, counts)]
+    return sorted(range(len(keys)), key=keys.__getitem__)
+
+
 def _attention_mean(values, scores, counts) -> AttentionMean:
-    """The mean with equal keys merged and keys in canonical order, so that equal means are equal expressions."""
+    """The mean over keys in canonical order, equal keys merged."""
     merged: dict[tuple, sp.Expr] = {}
     for v, s, n in zip(values, scores, counts):
         key = (sp.sympify(v), sp.sympify(s))
         merged[key] = merged.get(key, 0) + sp.sympify(n)
-    keys = sorted(merged, key=lambda k: (k[1].sort_key(), k[0].sort_key(), merged[k].sort_key()))
-    return AttentionMean(*(v for v, _ in keys), *(s for _, s in keys), *(merged[k] for k in keys))
+    merged = {key: n for key, n in merged.items() if n != 0}
+    v, s, n = [k[0] for k in merged], [k[1] for k in merged], list(merged.values())
+    order = _canonical_order(s, n)
+    return AttentionMean(*(v[i] for i in order), *(s[i] for i in order), *(n[i] for i in order))
+
+
+def _softmax(scores, counts) -> list[sp.Expr]:
+    present = [i for i in range(len(scores)) if counts[i] != 0]
+    order = [present[k] for k in _canonical_order([scores[i] for i in present], [counts[i] for i in present])]
+    group = (*(scores[i] for i in order), *(counts[i] for i in order))
+    return [Softmax(order.index(i), *group) if i in order else sp.S.Zero for i in range(len(scores))]
 
 
 def softmax(scores, counts=None, axis=-1):
-    results, shape = _along(
-        axis,
-        lambda s, n: [Softmax(i, *s, *n) for i in range(len(s))],
-        scores,
-        _counts_like(scores, counts),
-    )
+    results, shape = _along(axis, _softmax, scores, _counts_like(scores, counts))
     return np.moveaxis(np.array(results, dtype=object).reshape(*shape, -1), -1, axis)
 
 

@@ -31,14 +31,21 @@ def module_text(name: str, summary: str, programs: Mapping[str, Program], equati
 
 
 def flow_equations(statement: Statement, latex_names: Mapping[str, str]) -> dict[str, str]:
-    """LaTeX of dx/dt for every state coordinate, in terms of the loss's derivatives in the entries."""
+    """LaTeX of dx/dt for every state coordinate, and before that of the gradients it is written in."""
     gradients = {x: symbol(f"gradient_{x}") for x in statement.differentiable}
-    gradient = chain_rule(statement.entries, _seen_by_the_loss(statement, gradients))
+    chained = chain_rule(statement.entries, _seen_by_the_loss(statement, gradients))
     names = {symbol(k): v for k, v in latex_names.items()}
     names |= {g: rf"\partial_{{{latex(x, names)}}}\mathcal{{L}}" for x, g in gradients.items()}
+    total = {x: symbol(f"total_gradient_{x}") for x in statement.state}
+    names |= {g: rf"g[{latex(x, names)}]" for x, g in total.items()}
     equations = {}
+    known: dict[sp.Symbol, sp.Expr] = {x: chained(x) for x in statement.state}
+    for x, value in known.items():
+        if value != 0 and not value.is_Symbol:
+            equations[f"g[{x}]"] = f"{latex(total[x], names)} = {latex(value, names)}"
+    named = lambda x: total[x] if f"g[{x}]" in equations else known[x]
     for block in statement.blocks:
-        for x, rate in block.derivatives(gradient).items():
+        for x, rate in block.derivatives(named).items():
             equations[str(x)] = rf"\frac{{d}}{{dt}} {latex(x, names)} = {latex(rate, names)}"
     return equations
 

@@ -13,8 +13,9 @@ from flowsys.system import System
 
 
 def names() -> tuple[str, ...]:
-    """The systems that are there."""
-    return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if m.ispkg))
+    """The systems that are there: the packages that define one."""
+    packages = sorted(m.name for m in pkgutil.iter_modules(__path__) if m.ispkg)
+    return tuple(p for p in packages if hasattr(importlib.import_module(f"{__name__}.{p}"), "SYSTEM"))
 
 
 def load(name: str) -> System:

@@ -38,6 +38,18 @@ def _build(setup: Setup, level: str, variant: str, mode: str) -> Problem:
     return limit_problem(setup, variant, mode)
 
 
+def _derive(setup: Setup, variant: str):
+    from flowsys.systems.mixture.derive import derive
+
+    return derive(setup, variant)
+
+
+def _equations() -> dict[str, str]:
+    from flowsys.systems.mixture.reduced import EQUATIONS
+
+    return EQUATIONS
+
+
 SYSTEM = System(
     name="mixture",
     paper=Paper(
@@ -57,4 +69,6 @@ SYSTEM = System(
     events=EVENTS,
     observables=OBSERVABLES,
     build=_build,
+    derive=_derive,
+    equations=_equations,
 )

@@ -43,7 +43,8 @@ def infinite_width_start(K: int, ω: float, neurons: tuple[float, float] = (0.0,
     """Lemma C.1 in the coordinates of both heads; `neurons` sets (w_c, w_v) of a later stage."""
     w = np.repeat(np.array([neurons, (neurons[0], -neurons[1])]), K, axis=1)
     M = np.broadcast_to(ω**2 * np.eye(4 * K), (2, 4 * K, 4 * K))
-    return np.asarray(ReducedLayout(K).join(w, M))
+    with jax.enable_x64(True):
+        return np.asarray(ReducedLayout(K).join(w, M))
 
 
 def unlumped_field(K: int, L: int, b: float, mode: str = "simultaneous") -> Callable[[np.ndarray], np.ndarray]:
