@@ -9,8 +9,6 @@ import pytest
 from flowsys import ops
 from flowsys.systems.prompt import prompts, symmetric, tasks, training, transformer
 
-batch = jax.jit(prompts.batch, static_argnums=(2, 3))
-
 
 @partial(jax.jit, static_argnums=(0, 2, 3, 4))
 def draw(family, key, n, M, K):
@@ -74,21 +72,26 @@ def test_population_prompts_weigh_the_query_chain_alpha_at_every_step():
     assert (sample.chains[row, sample.step + 1][at_query] == sample.target).all()
 
 
-def test_a_batch_asks_all_patterns_and_steps_equally_and_shows_alpha_of_the_query():
-    drawn = draw(tasks.random_permutation_tasks, jax.random.key(0), 30, 5, 3)
-    sample = jax.tree.map(np.asarray, batch(jax.random.key(1), drawn, 0.4, 10))
-    row, start = np.arange(30), (np.arange(30) // 3) % 5
-    assert (np.bincount(sample.step) == 10).all() and (np.bincount(start) == 6).all()
+@pytest.fixture(scope="module")
+def large_batch():
+    """6000 prompts of ten examples, four of them at the query, on permutation tasks of M = 5, K = 3."""
+    drawn = np.random.default_rng(0).permuted(np.tile(np.arange(5), (6000, 3, 1)), axis=-1)
+    sample = jax.jit(prompts.batch, static_argnums=(2, 3))(jax.random.key(1), drawn, 0.4, 10)
+    return jax.tree.map(np.asarray, sample), (np.arange(6000) // 3) % 5
+
+
+def test_a_batch_asks_all_patterns_and_steps_equally_and_shows_alpha_of_the_query(large_batch):
+    sample, start = large_batch
+    assert (np.bincount(sample.step) == 2000).all() and (np.bincount(start) == 1200).all()
     own_columns = np.arange(3)[None, :] < sample.step[:, None]
-    assert (sample.counts[row, :, start] == 4 + own_columns).all()
+    assert (sample.counts[np.arange(6000), :, start] == 4 + own_columns).all()
     assert (sample.counts.sum(axis=2) == 10 + own_columns).all()
 
 
-def test_every_other_pattern_is_shown_equally_often_in_the_mean():
-    drawn = draw(tasks.random_cycle_tasks, jax.random.key(0), 6000, 4, 1)
-    counts = np.asarray(batch(jax.random.key(1), drawn, 0.2, 5).counts)[:, 0]
-    others = counts[np.arange(6000) % 4 == 0][:, 1:]  # 4 examples each on 3 patterns
-    assert np.abs(others.mean(axis=0) - 4 / 3).max() < 4 * np.sqrt(4 * 2 / 9 / 1500)
+def test_every_other_pattern_is_shown_equally_often_in_the_mean(large_batch):
+    sample, start = large_batch
+    others = sample.counts[start == 0, -1, 1:]  # 6 examples each on 4 patterns
+    assert np.abs(others.mean(axis=0) - 6 / 4).max() < 4 * np.sqrt(6 * 3 / 16 / 1200)
 
 
 def test_patterns_are_orthonormal_in_double_precision_without_touching_the_global_precision():

@@ -152,7 +152,7 @@ def test_one_training_task_already_generalises_but_more_generalise_better():
     unseen = prompts.population(cycles[:20], 0.4)
     masses_of = jax.jit(partial(model.score_masses, ops))
     deficits = []
-    for seen in (cycles[20:21], cycles[21:]):
+    for seen in (cycles[20:21].repeat(16, axis=0), cycles[21:]):
         S = score_flow(np.zeros((22, 12)), prompts.population(seen, 0.4), 200.0, rtol=1e-6)
         with jax.enable_x64(True):
             deficits.append(0.7985 - np.asarray(masses_of(S, unseen))[:, 0].mean())

@@ -9,6 +9,7 @@ import pytest
 from prompt_oracle import Population
 
 from flowsys.systems.prompt import inference, plurality, scores, shifted_patterns, transformer, transitions, voting
+from flowsys.systems.prompt.examples import sampled_prompts
 from flowsys.systems.prompt.scores import SymmetricScores
 
 TASK = transitions.shifting_task(10, 3)
@@ -204,8 +205,6 @@ def test_one_step_inference_fails_without_condition_1_where_the_chain_succeeds()
 
 
 def test_blocks_of_prompts_do_not_change_the_law_of_examples():
-    from flowsys.systems.prompt.examples import sampled_prompts
-
     blocks = list(sampled_prompts(rng(), DEFAULT, 1000, 10, 0.4, n_held=999))
     assert sum(len(block.query) for block in blocks) == 1000 and len(blocks) > 5
     chains = np.concatenate([block.chains for block in blocks])
