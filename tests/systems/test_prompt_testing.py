@@ -186,9 +186,11 @@ def test_voting_errors_depend_on_alpha_and_tau_as_measured(alpha_test, tau, cot)
     assert errors(A, 20, alpha_test).cot == pytest.approx(cot, abs=deviation(cot))
 
 
-@pytest.mark.parametrize("rho, cot", [(0.2, 0.34), (0.4, 0.19), (0.8, 0.022)])
-def test_one_noisy_first_step_spoils_the_chain_and_one_noisy_last_step_a_third_of_it(rho, cot):
-    first = errors(transitions.runner_up_transitions(10, 3, 0.5, rho, "one", 1), 20)
+@pytest.mark.parametrize("rho", [0.2, 0.4, 0.8])
+def test_one_noisy_first_step_spoils_the_chain_and_one_noisy_last_step_a_third_of_it(rho):
+    A = transitions.runner_up_transitions(10, 3, 0.5, rho, "one", 1)
+    cot = 1 - plurality.one_step_success(A[0, 0], 1, 20, 0.8)
+    first = errors(A, 20)
     last = errors(transitions.runner_up_transitions(10, 3, 0.5, rho, "one", 3), 20)
     assert first.cot == pytest.approx(cot, abs=deviation(cot))
     assert last.cot == pytest.approx(cot / 3, abs=deviation(cot / 3))
