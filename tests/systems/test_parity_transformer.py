@@ -61,7 +61,7 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path):
 
 
 def test_adam_learns_a_single_secret_bit():
-    record = experiment.train_transformer(tiny_run(budget=32 * 300, evaluate_every=20))
+    record = experiment.train_transformer(tiny_run(budget=32 * 300))
     assert record.sample_complexity is not None
     assert min(record.entropy[-1][0]) < min(record.entropy[0][0])
 

@@ -5,10 +5,10 @@ predicts its next bit; input and output embeddings are tied. Weights are one pyt
 """
 
 from dataclasses import dataclass
-from functools import partial
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from flowsys.systems.parity.data import check_size
 
@@ -31,34 +31,36 @@ class Architecture:
             raise ValueError(f"n_heads = {self.n_heads}, but it must divide hidden = {self.hidden}.")
 
 
-@partial(jax.jit, static_argnames=("architecture", "n_positions"))
 def transformer_weights(key: jax.Array, architecture: Architecture, n_positions: int) -> dict:
     """GPT-2's initialisation: Gaussian of size 0.02, residual projections divided by √(2·layers)."""
     D, F, layers = architecture.hidden, architecture.feed_forward, architecture.n_layers
     residual = 0.02 / (2 * layers) ** 0.5
-    token_key, position_key, *layer_keys = jax.random.split(key, 2 + layers)
+    # NumPy's generator, since JAX's would be compiled anew for every shape
+    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
 
-    def dense(key, n_in, n_out, size):
-        return {"weight": size * jax.random.normal(key, (n_in, n_out)), "bias": jnp.zeros(n_out)}
+    def gaussian(size, *shape):
+        return jnp.asarray(size * rng.standard_normal(shape, dtype=np.float32))
+
+    def dense(n_in, n_out, size):
+        return {"weight": gaussian(size, n_in, n_out), "bias": jnp.zeros(n_out)}
 
     def norm():
         return {"gain": jnp.ones(D), "bias": jnp.zeros(D)}
 
-    def layer(key):
-        keys = jax.random.split(key, 4)
+    def layer():
         return {
             "norm_1": norm(),
-            "qkv": dense(keys[0], D, 3 * D, 0.02),
-            "project": dense(keys[1], D, D, residual),
+            "qkv": dense(D, 3 * D, 0.02),
+            "project": dense(D, D, residual),
             "norm_2": norm(),
-            "expand": dense(keys[2], D, F, 0.02),
-            "contract": dense(keys[3], F, D, residual),
+            "expand": dense(D, F, 0.02),
+            "contract": dense(F, D, residual),
         }
 
     return {
-        "tokens": 0.02 * jax.random.normal(token_key, (VOCABULARY, D)),
-        "positions": 0.02 * jax.random.normal(position_key, (n_positions, D)),
-        "layers": [layer(key) for key in layer_keys],
+        "tokens": gaussian(0.02, VOCABULARY, D),
+        "positions": gaussian(0.02, n_positions, D),
+        "layers": [layer() for _ in range(layers)],
         "norm": norm(),
     }
 
