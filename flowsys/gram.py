@@ -31,12 +31,6 @@ def pair_rate(G):
     return jnp.block([[zeros(rows), G], [jnp.swapaxes(G, -1, -2), zeros(columns)]])
 
 
-def pair_spectrum(M: np.ndarray, n_keys: int) -> np.ndarray:
-    """The conserved eigenvalues of M·diag(I, -I), sorted; they are real because M is positive semidefinite."""
-    signs = np.where(np.arange(M.shape[-1]) < n_keys, 1.0, -1.0)
-    return np.sort(np.linalg.eigvals(M * signs).real, axis=-1)
-
-
 class SymmetricLayout:
     """The distinct entries of a symmetric D × D matrix as a vector, and back."""
 

@@ -1,8 +1,9 @@
 """A paper's system as a value: its parameters, levels, variants, modes, events and observables, and its problems.
 
 The contract of a package under `flowsys/systems/`: it defines `SYSTEM = System(...)`. `build` turns a validated
-`Setup` into a `Problem` for one level (L1 … L4), variant and mode; `derive` runs the engine
-on the packaged definition; everything else (command line, sweeps, comparison,
+`Setup` into a `Problem` for one level (L1 … L4), variant and mode; `training` gives
+the finite-width model to train (L0, a `flowsys.train.Training`; n seeds at once if asked); `derive` runs the engine on
+the packaged definition; everything else (command line, sweeps, comparison,
 checks) works from these values. Parameters are named and ranged here and nowhere else.
 """
 
@@ -134,6 +135,7 @@ class System:
     build: Callable[[Setup, str, str, str], Problem]
     default_level: str = "L3"
     validate: Callable[[Mapping[str, Any]], None] = lambda values: None
+    training: Callable[[Setup, str, str, int | None], Any] | None = None
     derive: Callable[[Setup, str], Any] | None = None
     equations: Callable[[], Mapping[str, str]] | None = None
     diagrams: Mapping[str, Any] = field(default_factory=dict)

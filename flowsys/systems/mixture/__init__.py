@@ -38,6 +38,12 @@ def _build(setup: Setup, level: str, variant: str, mode: str) -> Problem:
     return limit_problem(setup, variant, mode)
 
 
+def _training(setup: Setup, variant: str, mode: str, seeds: int | None):
+    from flowsys.systems.mixture.finite import training
+
+    return training(setup, variant, mode, seeds)
+
+
 def _derive(setup: Setup, variant: str):
     from flowsys.systems.mixture.derive import derive
 
@@ -61,6 +67,9 @@ SYSTEM = System(
     parameters=PARAMETERS,
     modes=MODES,
     levels={
+        "L0": Variants(
+            ("weights", "gram"), ("gradient descent on the weights", "the same descent on inner products, any width")
+        ),
         "L1": Variants(("weights",), ("gradient flow on the weights",)),
         "L2": Variants(("reduced",), ("finite-width inner products",)),
         "L3": Variants(("22", "10"), ("all 22 entries", "self-scores eliminated by the conserved spectrum")),
@@ -69,6 +78,7 @@ SYSTEM = System(
     events=EVENTS,
     observables=OBSERVABLES,
     build=_build,
+    training=_training,
     derive=_derive,
     equations=_equations,
 )

@@ -12,7 +12,7 @@ from flowsys.symbolic.lumping import Partition, certificate, describe, lump, mer
 from flowsys.symbolic.render import flow_equations
 from flowsys.system import Setup
 from flowsys.systems.mixture.enumerated import infinite_width_start, unlumped_field
-from flowsys.systems.mixture.finite import ReducedLayout
+from flowsys.systems.mixture.network import ReducedLayout
 from flowsys.systems.mixture.notation import LATEX
 from flowsys.systems.mixture.population import orbit_tables
 from flowsys.systems.mixture.statement import limit_statement

@@ -12,8 +12,9 @@ import sympy as sp
 from flowsys.symbolic import primitives as ops
 from flowsys.symbolic.assemble import symbol
 from flowsys.symbolic.found import Enumerated
-from flowsys.systems.mixture.finite import FiniteArguments, ReducedLayout, reduced_field
+from flowsys.systems.mixture.finite import reduced_field
 from flowsys.systems.mixture.model import Sequence, head_output, logistic_loss, network_output
+from flowsys.systems.mixture.network import FiniteArguments, ReducedLayout
 from flowsys.systems.mixture.population import all_samples
 
 

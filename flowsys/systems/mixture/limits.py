@@ -11,6 +11,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import lambertw
 
+from flowsys.conserved import pair_invariants
 from flowsys.printers.arrays import Arguments, arguments
 from flowsys.problem import Problem, ProgramField
 from flowsys.program import Program
@@ -72,7 +73,7 @@ def limit_problem(setup: Setup, variant: str, mode: str) -> Problem:
 
 
 def sector_spectra(text: Program):
-    """The eigenvalues of N = [[KK, -S], [Sᵀ, -QQ]] in both sectors: constants of motion."""
+    """The spectral invariants of [[KK, -S], [Sᵀ, -QQ]] in both sectors."""
     index = {name: i for i, name in enumerate(text.state)}
 
     def blocks(states: np.ndarray, name: str, part: str) -> np.ndarray:
@@ -85,10 +86,8 @@ def sector_spectra(text: Program):
         found = []
         for part in PARTS:
             KK, S, QQ = (blocks(states, name, part) for name in ("KK", "S", "QQ"))
-            N = np.block([[KK, -S], [np.swapaxes(S, 1, 2), -QQ]])
-            # traces of powers are symmetric functions of the spectrum that stay smooth where eigenvalues meet
-            found += [np.trace(np.linalg.matrix_power(N, k), axis1=1, axis2=2) for k in (1, 2, 3, 4)]
-        return np.array(found).T
+            found.append(pair_invariants(np.block([[KK, S], [np.swapaxes(S, 1, 2), QQ]]), 2))
+        return np.concatenate(found, axis=-1)
 
     return spectra
 

@@ -1,0 +1,200 @@
+"""train: gradient descent of the finite-width model, recorded under the names of the theory.
+
+Time is learning rate × steps. Steps run in compiled chunks (`lax.scan` inside, a Python loop outside), so memory stays
+flat, a progress bar can move and Ctrl-C stops between chunks. Between records nothing is stored. An event is reported at
+the first step after which it holds: descent is discrete, there is nothing to interpolate.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from flowsys.errors import InputError
+from flowsys.integrate.outcome import Ending, Outcome
+from flowsys.problem import Event, Stage
+from flowsys.system import Setup, System
+from flowsys.trajectory import Origin, Trajectory
+from flowsys.version import VERSION
+
+
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """A model to train: how one step changes its weights, and what can be observed.
+
+    `step(weights, arguments, learning_rate)` and `observe(weights, arguments) -> {name: scalar}` are JAX functions on
+    pytrees. Build one per structure (`functools.lru_cache`), so that what was compiled is found again.
+    """
+
+    step: Callable
+    observe: Callable
+    observables: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Training:
+    """A descent with its initial weights and stages; the discrete counterpart of a `Problem`."""
+
+    descent: Descent
+    initial: Any
+    stages: tuple[Stage, ...]
+    events: tuple[Event, ...] = ()
+    marks: Mapping[str, float] = field(default_factory=dict)
+    default_steps: int = 1000
+
+
+def gradient_step(loss: Callable) -> Callable:
+    """The plain step w ← w - η ∂loss(w, arguments)/∂w, for every weight."""
+    import jax
+
+    def step(weights, arguments, learning_rate):
+        gradient = jax.grad(loss)(weights, arguments)
+        return jax.tree.map(lambda w, g: w - learning_rate * g, weights, gradient)
+
+    return step
+
+
+@lru_cache(maxsize=64)
+def _chunk(descent: Descent, watched: tuple[str, ...], batched: bool) -> Callable:
+    """Up to n steps, fewer if a watched event fires; n is data, so one compilation serves every chunk length."""
+    import jax
+    import jax.numpy as jnp
+
+    def fires(weights, arguments, thresholds, directions):
+        if not watched:
+            return jnp.asarray(False)
+        everything = descent.observe(weights, arguments)
+        values = jnp.stack([everything[name] for name in watched])
+        return ((directions != 0) & (directions * (values - thresholds) >= 0)).any()
+
+    def run(weights, arguments, learning_rate, n, thresholds, directions):
+        def body(carry):
+            done, w, _ = carry
+            w = descent.step(w, arguments, learning_rate)
+            return done + 1, w, fires(w, arguments, thresholds, directions)
+
+        done, weights, _ = jax.lax.while_loop(
+            lambda c: (c[0] < n) & ~c[2], body, (jnp.asarray(0), weights, jnp.asarray(False))
+        )
+        return done, weights
+
+    return jax.jit(jax.vmap(run, in_axes=(0, *[None] * 5)) if batched else run)
+
+
+@lru_cache(maxsize=64)
+def _observer(descent: Descent, names: tuple[str, ...], batched: bool) -> Callable:
+    import jax
+    import jax.numpy as jnp
+
+    def values(weights, arguments):
+        everything = descent.observe(weights, arguments)
+        return jnp.stack([jnp.asarray(everything[name], dtype=float) for name in names])
+
+    return jax.jit(jax.vmap(values, in_axes=(0, None)) if batched else values)
+
+
+def train(
+    system: System,
+    setup: Setup | None = None,
+    *,
+    variant: str | None = None,
+    mode: str | None = None,
+    steps: int | None = None,
+    at: Sequence[str | float] | None = None,
+    records: int = 200,
+    observe: Sequence[str] | None = None,
+    seeds: int | None = None,
+    command: str = "",
+    progress: Callable[[int, int], None] | None = None,
+) -> Trajectory:
+    """Train the real model by gradient descent at the setup's width, seed and learning rate.
+
+    `records` evenly spaced steps are recorded besides the requested times and events. With `seeds` = n, the seeds
+    seed … seed + n - 1 train side by side and every series has a second axis over them.
+    """
+    import jax
+
+    setup = setup if setup is not None else system.setup()
+    if system.training is None:
+        raise InputError(f"system = {system.name} has no finite-width model to train.")
+    variant, mode = system.variant("L0", variant), system.mode(mode)
+    η = setup["learning_rate"]
+    with jax.enable_x64(True):
+        training = system.training(setup, variant, mode, seeds)
+        names = tuple(observe) if observe is not None else training.descent.observables
+        for name in names:
+            if name not in training.descent.observables:
+                raise InputError(f"observe = {name} is not an observable of {system.name} in training.")
+        total = _total_steps(training, steps, at, η)
+        wanted = sorted({0, total, *np.linspace(0, total, min(records, total) + 1).round().astype(int).tolist(),
+                         *(round(s / η) for s in at or () if not isinstance(s, str))})  # fmt: skip
+        pending = {s for s in at or () if isinstance(s, str)}
+        if seeds is not None and (pending or any(stage.ends_on for stage in training.stages[:-1])):
+            raise InputError(f"seeds = {seeds} is not allowed with events: seeds reach them at different steps.")
+        rows = list(_run(training, names, wanted, total, η, pending, seeds is not None, progress))
+    origin = Origin(system.name, "L0", variant, mode, dict(setup), VERSION, command)
+    return _trajectory(training, rows, names, at, origin, η, total)
+
+
+def _total_steps(training: Training, steps: int | None, at, η: float) -> int:
+    if steps is not None:
+        if steps < 1:
+            raise InputError(f"steps = {steps} is not allowed: it must be at least 1.")
+        return int(steps)
+    times = [s for s in at or () if not isinstance(s, str)]
+    return max(1, round(max(times) / η)) if times else training.default_steps
+
+
+def _run(training: Training, names, wanted: Sequence[int], total: int, η: float, pending: set[str], batched: bool,
+         progress):  # fmt: skip
+    """Rows (step, label, observables) at the wanted steps and at the events, stage after stage."""
+    values = _observer(training.descent, names, batched)
+    weights, done, reached = training.initial, 0, set()
+    yield 0, "", np.asarray(values(weights, training.stages[0].arguments))
+    for number, stage in enumerate(training.stages):
+        is_last = number == len(training.stages) - 1
+        terminal = None if is_last else stage.ends_on
+        end = total if stage.until is None or is_last else min(total, round(stage.until / η))
+        while done < end and terminal not in reached:
+            events = [e for e in training.events if e.name not in reached and (e.name in pending or e.name == terminal)]
+            run = _chunk(training.descent, tuple(e.observable for e in events), batched)
+            target = min([end, *(w for w in wanted if w > done)])
+            thresholds = np.array([e.threshold for e in events])
+            directions = np.array([float(e.direction) for e in events])
+            n, weights = run(weights, stage.arguments, η, target - done, thresholds, directions)
+            done += int(np.max(n))
+            now = np.asarray(values(weights, stage.arguments))
+            for event in events:
+                x = _observer(training.descent, (event.observable,), batched)(weights, stage.arguments)
+                if np.all(event.direction * (np.asarray(x) - event.threshold) >= 0):
+                    reached.add(event.name)
+                    yield done, event.name, now
+            if done in wanted:
+                yield done, "", now
+            if progress is not None:
+                progress(done, total)
+
+
+def _trajectory(training, rows, names, at, origin: Origin, η: float, total: int) -> Trajectory:
+    t = np.array([η * step for step, _, _ in rows])
+    values = np.array([value for _, _, value in rows])
+    series = {name: values[..., i] for i, name in enumerate(names)}
+    finite = bool(np.isfinite(values).all())
+    ending, sentence = (
+        (Ending.COMPLETED, f"trained {total} steps to t = {η * total:g}")
+        if finite
+        else (Ending.NOT_FINITE, "the weights stopped being finite: lower the learning rate.")
+    )
+    return Trajectory(
+        t=t,
+        series=series,
+        labels=tuple(label for _, label, _ in rows),
+        states=np.empty((len(rows), 0)),
+        state_names=(),
+        outcome=Outcome(ending, sentence),
+        origin=origin,
+        statistics={"steps": total, "learning_rate": η},
+        requested=tuple(at) if at is not None else tuple(label for _, label, _ in rows if label),
+    )
