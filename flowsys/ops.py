@@ -13,10 +13,8 @@ exp = jnp.exp
 log = jnp.log
 sqrt = jnp.sqrt
 tanh = jnp.tanh
-maximum = jnp.maximum
 concatenate = jnp.concatenate
 stack = jnp.stack
-where = jnp.where
 
 
 def sigmoid(x):
@@ -37,6 +35,16 @@ def relu(x):
 def is_positive(x):
     """1 where x > 0, else 0, for counting only."""
     return jnp.where(x > 0, 1.0, 0.0)
+
+
+def largest(values):
+    """The largest of a list of arrays, entry by entry."""
+    return jnp.stack(list(values)).max(axis=0)
+
+
+def smallest(values):
+    """The smallest of a list of arrays, entry by entry."""
+    return jnp.stack(list(values)).min(axis=0)
 
 
 def smooth_relu(x, width):

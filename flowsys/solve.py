@@ -73,6 +73,7 @@ def _integrate(
         outcome = run.run()
         states = np.array([r.y for r in run.records]).reshape(len(run.records), len(problem.initial))
         series = observe_states(problem, run.records, observe)
+        drift = conserved_drift(problem, states)
     marks = {float(s): name for name, s in problem.marks.items() if name in events}
     labels = tuple(r.label or marks.get(r.t, "") for r in run.records)
     statistics: dict[str, Any] = {
@@ -84,9 +85,8 @@ def _integrate(
         "rtol": tolerances[0],
         "atol": tolerances[1],
     }
-    if problem.conserved is not None and len(states):
-        quantities = problem.conserved(np.vstack([problem.initial, states]))
-        statistics["conserved_drift"] = float(np.abs(quantities - quantities[0]).max())
+    if drift is not None:
+        statistics["conserved_drift"] = drift
     return Trajectory(
         t=np.array([r.t for r in run.records]),
         series=series,
@@ -98,6 +98,14 @@ def _integrate(
         statistics=statistics,
         requested=requests,
     )
+
+
+def conserved_drift(problem: Problem, states: np.ndarray) -> float | None:
+    """The largest change of any conserved quantity over the recorded states."""
+    if problem.conserved is None or not len(states):
+        return None
+    quantities = problem.conserved(np.vstack([problem.initial, states]))
+    return float(np.abs(quantities - quantities[0]).max())
 
 
 def observe_states(problem: Problem, records, observe: Sequence[str]) -> dict[str, np.ndarray]:

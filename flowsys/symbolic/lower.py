@@ -17,7 +17,15 @@ from flowsys.symbolic.primitives import AttentionMean, LogSumExp, Softmax
 
 _max, _min, _masked = (sp.Function(name) for name in ("max", "min", "masked"))
 _SUBTRACTIONS = [(cse_opts.sub_pre, cse_opts.sub_post)]
-_PROGRAM_NAME = {"Relu": "relu", "Step": "step", "Sigmoid": "sigmoid", "Softplus": "softplus", "Positive": "positive"}
+_PROGRAM_NAME = {
+    "Relu": "relu",
+    "Step": "step",
+    "Sigmoid": "sigmoid",
+    "Softplus": "softplus",
+    "Positive": "positive",
+    "Largest": "max",
+    "Smallest": "min",
+}
 
 
 class ProgramPrinter(StrPrinter):

@@ -67,6 +67,14 @@ class Positive(_Opaque):
         return sp.S.Zero
 
 
+class Largest(_Opaque):
+    """The largest of its arguments, for observing only: never differentiated."""
+
+
+class Smallest(_Opaque):
+    """The smallest of its arguments, for observing only: never differentiated."""
+
+
 class Named(_Opaque):
     """An expression with a name of its own in the derived program; mathematically the identity."""
 
@@ -129,7 +137,7 @@ class LogSumExp(_Opaque):
         return Softmax(argindex - 1, *self.args)
 
 
-OPAQUE = (Sigmoid, Softplus, Relu, Step, Positive, Named, Softmax, AttentionMean, LogSumExp)
+OPAQUE = (Sigmoid, Softplus, Relu, Step, Positive, Largest, Smallest, Named, Softmax, AttentionMean, LogSumExp)
 
 
 def _elementwise(function):
@@ -157,6 +165,16 @@ stack = np.stack
 def array(x):
     """An object array of exact sympy entries."""
     return np.vectorize(sp.sympify, otypes=[object])(np.asarray(x, dtype=object))
+
+
+def largest(values):
+    """The largest of a list of expressions."""
+    return Largest(*map(sp.sympify, values))
+
+
+def smallest(values):
+    """The smallest of a list of expressions."""
+    return Smallest(*map(sp.sympify, values))
 
 
 def smooth_relu(x, width):
