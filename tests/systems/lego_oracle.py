@@ -147,3 +147,24 @@ def solve_attention(times, features, configurations_by_step, L, d, n_x, rho, q, 
         lambda t, y: attention_field(y, *arguments), (0, times[-1]), np.zeros(4), t_eval=times,
         method="LSODA", rtol=rtol, atol=1e-12, events=events,
     )
+
+
+# The finite model ------------------------------------------------------------
+
+
+def transformer_logits(xp, W, Q_43, Q_44, tokens, ell, rho, q, bias):
+    """Definition 3.5 to the letter for the reference activation: embed, attend with the full Q, sum neurons. (N, d)."""
+    d = W.shape[0]
+    L = (tokens.shape[1] - 1) // 2
+    one_hot = np.eye(d)[:, : d - 1]  # the blank, last, is embedded as 0
+    Z = one_hot[tokens[:, : L + ell]].reshape(len(tokens), L + ell, 5 * (d - 1))
+    zero = xp.zeros((d - 1, d - 1))
+    Q = xp.concatenate([xp.concatenate([Q_43 if (i, j) == (3, 2) else Q_44 if (i, j) == (3, 3) else zero
+                                        for j in range(5)], axis=1) for i in range(5)], axis=0)
+    scores = xp.einsum("nu,uv,nkv->nk", Z[:, -1], Q, Z)
+    weights = xp.exp(scores - xp.max(scores, axis=1, keepdims=True))
+    weights = weights / weights.sum(axis=1, keepdims=True)
+    read = xp.einsum("nk,nkv->nv", weights, Z)
+    Lam = xp.einsum("jrv,nv->njr", W.reshape(d, W.shape[1], 5 * (d - 1)), read) + bias
+    inner = xp.where(Lam > 0, Lam, 0.0)
+    return xp.where(Lam > rho, Lam - rho * (1 - 1 / q), inner**q / (q * rho ** (q - 1))).sum(axis=2)

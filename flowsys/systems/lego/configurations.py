@@ -15,7 +15,7 @@ import numpy as np
 from flowsys.systems.lego.data import states
 from flowsys.systems.lego.groups import GroupAction
 
-LARGEST_TABLE = 500_000
+LARGEST_TABLE = 1_000_000
 LARGEST_RELABELLING = 120
 
 
@@ -40,7 +40,13 @@ def _check_step(L, ell):
 
 def _merged(rows, weight):
     """Equal rows as one, their weights added."""
-    distinct, index = np.unique(rows, axis=0, return_inverse=True)
+    base = int(rows.max()) + 1
+    if base ** rows.shape[1] < 2**63:  # rows as the digits of one number: sorting numbers is far cheaper than rows
+        numbers = rows.astype(np.int64) @ (base ** np.arange(rows.shape[1], dtype=np.int64))
+        _, first, index = np.unique(numbers, return_index=True, return_inverse=True)
+        distinct = rows[first]
+    else:
+        distinct, index = np.unique(rows, axis=0, return_inverse=True)
     return distinct, np.bincount(index.ravel(), weights=weight, minlength=len(distinct))
 
 
@@ -53,7 +59,7 @@ def distractor_counts(group: GroupAction, n: int):
     n_y, elements = group.n_y, group.matrices.reshape(group.n_g, -1).astype(np.int32)
     rows, weight = np.zeros((1, n_y * n_y), dtype=np.int32), np.ones(1)
     for _ in range(n):
-        if len(rows) * group.n_g > 40 * LARGEST_TABLE:
+        if len(rows) * group.n_g > LARGEST_TABLE:
             raise ValueError(
                 f"group = {group.name} with {n} distractors has too many count matrices to list; use a fixed sample."
             )

@@ -81,9 +81,7 @@ def rollout(scores, features: Isotropic, group: GroupAction, L: int, d, feedforw
             current, past = carry
             action, ell = step
             hit = matrices[action]
-            F = stage_2.logits(
-                ops, scores, features, hit, everything - hit, current, past, float(L), ell, feedforward
-            )
+            F = stage_2.logits(ops, scores, features, hit, everything - hit, current, past, float(L), ell, feedforward)
             chosen = F.argmax(axis=1)
             carry = (jax.nn.one_hot(chosen, group.n_y, dtype=F.dtype), past + current)
             return carry, (chosen, F.max(axis=1) > outside)

@@ -80,11 +80,12 @@ def greedy_values(weights, vocabulary: Vocabulary, sentences: Sentences, L_prime
 
     The likeliest token is taken among the values: a label outside them could not be written as an answer.
     """
-    for ell in range(1, L_prime + 1):
-        scores = log_probabilities(weights, vocabulary, sentences, ell, "W_5", feedforward)[vocabulary.values]
-        values = np.array(sentences.values)
-        values[:, ell] = np.argmax(np.asarray(scores), axis=0)
-        sentences = sentences._replace(values=values)
+    with jax.enable_x64(True):
+        for ell in range(1, L_prime + 1):
+            scores = log_probabilities(weights, vocabulary, sentences, ell, "W_5", feedforward)[vocabulary.values]
+            values = np.array(sentences.values)
+            values[:, ell] = np.argmax(np.asarray(scores), axis=0)
+            sentences = sentences._replace(values=values)
     return sentences
 
 

@@ -86,9 +86,7 @@ def forward(parameters, tokens, L):
     clauses = _embed(parameters, tokens[:, : 2 * L])
     queries = clauses[:, L:]
     is_visible = jnp.arange(2 * L)[None, :] <= jnp.arange(L, 2 * L)[:, None]
-    attention = _attention(
-        _project(parameters, "query", queries), _project(parameters, "key", clauses), is_visible
-    )
+    attention = _attention(_project(parameters, "query", queries), _project(parameters, "key", clauses), is_visible)
     return _next_clause_logits(parameters, queries, attention, _project(parameters, "value", clauses)), attention
 
 

@@ -1,0 +1,106 @@
+"""Groups, actions and sentences of the LEGO system: laws that hold, and tables that are refused."""
+
+import numpy as np
+import pytest
+
+from flowsys.systems.lego import data, groups
+from tests.systems import lego_oracle as oracle
+
+
+@pytest.mark.parametrize("name", ["C2", "C6", "S3", "S5"])
+def test_named_groups_have_the_elements_of_their_definition(name):
+    assert {tuple(row) for row in groups.named(name).action} == set(oracle.elements(name))
+
+
+@pytest.mark.parametrize("name", ["C5", "S4"])
+def test_every_fibre_has_as_many_elements(name):
+    group = groups.named(name)
+    found = {len(group.fibre(j, y)) for j in range(group.n_y) for y in range(group.n_y)}
+    assert found == {group.fibre_size}
+
+
+def test_inverse_undoes_the_action():
+    group = groups.symmetric(4)
+    assert (group.action[group.inverse][np.arange(24)[:, None], group.action] == np.arange(4)).all()
+
+
+def test_sizes_need_no_table():
+    assert groups.sizes("S9") == (362880, 9)
+
+
+C3 = (np.arange(3)[:, None] + np.arange(3)) % 3
+C4 = (np.arange(4)[:, None] + np.arange(4)) % 4
+
+
+def changed(table, at, to):
+    table = np.array(table)
+    table[at] = to
+    return table
+
+
+NON_ASSOCIATIVE = [[0, 1, 2, 3, 4], [1, 0, 3, 4, 2], [2, 4, 0, 1, 3], [3, 2, 4, 0, 1], [4, 3, 1, 2, 0]]
+
+
+@pytest.mark.parametrize(
+    ("law", "multiplication", "action"),
+    [
+        (r"closure fails, 1·2 = 7", changed(C3, (1, 2), 7), C3),
+        (r"identity fails", np.zeros((3, 3), int), C3),
+        (r"inverses fail, element 1 has none", [[0, 1], [1, 1]], [[0, 1], [1, 0]]),
+        (r"associativity fails, \(1·1\)·2 differs from 1·\(1·2\)", NON_ASSOCIATIVE, np.zeros((5, 2), int)),
+        (r"closure of the action fails, 2\(0\) = 5", C3, changed(C3, (2, 0), 5)),
+        (r"identity law of the action fails, 0\(1\) = 2", C3, [[0, 2, 1], [1, 2, 0], [2, 0, 1]]),
+        (r"product law fails, \(1·1\)\(0\) differs from 1\(1\(0\)\)", C3, [[0, 1, 2], [1, 2, 0], [0, 1, 2]]),
+        (r"transitivity fails, no element sends value 0 to value 2", C4, [[0, 1, 2, 3], [1, 0, 3, 2]] * 2),
+    ],
+)
+def test_wrong_tables_are_refused_by_law_and_element(law, multiplication, action):
+    with pytest.raises(ValueError, match=law):
+        groups.GroupAction("G", np.array(multiplication), np.array(action))
+
+
+def test_an_action_that_is_not_faithful_is_accepted():
+    group = groups.GroupAction("C4 on two points", C4, np.array([[0, 1], [1, 0]] * 2))
+    assert (group.n_g, group.n_y, group.fibre_size) == (4, 2, 2)
+
+
+@pytest.mark.parametrize("name", ["D4", "C", "S7", "C1", "c5", ""])
+def test_unknown_group_names_are_refused(name):
+    with pytest.raises(ValueError):
+        groups.named(name)
+
+
+def test_population_counts_every_sentence_once():
+    group = groups.cyclic(3)
+    sentences = data.population(group, 4, 2)
+    rows = np.concatenate(sentences, axis=1)
+    assert len(np.unique(rows, axis=0)) == len(rows) == 4 * 3 * 2 * 3**3
+
+
+def test_values_follow_the_action():
+    group = groups.symmetric(3)
+    s = data.sample(np.random.default_rng(0), group, 9, 6, 50)
+    assert (s.values[:, 1:] == group.action[s.actions, s.values[:, :-1]]).all()
+
+
+def test_variables_of_a_sentence_are_distinct():
+    s = data.sample(np.random.default_rng(0), groups.cyclic(3), 7, 6, 50)
+    assert all(len(set(row)) == 7 for row in s.variables)
+
+
+def test_clauses_stand_in_their_slots():
+    vocabulary = data.Vocabulary(4, groups.cyclic(2))  # tokens: 0-3 variables, 4-5 actions, 6-7 values, 8 blank
+    sentence = data.Sentences(np.array([[2, 0, 3]]), np.array([[1, 0]]), np.array([[0, 1, 1]]))
+    expected = [[0, 5, 2, 8, 8], [3, 4, 0, 8, 8], [8, 8, 8, 2, 6], [8, 8, 8, 0, 7], [8, 8, 8, 3, 7]]
+    assert data.clauses(vocabulary, sentence)[0].tolist() == expected
+
+
+@pytest.mark.parametrize("L", [0, 4, 2.0])
+def test_lengths_without_enough_variables_are_refused(L):
+    with pytest.raises(ValueError, match=f"L = {L}, but"):
+        data.population(groups.cyclic(3), 4, L)
+
+
+def test_a_population_too_large_to_list_is_refused():
+    with pytest.raises(ValueError, match="sentences, but at most"):
+        data.population(groups.symmetric(5), 20, 4)

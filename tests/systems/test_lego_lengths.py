@@ -1,0 +1,177 @@
+"""Length generalisation and self-training of the LEGO system, reduced and finite."""
+
+import jax
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from flowsys import ops
+from flowsys.systems.lego import (
+    algorithms,
+    closed_forms,
+    configurations,
+    data,
+    groups,
+    lengths,
+    self_training,
+    stage_2,
+    transformer,
+)
+from flowsys.systems.lego.feedforward import FeedForward
+from flowsys.systems.lego.stage_2 import Scores
+
+FEEDFORWARD = FeedForward(bias=0.1, rho=0.3, q=4)
+D = 1e3
+
+
+def layer(name, C_B=3):
+    features = closed_forms.final_features(*groups.sizes(name), closed_forms.clip_level(C_B, D))
+    return self_training.Layer(groups.named(name), features, D, FEEDFORWARD)
+
+
+def accuracy(name, scores, L, **options):
+    l = layer(name)
+    return lengths.accuracy(scores, l.features, l.group, L, D, FEEDFORWARD, **options)
+
+
+def test_length_grid_grows_by_a_third_of_an_octave():
+    assert lengths.length_grid(130) == [2, 3, 4, 6, 8, 11, 14, 18, 23, 29, 37, 47, 60, 76, 96, 121]
+
+
+def test_longest_length_is_the_last_before_the_first_failure():
+    assert lengths.L_star(lambda L: 1.0 if L <= 20 else 0.0) == 18
+    assert lengths.L_star(lambda L: 0.0) == 1
+    assert lengths.L_star(lambda L: 1.0, L_max=100) == 96
+
+
+def test_steps_are_spread_with_both_ends():
+    assert lengths.steps(100, 6).tolist() == [1, 21, 41, 60, 80, 100]
+    assert lengths.steps(4, 6).tolist() == [1, 2, 3, 4]
+
+
+def test_sampled_accuracy_at_length_two_is_the_exact_expectation():
+    scores, l = Scores(1.6, 0.0, 1.4, 0.0), layer("C3")
+    exact = 0.0
+    with jax.enable_x64(True):
+        losses = jax.jit(lambda table: stage_2.configuration_losses(ops, scores, l.features, table, D, FEEDFORWARD))
+        for table in (configurations.exact(l.group, 2, ell) for ell in (1, 2)):
+            exact += float((table.weight * np.exp(-np.asarray(losses(table)))).sum()) / 2
+    assert accuracy("C3", scores, 2, size=4096) == pytest.approx(exact, abs=3e-3)
+
+
+def test_all_readings_agree_when_attention_is_concentrated():
+    scores = Scores(12.0, 0.0, 12.0, 0.0)
+    readings = [accuracy("S3", scores, 30, reading=reading, size=64) for reading in lengths.READINGS]
+    assert readings == pytest.approx([1, 1, 1], abs=2 * D ** (1 - 3))  # the loss floor is d^(1 - C_B)
+
+
+def test_rollout_is_right_throughout_exactly_where_every_greedy_step_is():
+    scores, l, L = Scores(2.0, 0.0, 1.7, 0.0), layer("S4"), 8
+    right = lengths.rollout(scores, l.features, l.group, L, D, FEEDFORWARD, size=400)
+    first = right[:, 0].mean()
+    greedy = lengths.step_accuracies(scores, l.features, l.group, L, D, FEEDFORWARD, at=[1, L], size=400)
+    assert greedy["greedy"][0] == first
+    assert 0 < right.all(axis=1).mean() < greedy["greedy"][-1] < 1
+
+
+def test_a_wrong_answer_stays_wrong_until_another_mistake():
+    scores, l = Scores(1.4, 0.0, 1.2, 0.0), layer("C4")
+    right = lengths.rollout(scores, l.features, l.group, 10, D, FEEDFORWARD, size=300)
+    assert right.mean(axis=0)[-1] < right.mean(axis=0)[0]
+
+
+def test_accuracy_falls_with_length_and_solvable_length_times_error_is_near_constant():
+    products = []
+    for scores in (Scores(2.941, 0.0, 2.679, 0.0), Scores(4.5, 0.0, 4.4, 0.0), Scores(6.5, 0.0, 6.5, 0.0)):
+        with jax.enable_x64(True):
+            error = float(stage_2.eps_attention(ops, scores, 2, 2))
+        products.append(error * lengths.L_star(lambda L, s=scores: accuracy("C3", s, L, size=128)))
+    assert all(0.6 <= p <= 0.85 for p in products)
+
+
+def test_an_unknown_reading_is_refused():
+    with pytest.raises(ValueError, match="reading = 'beam', but one of sampled, greedy, rollout"):
+        accuracy("C3", Scores(1.0, 0.0, 1.0, 0.0), 4, reading="beam")
+
+
+def flow_to(threshold):
+    """advance(loss, scores): the flow of the n_x = ∞ limit down to a loss, by SciPy on the compiled gradient."""
+
+    def advance(loss, scores):
+        compiled = jax.jit(jax.value_and_grad(lambda y: loss(Scores(y[0], 0.0, y[1], 0.0))))
+        event = lambda t, y: np.log(float(compiled(y)[0])) - np.log(threshold)
+        event.terminal = True
+        field = lambda t, y: -np.asarray(compiled(y)[1])
+        start = np.array([scores.alpha, scores.gamma])
+        with jax.enable_x64(True):
+            solution = solve_ivp(field, (0, 1e6), start, method="LSODA", rtol=1e-8, atol=1e-10, events=event)
+        alpha, gamma = solution.y_events[0][0]
+        return Scores(alpha, 0.0, gamma, 0.0), float(solution.t_events[0][0])
+
+    return advance
+
+
+def test_self_training_doubles_the_solvable_length_and_the_labels_are_right():
+    rounds = self_training.recursive_self_training(flow_to(1e-4), layer("S3"), 3)
+    solvable = [lengths.L_star(lambda L, r=r: accuracy("S3", r.end, L), L_max=40) for r in rounds]
+    assert solvable == [4, 8, 18]
+    assert [r.label_accuracy for r in rounds] == [1.0, 1.0, 1.0]
+
+
+def test_doubling_at_most_doubles_the_attention_error():
+    rounds = self_training.recursive_self_training(flow_to(1e-3), layer("C4"), 2)
+    with jax.enable_x64(True):
+        before = float(stage_2.eps_attention(ops, rounds[0].end, 2, 2))
+        start = float(stage_2.eps_attention(ops, rounds[1].start, 4, 2))
+        end = float(stage_2.eps_attention(ops, rounds[1].end, 4, 2))
+    assert end < start <= 2 * before
+
+
+def test_training_on_all_steps_uses_a_table_for_each():
+    tables, _ = self_training.self_labelled_tables(layer("S3"), Scores(3.0, 0.0, 3.0, 0.0), 8, range(1, 9), 64, 0)
+    assert [t.ell for t in tables] == list(range(1, 9))
+
+
+def test_a_poor_model_gives_wrong_labels_which_become_the_targets():
+    l, scores = layer("S3"), Scores(0.2, 0.0, 0.2, 0.0)
+    tables, share = self_training.self_labelled_tables(l, scores, 8, (2,), 256, 0)
+    with jax.enable_x64(True):
+        F = np.asarray(stage_2.configuration_logits(ops, scores, l.features, tables[0], FEEDFORWARD))
+    assert share < 0.9
+    assert (F[:, 0] >= F.max(axis=1) - 1e-12).all()
+
+
+VOCABULARY = data.Vocabulary(4, groups.cyclic(2))
+SMALL = FeedForward(bias=0.3, rho=0.5, q=4, clip="hard", B=8.0)
+
+
+def test_algorithm_1_lowers_the_loss_of_each_stage_and_moves_only_its_weights():
+    weights = transformer.weights(jax.random.key(0), VOCABULARY, m=4, sigma_0=0.3)
+    for stage in algorithms.algorithm_1(VOCABULARY, SMALL, 150, 60):
+        trained, losses = algorithms.descend(stage, weights, 1.0)
+        moved = {name for name in weights if np.abs(np.asarray(trained[name]) - np.asarray(weights[name])).max() > 0}
+        assert losses[-1] < losses[0] and moved == set(stage.trains)
+        weights = trained
+
+
+def test_algorithm_2_stops_at_its_threshold_and_labels_with_the_previous_model():
+    B = closed_forms.clip_level(4, VOCABULARY.d)
+    head = transformer.isotropic_head(VOCABULARY, *closed_forms.final_features(2, 2, B))
+    weights = {**transformer.weights(jax.random.key(0), VOCABULARY, m=1), "W_5": head}
+    inputs = {3: data.sample(np.random.default_rng(0), VOCABULARY.group, 4, 3, 64)}
+    stages = algorithms.algorithm_2(VOCABULARY, FEEDFORWARD, 1, 400, inputs, threshold=0.05)[1:]
+    for stage in stages:
+        weights, losses = algorithms.descend(stage, weights, 2.0)
+        assert len(losses) < 400 and losses.min() > 0.05
+    labelled = transformer.greedy_values(weights, VOCABULARY, inputs[3], 2, FEEDFORWARD)
+    assert (labelled.values == inputs[3].values).mean() > 0.95
+
+
+def test_gradient_descent_error_is_first_order_in_the_learning_rate():
+    weights = transformer.weights(jax.random.key(0), VOCABULARY, m=2, sigma_0=0.3)
+    ends = []
+    for rate in (0.8, 0.4, 0.2):
+        stage = algorithms.one_step_stage(VOCABULARY, FEEDFORWARD, round(8 / rate), heads=("W_5",))
+        ends.append(np.asarray(algorithms.descend(stage, weights, rate)[0]["W_5"]))
+    ratio = np.abs(ends[0] - ends[1]).max() / np.abs(ends[1] - ends[2]).max()
+    assert 1.7 < ratio < 2.3

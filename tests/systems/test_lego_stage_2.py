@@ -1,0 +1,232 @@
+"""Stage 2 of the LEGO system: tables against brute force, the four-variable field against full attention, numbers."""
+
+from functools import cache
+
+import jax
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from flowsys import ops
+from flowsys.symbolic import primitives
+from flowsys.systems.lego import closed_forms, configurations, data, groups, isotropic, stage_2, transformer
+from flowsys.systems.lego.feedforward import FeedForward
+from flowsys.systems.lego.stage_2 import Scores
+from tests.systems import lego_oracle as oracle
+
+RHO, Q, BIAS = 0.3, 4, 0.1
+FEEDFORWARD = FeedForward(bias=BIAS, rho=RHO, q=Q)
+POINT = Scores(1.1, 0.2, 0.7, -0.3)
+ZERO = Scores(0.0, 0.0, 0.0, 0.0)
+
+
+def ideal(name, C_B=3, d=1e3):
+    return closed_forms.final_features(*groups.sizes(name), closed_forms.clip_level(C_B, d))
+
+
+@cache
+def value_and_slope(name, L, steps, C_B, d):
+    """Compiled value and gradient of Σ_ℓ Loss^{L,ℓ}, with exact tables."""
+    tables = [configurations.exact(groups.named(name), L, ell) for ell in steps]
+    return jax.jit(jax.value_and_grad(lambda y: stage_2.loss(ops, y, ideal(name, C_B, d), tables, d, FEEDFORWARD)))
+
+
+def loss_and_slope(name, L, steps, y, C_B=3, d=1e3):
+    with jax.enable_x64(True):
+        value, slope = value_and_slope(name, L, tuple(steps), C_B, d)(Scores(*map(float, y)))
+    return float(value), np.array(slope)
+
+
+def flow_to(name, L, steps, log_threshold, n_x=np.inf, C_B=3):
+    """Scores and τ where the loss falls to the threshold, by SciPy on the compiled gradient."""
+    metric = np.array(stage_2.metric(n_x))
+    event = lambda t, y: np.log(loss_and_slope(name, L, steps, y, C_B)[0]) - log_threshold
+    event.terminal = True
+    field = lambda t, y: -metric * loss_and_slope(name, L, steps, y, C_B)[1]
+    solution = solve_ivp(field, (0, 1e14), np.zeros(4), method="LSODA", rtol=1e-8, atol=1e-10, events=event)
+    return Scores(*solution.y_events[0][0]), solution.t_events[0][0]
+
+
+@pytest.mark.parametrize(("name", "L", "ell"), [("S3", 2, 1), ("S3", 2, 2), ("C3", 4, 2), ("C4", 3, 1)])
+def test_exact_tables_give_the_loss_and_gradient_of_the_full_sum(name, L, ell):
+    ours = loss_and_slope(name, L, (ell,), POINT)
+    rows = oracle.brute_force(name, L, ell)
+    loss, slope = oracle.attention_loss_and_gradient(POINT, ideal(name), rows, L, ell, 1e3, RHO, Q, BIAS)
+    assert ours[0] == pytest.approx(loss, rel=1e-13)
+    np.testing.assert_allclose(ours[1], slope, rtol=1e-12, atol=1e-15)
+
+
+def test_weights_of_every_table_sum_to_one():
+    for table in (configurations.exact(groups.symmetric(3), 7, 2), configurations.sampled(groups.cyclic(4), 9, 5, 50)):
+        assert table.weight.sum() == pytest.approx(1, abs=1e-12)
+
+
+def test_distractor_counts_of_a_cyclic_group_are_multisets():
+    rows, _ = configurations.distractor_counts(groups.cyclic(4), 6)
+    assert len(rows) == 84  # C(6 + 3, 3)
+
+
+def test_equal_rows_are_merged_to_few_orbits():
+    assert [len(configurations.exact(groups.named(name), 2, 2).weight) for name in ("C5", "S3", "S4")] == [7, 10, 21]
+
+
+def test_sequences_become_rows_with_the_loss_of_the_unrelabelled_configuration():
+    group, L, ell = groups.symmetric(3), 5, 4
+    actions, values = configurations.sequences(group, L, 40, seed=3)
+    table = configurations.from_sequences(group, actions, values, ell)
+    P = group.matrices
+    hit = P[actions[:, ell - 1]]
+    past = np.array([np.bincount(row[: ell - 1], minlength=3) for row in values])
+    rows = (hit, P[actions].sum(axis=1) - hit, np.eye(3)[values[:, ell - 1]], past, values[:, ell])
+    expected, _ = oracle.attention_loss_and_gradient(POINT, ideal("S3"), rows, L, ell, 1e3, RHO, Q, BIAS)
+    with jax.enable_x64(True):
+        ours = jax.jit(lambda y: stage_2.loss(ops, y, ideal("S3"), [table], 1e3, FEEDFORWARD))(POINT)
+    assert float(ours) == pytest.approx(expected, rel=1e-13)
+
+
+def test_wrong_self_labels_change_the_target_only():
+    group = groups.cyclic(3)
+    actions, values = configurations.sequences(group, 3, 30, seed=0)
+    wrong = (values[:, 2] + 1) % 3
+    table = configurations.from_sequences(group, actions, values, 2, labels=wrong)
+    right = configurations.from_sequences(group, actions, values, 2)
+    assert (table.hit[:, 0, 0] == 0).all() and (right.hit[:, 0, 0] == 1).all()
+    np.testing.assert_array_equal(table.past, right.past)
+
+
+def test_a_sample_is_within_its_error_of_the_exact_loss():
+    group = groups.cyclic(3)
+    losses = []
+    with jax.enable_x64(True):
+        loss = jax.jit(lambda table: stage_2.loss(ops, POINT, ideal("C3"), [table], 1e3, FEEDFORWARD))
+        for seed in range(8):
+            losses.append(float(loss(configurations.sampled(group, 6, 2, 1024, seed))))
+    exact, _ = loss_and_slope("C3", 6, (2,), POINT)
+    assert abs(np.mean(losses) - exact) < 4 * np.std(losses, ddof=1) / np.sqrt(8)
+
+
+@pytest.mark.parametrize(("name", "n_x"), [("C3", 6), ("S3", 5)])
+def test_four_variable_field_is_the_gradient_on_the_full_attention_blocks(name, n_x):
+    vocabulary = data.Vocabulary(n_x, groups.named(name))
+    features = ideal(name, 3, vocabulary.d)
+    head = transformer.isotropic_head(vocabulary, *features)
+    sentences = data.population(vocabulary.group, n_x, 2, variables_read=2)
+    diagonal, size = np.eye(vocabulary.d - 1, dtype=bool), vocabulary.d - 1
+
+    def loss(blocks):
+        weights = {"Q_43": blocks[0], "Q_44": blocks[1], "W_5": head}
+        step = lambda ell: transformer.step_loss(weights, vocabulary, sentences, ell, "W_5", FEEDFORWARD)
+        return step(1) + step(2)
+
+    with jax.enable_x64(True):
+        blocks = np.where(diagonal, np.array([POINT.alpha, POINT.gamma])[:, None, None], 0) + np.where(
+            diagonal, 0, np.array([POINT.beta, POINT.delta])[:, None, None]
+        )
+        full = -n_x * np.asarray(jax.jit(jax.grad(loss))(blocks))  # τ = t / n_x
+        tables = [configurations.exact(vocabulary.group, 2, ell) for ell in (1, 2)]
+        reduced = stage_2.field(features, tables, float(vocabulary.d), float(n_x), FEEDFORWARD)
+        expected = jax.tree.map(float, jax.jit(lambda y: reduced(0.0, y, None))(POINT))
+    on_variables = np.outer(np.arange(size) < n_x, np.arange(size) < n_x)
+    on = np.where(diagonal, np.array([expected.alpha, expected.gamma])[:, None, None], 0) + np.where(
+        diagonal, 0, np.array([expected.beta, expected.delta])[:, None, None]
+    )
+    np.testing.assert_allclose(full, np.where(on_variables, on, 0), atol=1e-12)
+
+
+def test_four_variable_field_agrees_with_the_oracle():
+    slope = loss_and_slope("C5", 2, (1, 2), POINT)[1]
+    rows = {ell: oracle.brute_force("C5", 2, ell) for ell in (1, 2)}
+    theirs = oracle.attention_field(POINT, ideal("C5"), rows, 2, 1e3, 9.0, RHO, Q, BIAS)
+    np.testing.assert_allclose(-np.array(stage_2.metric(9.0)) * slope, theirs, rtol=1e-12)
+
+
+def test_one_step_without_distractors_is_the_stage_one_loss():
+    table = configurations.exact(groups.cyclic(4), 1, 1)
+    y = isotropic.Isotropic(2.0, -0.3, 1.4, 0.2)
+    with jax.enable_x64(True):
+        two = float(jax.jit(lambda y: stage_2.loss(ops, ZERO, y, [table], 1e3, FEEDFORWARD))(y))
+        one = float(jax.jit(lambda y: isotropic.one_step_loss(ops, y, 4, 1e3, FEEDFORWARD))(y))
+    assert two == pytest.approx(one, rel=1e-14)
+
+
+def test_correct_and_spurious_logit_are_a_third_of_the_clip_level_at_the_start():
+    table = configurations.exact(groups.cyclic(5), 2, 1)
+    B = closed_forms.clip_level(3, 1e3)
+    bare = FeedForward(bias=0.0, rho=1e-6, q=4)
+    with jax.enable_x64(True):
+        F = np.asarray(stage_2.configuration_logits(ops, ZERO, ideal("C5"), table, bare))
+    spurious = F[table.distractors[:, 0, 0] == 0]
+    np.testing.assert_allclose(np.sort(spurious, axis=1)[:, -2:], B / 3, rtol=1e-6)
+
+
+def test_attention_adds_up_and_the_gap_is_signed():
+    with jax.enable_x64(True):
+        p = stage_2.attention(ops, POINT, 7.0, 3.0)
+        total = p.alpha + 6 * p.beta + p.gamma + 2 * p.delta
+        assert float(total) == pytest.approx(1, abs=1e-14)
+        gap = lambda scores: float(stage_2.gap(ops, scores, 7.0, 3.0))
+        assert gap(POINT._replace(gamma=1.4)) < 0 < gap(POINT)
+
+
+@pytest.mark.parametrize(
+    ("d", "C_B", "alpha", "gamma"),
+    [(100, 2, 1.86, 1.19), (100, 3, 3.24, 0.88), (1e3, 3, 4.86, 1.33), (1e4, 2, 3.40, 3.03), (1e4, 3, 6.48, 1.78)],
+)
+def test_initial_gradient_of_the_first_step(d, C_B, alpha, gamma):
+    slope = loss_and_slope("C5", 2, (1,), ZERO, C_B, d)[1]
+    assert -slope[[0, 2]] == pytest.approx([alpha, gamma], abs=5.1e-3)
+
+
+def test_second_step_alone_opens_no_gap_for_a_transitive_group():
+    scores, _ = flow_to("C5", 2, (2,), np.log(1e-4))
+    assert scores.alpha == pytest.approx(scores.gamma, abs=1e-8)
+
+
+@pytest.mark.parametrize(("n_x", "tau", "alpha"), [(5, 698, 1.647), (20, 831, 1.981), (np.inf, 875, 2.0946)])
+def test_time_and_score_at_small_loss_approach_the_many_variables_limit(n_x, tau, alpha):
+    scores, t = flow_to("C3", 2, (1, 2), np.log(1e-4), n_x)
+    assert t == pytest.approx(tau, rel=3e-3)
+    assert scores.alpha == pytest.approx(alpha, abs=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "C_B", "tau", "eps", "gap"),
+    [("S3", 4, 14, 0.2594, -0.82), ("S3", 6, 1.0e7, 0.1734, -0.72), ("S4", 6, 8.8e6, 0.1717, 0.04)],
+)
+def test_symmetry_groups_reach_the_appendix_threshold_as_measured(name, C_B, tau, eps, gap):
+    scores, t = flow_to(name, 2, (2,), closed_forms.log_loss_threshold(C_B, 1e3), C_B=C_B)
+    with jax.enable_x64(True):
+        attention_error = float(stage_2.eps_attention(ops, scores, 2, 2))
+        signed = float(stage_2.gap(ops, scores, 2, 2)) / closed_forms.c_1(C_B)
+    assert t == pytest.approx(tau, rel=0.05)
+    assert attention_error == pytest.approx(eps, abs=2e-4)
+    assert signed == pytest.approx(gap, abs=0.01)
+
+
+def test_appendix_threshold_is_the_power_of_d_of_the_text():
+    assert closed_forms.log_loss_threshold(6, 1e3) == pytest.approx((3.025 - 6) * np.log(1e3), rel=1e-4)
+
+
+def test_loss_has_a_symbolic_reading_on_table_columns():
+    import sympy as sp
+
+    names = ["alpha", "beta", "gamma", "delta", "a", "b_prime", "c", "e", "d", "L", "ell"]
+    s = dict(zip(names, sp.symbols(names, real=True)))
+    table = configurations.exact(groups.cyclic(3), 2, 2)
+    matrix = lambda name: np.array([[[sp.Symbol(f"{name}_{j}{y}") for y in range(3)] for j in range(3)]])
+    row = table._replace(L=s["L"], ell=s["ell"], hit=matrix("h"), distractors=matrix("D"), current=matrix("n")[:, 0],
+                         past=matrix("p")[:, 0], weight=np.array([sp.Symbol("w")]))
+    features = isotropic.Isotropic(*(s[n] for n in names[4:8]))
+    loss = stage_2.loss(primitives, Scores(*(s[n] for n in names[:4])), features, [row], s["d"], FEEDFORWARD)
+    assert set(s.values()) | set(row.hit.ravel()) | set(row.past.ravel()) <= loss.free_symbols
+
+
+@pytest.mark.parametrize(("L", "ell"), [(0, 1), (3, 0), (3, 4), (4, 3)])
+def test_steps_without_an_exact_table_are_refused(L, ell):
+    with pytest.raises(ValueError, match=r"(L|ell) = "):
+        configurations.exact(groups.cyclic(3), L, ell)
+
+
+def test_tables_too_large_to_list_are_refused():
+    with pytest.raises(ValueError, match="use a fixed sample"):
+        configurations.distractor_counts(groups.symmetric(5), 12)

@@ -1,0 +1,116 @@
+"""The two-head transformer of Section 7, at toy size: causality, rollouts, exact resumption, self-labels."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from flowsys.systems.lego import data, two_heads, two_heads_evaluation, two_heads_training
+from flowsys.systems.lego.two_heads import Architecture
+from flowsys.systems.lego.two_heads_training import Experiment
+
+TINY = Experiment(
+    group="C2", L=2, n_x=4, epochs=4, steps_per_epoch=3, batch=8, learning_rate=1e-2,
+    architecture=Architecture(embedding=4, hidden=16),
+)
+VOCABULARY = TINY.vocabulary
+PARAMETERS = two_heads.parameters(jax.random.key(0), VOCABULARY, TINY.architecture)
+
+
+def sentences(L, size=6):
+    return data.clauses(VOCABULARY, data.sample(np.random.default_rng(0), VOCABULARY.group, 4, L, size))
+
+
+def same(left, right):
+    return all(np.array_equal(a, b) for a, b in zip(jax.tree.leaves(left), jax.tree.leaves(right)))
+
+
+def test_attention_sees_no_later_clause_and_adds_up():
+    _, attention = two_heads.forward(PARAMETERS, jnp.asarray(sentences(3)), 3)
+    np.testing.assert_allclose(attention.sum(axis=-1), 1, atol=1e-5)
+    assert all(np.all(np.asarray(attention)[:, :, q, 3 + q + 1 :] == 0) for q in range(3))
+
+
+def test_prediction_does_not_change_with_the_order_of_predicates():
+    tokens = sentences(3)
+    shuffled = np.concatenate([tokens[:, [2, 0, 1]], tokens[:, 3:]], axis=1)
+    one, two = (two_heads.forward(PARAMETERS, jnp.asarray(t), 3)[0] for t in (tokens, shuffled))
+    np.testing.assert_allclose(one, two, atol=1e-5)
+
+
+def test_rollout_continues_its_own_answers():
+    tokens, L = sentences(3), 3
+    written = np.asarray(two_heads.greedy_rollout(PARAMETERS, jnp.asarray(tokens), L))
+    context = np.concatenate([tokens[:, : L + 1], written], axis=1)
+    logits, _ = two_heads.forward(PARAMETERS, jnp.asarray(context), L)
+    np.testing.assert_array_equal(np.asarray(logits.argmax(axis=-1)), written)
+
+
+def test_tokens_drawn_for_training_are_well_formed_sentences():
+    tokens = np.asarray(two_heads_training.draw_tokens(jax.random.key(1), VOCABULARY, 2, 50))
+    L, group = 2, VOCABULARY.group
+    values = tokens[:, L:, 4] - VOCABULARY.values.start
+    actions = tokens[:, :L, 1] - VOCABULARY.actions.start
+    written = data.clauses(VOCABULARY, data.Sentences(tokens[:, L:, 3], actions, values))
+    np.testing.assert_array_equal(tokens, written)
+    np.testing.assert_array_equal(values[:, 1:], group.action[actions, values[:, :-1]])
+
+
+def test_one_adam_step_moves_every_weight_by_the_learning_rate():
+    weights = {"w": jnp.array([1.0, -2.0])}
+    zeros = {"w": jnp.zeros(2)}
+    slope = {"w": jnp.array([3.0, -0.01])}
+    moved, _, _ = two_heads_training.adam_step(weights, zeros, zeros, slope, 1.0, 0.1)
+    np.testing.assert_allclose(moved["w"], [0.9, -1.9], atol=1e-5)
+
+
+def test_a_stopped_and_resumed_run_makes_the_same_numbers(tmp_path):
+    whole = two_heads_training.train(TINY)
+    two_heads_training.train(TINY, tmp_path / "run.npz", epochs_now=1)
+    resumed = two_heads_training.train(TINY, tmp_path / "run.npz")
+    assert resumed.epoch == 4 and same(whole[:3], resumed[:3])
+    np.testing.assert_array_equal(whole.losses, resumed.losses)
+
+
+def test_a_checkpoint_of_another_experiment_is_refused(tmp_path):
+    two_heads_training.train(TINY, tmp_path / "run.npz", epochs_now=1)
+    with pytest.raises(ValueError, match=r"batch = 16, but the checkpoint .* was made with 8"):
+        two_heads_training.train(replace(TINY, batch=16), tmp_path / "run.npz")
+
+
+def test_training_learns_a_small_task_and_answers_by_itself():
+    run = two_heads_training.train(replace(TINY, steps_per_epoch=150, batch=32, learning_rate=5e-3))
+    assert run.losses[-1] < 0.1 * run.losses[0]
+    assert two_heads_evaluation.rollout_accuracy(run.parameters, VOCABULARY, 2, size=100)["all_right"] > 0.9
+
+
+def test_self_training_learns_the_previous_models_answers(tmp_path):
+    stages = two_heads_training.self_train(replace(TINY, epochs=1), (1, 2), tmp_path)
+    again = two_heads_training.self_train(replace(TINY, epochs=1), (1, 2), tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["C2_seed0_to_1.npz", "C2_seed0_to_2.npz"]
+    on_truth = two_heads_training.train(replace(TINY, epochs=1), initial=stages[0].parameters)
+    assert same(stages[1][:3], again[1][:3]) and not same(stages[1].parameters, on_truth.parameters)
+
+
+def test_permuted_predicates_permute_the_map_and_not_its_diagonals():
+    order = np.array([2, 0, 1])
+    plain = two_heads_evaluation.attention_map(PARAMETERS, VOCABULARY, 3, size=10)
+    shown = two_heads_evaluation.attention_map(PARAMETERS, VOCABULARY, 3, size=10, order=order)
+    for name, diagonal in two_heads_evaluation.diagonals(plain).items():
+        np.testing.assert_allclose(two_heads_evaluation.diagonals(shown, order)[name], diagonal, atol=1e-5)
+    np.testing.assert_allclose(shown[:, :3], plain[:, order], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "bad", [{"group": "D4"}, {"L": 4}, {"batch": 0}, {"learning_rate": 0.0}, {"epochs": 1.5}],
+)
+def test_impossible_experiments_are_refused(bad):
+    with pytest.raises(ValueError, match="needed"):
+        replace(TINY, **bad)
+
+
+def test_heads_must_divide_the_clause():
+    with pytest.raises(ValueError, match="n_heads = 3, but"):
+        Architecture(embedding=4, n_heads=3)
