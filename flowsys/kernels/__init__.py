@@ -1,0 +1,16 @@
+"""The native back-end: a program compiled to vector code, and whole problems integrated many at a time.
+
+    kernel(program, watched, kinks)      compiled once per program and processor, kept on disk
+    integrate(kernel, Batch(...))        every trajectory of a batch, on any number of threads
+    run_problem(problem, ...)            one `Problem`, as the reference driver runs it
+
+Nothing here imports jax; llvmlite is loaded when a kernel is.
+"""
+
+from flowsys.kernels.batch import Batch as Batch
+from flowsys.kernels.batch import BatchResult as BatchResult
+from flowsys.kernels.batch import StageBatch as StageBatch
+from flowsys.kernels.integrate import integrate as integrate
+from flowsys.kernels.kernel import Kernel as Kernel
+from flowsys.kernels.kernel import kernel as kernel
+from flowsys.kernels.outcomes import Code as Code

@@ -1,0 +1,75 @@
+"""Machine code on disk, found again by content: what was compiled, by which generator, for which processor.
+
+A file that cannot be read, or whose checksum is wrong, counts as missing. Writing is atomic; a cache directory that
+cannot be written is no error, only slower.
+"""
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+from flowsys.kernels.host import Host
+
+_CHECKSUM = 32
+
+
+def directory() -> Path:
+    """Where compiled kernels are kept: FLOWSYS_CACHE, or the user's cache directory."""
+    if given := os.environ.get("FLOWSYS_CACHE"):
+        return Path(given) / "kernels"
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("flowsys")) / "kernels"
+
+
+@lru_cache(maxsize=1)
+def generator() -> str:
+    """The identity of this generator: the text of its modules, and llvmlite's and SciPy's versions."""
+    from importlib.metadata import version
+
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    digest.update(f"{version('llvmlite')} {version('scipy')}".encode())
+    return digest.hexdigest()
+
+
+def key(content: str, host: Host) -> str:
+    return hashlib.sha256("\n".join([content, generator(), host.key]).encode()).hexdigest()[:32]
+
+
+def read(name: str) -> bytes | None:
+    """The machine code stored under a key, if it is there and whole."""
+    try:
+        stored = (directory() / f"{name}.o").read_bytes()
+    except OSError:
+        return None
+    checksum, code = stored[:_CHECKSUM], stored[_CHECKSUM:]
+    return code if code and hashlib.sha256(code).digest() == checksum else None
+
+
+def write(name: str, code: bytes) -> None:
+    with contextlib.suppress(OSError):
+        directory().mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=directory(), prefix=f".{name}")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(hashlib.sha256(code).digest() + code)
+            os.replace(temporary, directory() / f"{name}.o")
+        except OSError:
+            os.unlink(temporary)
+            raise
+
+
+def cached(content: str, host: Host, compile_it: Callable[[], bytes]) -> bytes:
+    """The machine code of a content, from disk or compiled now."""
+    name = key(content, host)
+    code = read(name)
+    if code is None:
+        code = compile_it()
+        write(name, code)
+    return code

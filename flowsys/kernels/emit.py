@@ -1,0 +1,424 @@
+"""A program as vector code: the field, what is watched, and the velocity of the switching functions.
+
+All functions share one signature, `f(y, a, b, constants, gates, scratch, layout, indices)`, on vectors of lanes:
+
+    field      a ← dy/dt
+    watched    a ← dy/dt, b ← watched observables, then all switching functions
+    velocity   b ← ∇h · a of all switching functions h, for a given direction a
+
+The velocity is forward differentiation: every value carries its derivative along `a` (none where it is zero).
+"""
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from flowsys.kernels import functions
+from flowsys.kernels.layout import Places
+from flowsys.kernels.passes import Schedule, schedule
+from flowsys.kernels.writer import Writer
+from flowsys.program import Line, Program
+
+ARGUMENTS = ", ".join(
+    f"ptr noalias {name}" if name in ("%scratch",) else f"ptr {name}"
+    for name in "%y %a %b %constants %gates %scratch %layout %indices".split()
+)
+
+
+class Value(NamedTuple):
+    """A vector, its derivative along the direction (None is zero), and the number it is if it is a constant."""
+
+    primal: str
+    tangent: str | None = None
+    number: float | None = None
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a function computes: the outputs stored to `a`, scalars and row values stored to `b`."""
+
+    name: str
+    derivatives: bool
+    observed: tuple[str, ...]
+    switching: bool
+    directional: bool = False
+
+
+class Emitter:
+    """Writes one function of a program."""
+
+    def __init__(self, program: Program, kinks: str, request: Request, lanes: int, fused: bool, slots: int):
+        self.program, self.kinks, self.request, self.slots = program, kinks, request, slots
+        self.w = Writer(lanes, fused)
+        self.places = Places(program)
+        self.values: dict[str, Value] = {}
+        self.schedule: Schedule = schedule(program, outputs(program, request))
+        self.row = self.over = ""
+
+    def text(self) -> str:
+        """The function."""
+        self._inputs()
+        for level in self.schedule.passes:
+            for line in level.scalars:
+                self.values[line.name] = self._expression(line.tree)
+                self._kink_output(line.name)
+            for table, lines in level.loops:
+                self._loop(table, lines)
+        if self.request.derivatives:
+            for i, name in enumerate(self.program.derivatives):
+                self.w.store(self.values[name].primal, "%a", i)
+        for i, name in enumerate(self.request.observed):
+            self.w.store(self.values[name].primal, "%b", i)
+        for name in self.program.kinks:
+            if name in self.program.state or name in self.program.parameters:
+                self._kink_output(name)
+        self.w.do("ret void")
+        return self.w.function(self.request.name, ARGUMENTS, attributes="nounwind")
+
+    def _inputs(self) -> None:
+        w, directional = self.w, self.request.directional
+        for i, name in enumerate(self.program.state):
+            self.values[name] = Value(w.load("%y", i), w.load("%a", i) if directional else None)
+        for i, name in enumerate(self.program.parameters):
+            self.values[name] = Value(w.load("%constants", i))
+        self.kink_width = w.load("%constants", self.places.kink_width)
+
+    def _kink_output(self, name: str) -> None:
+        if not (self.request.switching and name in self.program.kinks):
+            return
+        w = self.w
+        place = w.load_integer("%layout", self.places.kinks[name])
+        if self.over:
+            place = w.integer_value("add", place, self.row)
+        place = w.integer_value("add", place, len(self.request.observed))
+        value = self.values[name]
+        out = (value.tangent or w.constant(0.0)) if self.request.directional else value.primal
+        w.store(out, "%b", place)
+
+    # -- loops over rows ----------------------------------------------------------------------------------------
+
+    def _slot(self, table: str, row: str, name: str) -> str:
+        """The scratch place of a stored row value; its derivative, if any, is the next one."""
+        w, first = self.w, self.w.load_integer("%layout", self.places.tables[table] + 2)
+        slot = self.schedule.stored[table].index(name) * (2 if self.request.directional else 1)
+        here = w.integer_value("add", first, w.integer_value("mul", row, self.slots))
+        return w.integer_value("add", here, slot)
+
+    def _stored(self, table: str, row: str, name: str) -> Value:
+        w, place = self.w, self._slot(table, row, name)
+        if not self.request.directional:
+            return Value(w.load("%scratch", place))
+        return Value(w.load("%scratch", place), w.load("%scratch", w.integer_value("add", place, 1)))
+
+    def _loop(self, table: str, lines: tuple[Line, ...]) -> None:
+        w, program, outside = self.w, self.program, dict(self.values)
+        rows = w.load_integer("%layout", self.places.tables[table])
+        summed = [line.name for line in lines if line.name in self.schedule.totals]
+        cells = {name: [w.local(w.vector) for _ in range(1 + self.request.directional)] for name in summed}
+        for places in cells.values():
+            for place in places:
+                w.store(w.constant(0.0), place)
+        with w.loop(0, rows) as row:
+            self.row, self.over = row, table
+            reads = {name for line in lines for name in line.reads}
+            own = {line.name for line in lines}
+            first = w.load_integer("%layout", self.places.tables[table] + 1)
+            columns = program.tables[table]
+            here = w.integer_value("add", first, w.integer_value("mul", row, len(columns)))
+            for i, column in enumerate(columns):
+                if column in reads:
+                    self.values[column] = Value(w.load("%constants", w.integer_value("add", here, i)))
+            linked = self._linked_values(table, lines)
+            for name in self.schedule.stored[table]:
+                if name in reads and name not in own and name not in self.values and name not in linked:
+                    self.values[name] = self._stored(table, row, name)
+            self.crossed = linked
+            for line in lines:
+                self.values[line.name] = self._expression(line.tree)
+                self._kink_output(line.name)
+                if line.name in self.schedule.stored[table]:
+                    self._keep(table, row, line.name)
+            for name in summed:
+                value = self.values[name]
+                for place, part in zip(cells[name], value[:2]):
+                    if part is not None:
+                        w.store(w.add(w.load(place), part), place)
+        self.row = self.over = ""
+        self.values = outside
+        for name, places in cells.items():
+            self.values[f"total {name}"] = Value(*(w.load(place) for place in places))
+
+    def _keep(self, table: str, row: str, name: str) -> None:
+        w, value, place = self.w, self.values[name], self._slot(table, row, name)
+        w.store(value.primal, "%scratch", place)
+        if self.request.directional:
+            w.store(value.tangent or w.constant(0.0), "%scratch", w.integer_value("add", place, 1))
+
+    def _linked_values(self, table: str, lines: tuple[Line, ...]) -> dict[str, Value]:
+        """All sums over links that a row needs: one loop over the row's entries per link and direction."""
+        wanted: dict[tuple[str, str, int], dict[str, None]] = {}
+        for line in lines:
+            for node in ast.walk(line.tree):
+                if isinstance(node, ast.Call) and node.func.id in ("linked", "spread"):
+                    name = node.args[0].id
+                    other = self.program.table_of[name]
+                    if node.func.id == "linked":
+                        key = (f"{other}_to_{table}", other, 1)
+                    else:
+                        key = (f"{table}_to_{other}", other, 3)
+                    wanted.setdefault(key, {})[name] = None
+        found: dict[str, Value] = {}
+        for (link, other, direction), names in wanted.items():
+            found |= self._sums(link, other, direction, tuple(names))
+        return found
+
+    def _sums(self, link: str, other: str, direction: int, names: Sequence[str]) -> dict[str, Value]:
+        w, place, parts = self.w, self.places.links[link], 1 + self.request.directional
+        cells = {name: [w.local(w.vector) for _ in range(parts)] for name in names}
+        for places in cells.values():
+            for cell in places:
+                w.store(w.constant(0.0), cell)
+        coefficients = w.load_integer("%layout", place)
+        starts = w.load_integer("%layout", place + direction)
+        pairs = w.load_integer("%layout", place + direction + 1)
+        begin = w.integer_value("add", starts, self.row)
+        start = w.load_integer("%indices", begin)
+        stop = w.load_integer("%indices", w.integer_value("add", begin, 1))
+        with w.loop(start, stop) as entry:
+            pair = w.integer_value("add", pairs, w.integer_value("mul", entry, 2))
+            source = w.load_integer("%indices", pair)
+            which = w.load_integer("%indices", w.integer_value("add", pair, 1))
+            coefficient = w.load("%constants", w.integer_value("add", coefficients, which))
+            for name in names:
+                for cell, part in zip(cells[name], self._stored(other, source, name)[:parts]):
+                    w.store(w.fma(coefficient, part, w.load(cell)), cell)
+        return {name: Value(*(w.load(cell) for cell in cells[name])) for name in names}
+
+    # -- expressions --------------------------------------------------------------------------------------------
+
+    def _number(self, x: float) -> Value:
+        return Value(self.w.constant(x), None, float(x))
+
+    def _expression(self, node: ast.expr) -> Value:
+        match node:
+            case ast.Constant():
+                return self._number(node.value)
+            case ast.Name():
+                return self.values[node.id]
+            case ast.UnaryOp(op=ast.USub()):
+                return self._negated(self._expression(node.operand))
+            case ast.UnaryOp(op=ast.UAdd()):
+                return self._expression(node.operand)
+            case ast.BinOp():
+                return self._binary(node)
+            case ast.Call():
+                return self._call(node)
+        raise ValueError(f"a native kernel cannot read {ast.unparse(node)!r}")
+
+    def _negated(self, x: Value) -> Value:
+        if x.number is not None:
+            return self._number(-x.number)
+        return Value(self.w.neg(x.primal), self.w.neg(x.tangent) if x.tangent else None)
+
+    def _binary(self, node: ast.BinOp) -> Value:
+        if isinstance(node.op, ast.Pow):
+            return self._power(self._expression(node.left), self._expression(node.right))
+        if isinstance(node.op, (ast.Add, ast.Sub)) and (fused := self._fused(node)):
+            return fused
+        a, b = self._expression(node.left), self._expression(node.right)
+        if a.number is not None and b.number is not None:
+            return self._number(_ARITHMETIC[type(node.op)](a.number, b.number))
+        match node.op:
+            case ast.Add():
+                return self._sum(a, b)
+            case ast.Sub():
+                return self._sum(a, b, "sub")
+            case ast.Mult():
+                return self._product(a, b)
+            case ast.Div():
+                return self._quotient(a, b)
+        raise ValueError(f"a native kernel cannot read {ast.unparse(node)!r}")
+
+    def _fused(self, node: ast.BinOp) -> Value | None:
+        """a·b ± c and c ± a·b in one rounding, where no derivative is carried."""
+        minus = isinstance(node.op, ast.Sub)
+        is_product = lambda n: isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mult)
+        if self.request.directional or not self.w.fused:
+            return None
+        if is_product(node.right):
+            c, (a, b) = self._expression(node.left), map(self._expression, (node.right.left, node.right.right))
+            if c.number == 0:
+                return None
+            return Value(self.w.fma(self._negated(a).primal if minus else a.primal, b.primal, c.primal))
+        if is_product(node.left):
+            (a, b), c = map(self._expression, (node.left.left, node.left.right)), self._expression(node.right)
+            return Value(self.w.fma(a.primal, b.primal, self._negated(c).primal if minus else c.primal))
+        return None
+
+    def _sum(self, a: Value, b: Value, sign: str = "add") -> Value:
+        w = self.w
+        combine = w.add if sign == "add" else w.sub
+        if a.tangent and b.tangent:
+            tangent = combine(a.tangent, b.tangent)
+        elif b.tangent and sign == "sub":
+            tangent = w.neg(b.tangent)
+        else:
+            tangent = a.tangent or b.tangent
+        return Value(combine(a.primal, b.primal), tangent)
+
+    def _product(self, a: Value, b: Value) -> Value:
+        w, tangent = self.w, None
+        if a.tangent:
+            tangent = w.mul(a.tangent, b.primal)
+        if b.tangent:
+            tangent = w.fma(a.primal, b.tangent, tangent) if tangent else w.mul(a.primal, b.tangent)
+        return Value(w.mul(a.primal, b.primal), tangent)
+
+    def _quotient(self, a: Value, b: Value) -> Value:
+        w = self.w
+        result, tangent = w.div(a.primal, b.primal), a.tangent
+        if b.tangent:
+            change = w.mul(result, b.tangent)
+            tangent = w.sub(tangent, change) if tangent else w.neg(change)
+        return Value(result, w.div(tangent, b.primal) if tangent else None)
+
+    def _power(self, base: Value, exponent: Value) -> Value:
+        w, p = self.w, exponent.number
+        if p is None:
+            logarithm = self._unary("log", base)
+            return self._unary("exp", self._product(exponent, logarithm))
+        if base.number is not None:
+            return self._number(base.number**p)
+        if p < 0:
+            return self._quotient(self._number(1.0), self._power(base, self._number(-p)))
+        if p == int(p):
+            return self._integer_power(base, int(p))
+        if 2 * p == int(2 * p):
+            root = self._unary("sqrt", base)
+            return self._product(root, self._integer_power(base, int(p - 0.5))) if p > 0.5 else root
+        result = functions.exp(w, w.mul(w.constant(p), functions.log(w, base.primal)))
+        slope = w.div(w.mul(w.constant(p), result), base.primal)
+        return Value(result, w.mul(slope, base.tangent) if base.tangent else None)
+
+    def _integer_power(self, base: Value, n: int) -> Value:
+        if n == 0:
+            return self._number(1.0)
+        if n == 1:
+            return base
+        half = self._integer_power(base, n // 2)
+        square = self._product(half, half)
+        return self._product(square, base) if n % 2 else square
+
+    def _unary(self, name: str, x: Value) -> Value:
+        w, result = self.w, functions.UNARY[name](self.w, x.primal)
+        if not x.tangent:
+            return Value(result)
+        slopes: dict[str, Callable[[], str]] = {
+            "exp": lambda: result,
+            "log": lambda: w.div(w.constant(1.0), x.primal),
+            "sqrt": lambda: w.div(w.constant(0.5), result),
+            "tanh": lambda: w.sub(w.constant(1.0), w.mul(result, result)),
+            "sinh": lambda: functions.cosh(w, x.primal),
+            "cosh": lambda: functions.sinh(w, x.primal),
+            "sigmoid": lambda: w.mul(result, w.sub(w.constant(1.0), result)),
+            "softplus": lambda: functions.sigmoid(w, x.primal),
+        }
+        return Value(result, w.mul(slopes[name](), x.tangent))
+
+    def _call(self, node: ast.Call) -> Value:
+        name, w = node.func.id, self.w
+        if name == "total":
+            return self.values[f"total {node.args[0].id}"]
+        if name in ("linked", "spread"):
+            return self.crossed[node.args[0].id]
+        if name in ("relu", "step"):
+            return self._kink(name, node.args[0].id)
+        arguments = [self._expression(a) for a in node.args]
+        if name in functions.UNARY:
+            return self._unary(name, arguments[0])
+        zero = w.constant(0.0)
+        if name == "positive":
+            return Value(w.select(w.compare("ogt", arguments[0].primal, zero), w.constant(1.0), zero))
+        if name == "masked":
+            score, count = arguments
+            return self._chosen(w.compare("ogt", count.primal, zero), score, self._number(-1e300))
+        if name in ("max", "min"):
+            result = arguments[0]
+            for x in arguments[1:]:
+                is_first = w.compare("ugt" if name == "max" else "ult", result.primal, x.primal)
+                result = self._chosen(is_first, result, x)
+            return result
+        raise ValueError(f"a native kernel does not know the function {name!r}")
+
+    def _chosen(self, condition: str, a: Value, b: Value) -> Value:
+        w, zero = self.w, self.w.constant(0.0)
+        tangent = None
+        if a.tangent or b.tangent:
+            tangent = w.select(condition, a.tangent or zero, b.tangent or zero)
+        return Value(w.select(condition, a.primal, b.primal), tangent)
+
+    def _kink(self, function: str, name: str) -> Value:
+        """relu or step of a bare name, in the reading the kernel was asked for."""
+        w, x = self.w, self.values[name]
+        zero, one = w.constant(0.0), w.constant(1.0)
+        if self.kinks == "frozen":
+            place = w.load_integer("%layout", self.places.kinks[name])
+            if name in self.program.table_of:
+                place = w.integer_value("add", place, self.row)
+            gate = Value(w.load("%gates", place))
+            return gate if function == "step" else self._product(gate, x)
+        if self.kinks == "smooth":
+            scaled = self._quotient(x, Value(self.kink_width))
+            if function == "step":
+                return self._unary("sigmoid", scaled)
+            return self._product(Value(self.kink_width), self._unary("softplus", scaled))
+        is_open = w.compare("ogt", x.primal, zero)
+        if function == "step":
+            return Value(w.select(is_open, one, zero))
+        return Value(w.maximum(x.primal, zero), w.select(is_open, x.tangent, zero) if x.tangent else None)
+
+
+_ARITHMETIC = {
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.Div: lambda a, b: a / b,
+}
+
+
+def outputs(program: Program, request: Request) -> tuple[str, ...]:
+    """The names a request needs."""
+    derivatives = program.derivatives if request.derivatives else ()
+    return (*derivatives, *request.observed, *(program.kinks if request.switching else ()))
+
+
+def slots_of(program: Program, requests: Sequence[Request]) -> int:
+    """How many scratch values a row needs at most."""
+    most = 0
+    for request in requests:
+        stored = schedule(program, outputs(program, request)).stored
+        width = 2 if request.directional else 1
+        most = max([most, *(width * len(names) for names in stored.values())])
+    return most
+
+
+def requests_of(program: Program, watched: Sequence[str], kinks: str) -> tuple[Request, ...]:
+    """The three functions of a kernel."""
+    observed = tuple(program.observables[name] for name in watched)
+    switching = kinks == "frozen" and bool(program.kinks)
+    return (
+        Request("field", True, (), False),
+        Request("watched", True, observed, switching),
+        Request("velocity", False, (), switching, directional=True),
+    )
+
+
+def module_text(program: Program, watched: Sequence[str], kinks: str, lanes: int, fused: bool) -> str:
+    """LLVM assembly of a kernel's functions."""
+    requests = requests_of(program, watched, kinks)
+    slots = slots_of(program, requests)
+    emitters = [Emitter(program, kinks, request, lanes, fused, slots) for request in requests]
+    texts = [e.text() for e in emitters]
+    declarations = sorted(set().union(*(e.w.declared for e in emitters)))
+    return "\n".join([*declarations, *texts])

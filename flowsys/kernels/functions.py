@@ -1,0 +1,214 @@
+"""exp, log and their kin on vectors, written into the kernel: range reduction and a polynomial, no library call.
+
+    exp x  = 2^n e^r,  n = round(x / ln 2), |r| ≤ ln 2 / 2;   e^r = 1 + r + r² q(r)
+    log x  = n ln 2 + log m,  √½ ≤ m < √2;                    log m = 2 artanh s = 2s + s³ p(s²),  s = (m-1)/(m+1)
+
+q and p interpolate at Chebyshev nodes; their coefficients are found at build time in exact rational arithmetic. The
+others follow from e^x and e^x - 1 on the half line where no digits cancel. Errors are below 2 ulp (log1p-type sums 3),
+e^x below 2^-1021 is flushed to zero, sinh and cosh are infinite from |x| = 710 on. Splitting ln 2 as in W. J. Cody & W. Waite, Software Manual for the
+Elementary Functions (1980).
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
+from math import cos, pi
+
+from flowsys.kernels.writer import Writer, bits
+
+_LN2 = Fraction(
+    "0.693147180559945309417232121458176568075500134360255254120680009493393621969694715605863326996418687"
+)
+# the leading 32 bits of ln 2, so that n · _LN2_HIGH is exact for |n| < 2^20
+_LN2_HIGH = float(Fraction(int(_LN2 * 2**32), 2**32))
+_LN2_LOW = float(_LN2 - Fraction(_LN2_HIGH))
+_ROUND = 1.5 * 2.0**52
+_EXP_TOP, _EXP_BOTTOM = 709.782712893384, -707.0
+_HYPERBOLIC_TOP = 710.0
+
+
+def _interpolant(series: Callable[[int], Fraction], low: float, high: float, degree: int) -> tuple[float, ...]:
+    """Coefficients of the polynomial through Σ series(k) x^k at the Chebyshev nodes of [low, high]."""
+    middle, half = (low + high) / 2, (high - low) / 2
+    nodes = [Fraction(middle + half * cos(pi * (2 * i + 1) / (2 * degree + 2))) for i in range(degree + 1)]
+    terms = [series(k) for k in range(40)]
+    values = []
+    for x in nodes:
+        total = Fraction(0)
+        for c in reversed(terms):
+            total = (total * x + c).limit_denominator(2**200)
+        values.append(total)
+    # Newton's divided differences, then expanded from the inside out
+    differences = list(values)
+    for order in range(1, degree + 1):
+        for i in range(degree, order - 1, -1):
+            differences[i] = (differences[i] - differences[i - 1]) / (nodes[i] - nodes[i - order])
+    coefficients = [differences[degree]]
+    for i in range(degree - 1, -1, -1):
+        shifted = [Fraction(0), *coefficients]
+        coefficients = [a - nodes[i] * b for a, b in zip(shifted, [*coefficients, Fraction(0)])]
+        coefficients[0] += differences[i]
+    return tuple(float(c) for c in coefficients)
+
+
+def _inverse_factorial(k: int) -> Fraction:
+    result = Fraction(1)
+    for i in range(2, k + 1):
+        result /= i
+    return result
+
+
+@lru_cache(maxsize=1)
+def exponential_tail() -> tuple[float, ...]:
+    """q in e^r = 1 + r + r² q(r)."""
+    half = float(_LN2) / 2 * 1.0001
+    return _interpolant(lambda k: _inverse_factorial(k + 2), -half, half, 9)
+
+
+@lru_cache(maxsize=1)
+def logarithm_tail() -> tuple[float, ...]:
+    """p in 2 artanh s = 2s + s³ p(s²)."""
+    return _interpolant(lambda k: Fraction(2, 2 * k + 3), 0.0, 0.02944, 7)
+
+
+def polynomial(w: Writer, coefficients: tuple[float, ...], x: str) -> str:
+    """Horner in x² for even and odd parts, which halves the chain of dependent operations."""
+    if len(coefficients) < 4:
+        result = w.constant(coefficients[-1])
+        for c in reversed(coefficients[:-1]):
+            result = w.fma(result, x, w.constant(c))
+        return result
+    square = w.mul(x, x)
+    parts = []
+    for start in (0, 1):
+        chosen = coefficients[start::2]
+        result = w.constant(chosen[-1])
+        for c in reversed(chosen[:-1]):
+            result = w.fma(result, square, w.constant(c))
+        parts.append(result)
+    return w.fma(parts[1], x, parts[0])
+
+
+def _reduced_exponential(w: Writer, x: str) -> tuple[str, str]:
+    """(e^r - 1, 2^(n-1)) for x = n ln 2 + r."""
+    shifted = w.fma(x, w.constant(float(1 / _LN2)), w.constant(_ROUND))
+    n = w.sub(shifted, w.constant(_ROUND))
+    r = w.fma(n, w.constant(-_LN2_HIGH), x)
+    r = w.fma(n, w.constant(-_LN2_LOW), r)
+    tail = polynomial(w, exponential_tail(), r)
+    minus_one = w.fma(w.mul(r, r), tail, r)
+    exponent = w.integer_operation("shl", w.as_integers(shifted), w.integer(52))
+    half_power = w.integer_operation("add", exponent, w.integer(1022 << 52))
+    return minus_one, w.as_doubles(half_power)
+
+
+def exp(w: Writer, x: str) -> str:
+    minus_one, half_power = _reduced_exponential(w, x)
+    half = w.fma(minus_one, half_power, half_power)
+    result = w.add(half, half)
+    result = w.select(w.compare("olt", x, w.constant(_EXP_BOTTOM)), w.constant(0.0), result)
+    return w.select(w.compare("ogt", x, w.constant(_EXP_TOP)), w.constant(float("inf")), result)
+
+
+def log(w: Writer, x: str) -> str:
+    """log x; -inf at 0, not a number below."""
+    tiny = w.compare("olt", x, w.constant(2.0**-1022))
+    normal = w.select(tiny, w.mul(x, w.constant(2.0**54)), x)
+    raw = w.as_integers(normal)
+    # subtracting the bits of √½ leaves n in the exponent field, and m = x 2^-n in [√½, √2)
+    root = int(bits(0.5**0.5), 16)
+    offset = w.integer_operation("sub", raw, w.integer(root))
+    n_bits = w.integer_operation("and", offset, w.integer(-(1 << 52)))
+    m = w.as_doubles(w.integer_operation("sub", raw, n_bits))
+    # the signed exponent as a double, without an arithmetic 64-bit shift: biased to be positive, then the bias removed
+    biased = w.integer_operation("add", n_bits, w.integer(2048 << 52))
+    small = w.integer_operation("lshr", biased, w.integer(52))
+    magic = w.integer_operation("or", small, w.integer(int(bits(2.0**52), 16)))
+    n = w.sub(w.as_doubles(magic), w.constant(2.0**52 + 2048))
+    n = w.sub(n, w.select(tiny, w.constant(54.0), w.constant(0.0)))
+    f = w.sub(m, w.constant(1.0))
+    s = w.div(f, w.add(m, w.constant(1.0)))
+    z = w.mul(s, s)
+    half_square = w.mul(w.mul(f, f), w.constant(0.5))
+    remainder = w.mul(z, polynomial(w, logarithm_tail(), z))
+    # log(1+f) = f - (f²/2 - s (f²/2 + R)), R = z p(z): the large parts f and f²/2 carry no error of s
+    inner = w.fma(s, w.add(half_square, remainder), w.mul(n, w.constant(_LN2_LOW)))
+    result = w.fma(n, w.constant(_LN2_HIGH), w.sub(f, w.sub(half_square, inner)))
+    result = w.select(w.compare("oeq", x, w.constant(float("inf"))), x, result)
+    at_zero = w.select(w.compare("oeq", x, w.constant(0.0)), w.constant(float("-inf")), w.constant(float("nan")))
+    return w.select(w.compare("ogt", x, w.constant(0.0)), result, at_zero)
+
+
+def sqrt(w: Writer, x: str) -> str:
+    return w.intrinsic("sqrt", x)
+
+
+def absolute(w: Writer, x: str) -> str:
+    return w.intrinsic("fabs", x)
+
+
+def with_sign_of(w: Writer, magnitude: str, x: str) -> str:
+    return w.intrinsic("copysign", magnitude, x)
+
+
+def sigmoid(w: Writer, x: str) -> str:
+    """1 / (1 + e^-x), from e^-|x| so that nothing overflows."""
+    e = exp(w, w.neg(absolute(w, x)))
+    numerator = w.select(w.compare("olt", x, w.constant(0.0)), e, w.constant(1.0))
+    return w.div(numerator, w.add(w.constant(1.0), e))
+
+
+def softplus(w: Writer, x: str) -> str:
+    """log(1 + e^x) = max(x, 0) + log(1 + u), u = e^-|x|; the digits of u lost in 1 + u are put back."""
+    u = exp(w, w.neg(absolute(w, x)))
+    total = w.add(w.constant(1.0), u)
+    lost = w.sub(u, w.sub(total, w.constant(1.0)))
+    logarithm = w.add(log(w, total), w.div(lost, total))
+    return w.add(w.maximum(x, w.constant(0.0)), logarithm)
+
+
+def _half_expm1(w: Writer, x: str) -> str:
+    """(e^x - 1) / 2 for x ≥ 0."""
+    minus_one, half_power = _reduced_exponential(w, x)
+    return w.fma(minus_one, half_power, w.sub(half_power, w.constant(0.5)))
+
+
+def tanh(w: Writer, x: str) -> str:
+    """(e^2|x| - 1) / (e^2|x| + 1) with the sign of x."""
+    magnitude = w.minimum(absolute(w, x), w.constant(20.0))
+    half = _half_expm1(w, w.add(magnitude, magnitude))
+    result = with_sign_of(w, w.div(half, w.add(half, w.constant(1.0))), x)
+    return w.select(w.compare("uno", x, x), x, result)
+
+
+def _beyond(w: Writer, size: str, result: str) -> str:
+    """Infinity where |x| is too large for sinh and cosh."""
+    return w.select(w.compare("ogt", size, w.constant(_HYPERBOLIC_TOP)), w.constant(float("inf")), result)
+
+
+def sinh(w: Writer, x: str) -> str:
+    """With E = (e^|x| - 1)/2: sinh |x| = E + E / (2E + 1)."""
+    size = absolute(w, x)
+    half = _half_expm1(w, size)
+    result = w.add(half, w.div(half, w.fma(half, w.constant(2.0), w.constant(1.0))))
+    return with_sign_of(w, _beyond(w, size, result), x)
+
+
+def cosh(w: Writer, x: str) -> str:
+    """With h = e^|x|/2: cosh x = h + 1/(4h)."""
+    size = absolute(w, x)
+    minus_one, half_power = _reduced_exponential(w, size)
+    half = w.fma(minus_one, half_power, half_power)
+    return _beyond(w, size, w.add(half, w.div(w.constant(0.25), half)))
+
+
+UNARY: dict[str, Callable[[Writer, str], str]] = {
+    "exp": exp,
+    "log": log,
+    "sqrt": sqrt,
+    "tanh": tanh,
+    "sinh": sinh,
+    "cosh": cosh,
+    "sigmoid": sigmoid,
+    "softplus": softplus,
+}

@@ -1,0 +1,127 @@
+"""Where a program's data lies in the memory of a kernel: runtime sizes, compile-time places.
+
+Per lane, `constants` holds the parameters, the tables (row by row), the links' coefficients and the kink width. The
+numbers of rows are runtime values: the integer vector `layout` holds what a kernel needs to find its way, at places
+known when the kernel is generated:
+
+    per table   rows, first constant, first scratch slot
+    per kink    first gate
+    per link    first coefficient; in `indices`: starts and (child, coefficient) pairs by parent, and the reverse
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from flowsys.program import Program
+
+_PER_TABLE, _PER_LINK = 3, 5
+
+
+@dataclass(frozen=True)
+class Places:
+    """Compile-time positions in `layout`."""
+
+    program: Program
+
+    @cached_property
+    def tables(self) -> dict[str, int]:
+        return {table: _PER_TABLE * i for i, table in enumerate(self.program.tables)}
+
+    @cached_property
+    def kinks(self) -> dict[str, int]:
+        first = _PER_TABLE * len(self.program.tables)
+        return {kink: first + i for i, kink in enumerate(self.program.kinks)}
+
+    @cached_property
+    def links(self) -> dict[str, int]:
+        first = _PER_TABLE * len(self.program.tables) + len(self.program.kinks)
+        return {link.name: first + _PER_LINK * i for i, link in enumerate(self.program.links)}
+
+    @property
+    def kink_width(self) -> int:
+        """The kink width follows the parameters in `constants`."""
+        return len(self.program.parameters)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The runtime layout of a program on tables of given sizes, with the union of the links' non-zero entries."""
+
+    program: Program
+    rows: Mapping[str, int]
+    patterns: Mapping[str, np.ndarray]
+    slots: int
+
+    @cached_property
+    def n_gates(self) -> int:
+        return sum(self.rows.get(self.program.table_of.get(kink, ""), 1) for kink in self.program.kinks)
+
+    @cached_property
+    def gate_rows(self) -> list[int]:
+        return [self.rows.get(self.program.table_of.get(kink, ""), 1) for kink in self.program.kinks]
+
+    @cached_property
+    def n_scratch(self) -> int:
+        return self.slots * sum(self.rows.values())
+
+    @cached_property
+    def n_constants(self) -> int:
+        cells = sum(self.rows[t] * len(columns) for t, columns in self.program.tables.items())
+        return len(self.program.parameters) + 1 + cells + sum(len(p) for p in self.patterns.values())
+
+    @cached_property
+    def vectors(self) -> tuple[np.ndarray, np.ndarray]:
+        """`layout` and `indices`."""
+        program = self.program
+        layout: list[int] = []
+        constant, scratch = len(program.parameters) + 1, 0
+        for table, columns in program.tables.items():
+            layout += [self.rows[table], constant, scratch]
+            constant += self.rows[table] * len(columns)
+            scratch += self.rows[table] * self.slots
+        gate = 0
+        for count in self.gate_rows:
+            layout.append(gate)
+            gate += count
+        indices: list[int] = []
+        for link in program.links:
+            pattern = self.patterns[link.name]
+            here = [constant]
+            for by, other, count in ((0, 1, self.rows[link.parent]), (1, 0, self.rows[link.child])):
+                order = np.lexsort((pattern[:, other], pattern[:, by]))
+                starts = np.searchsorted(pattern[order, by], np.arange(count + 1))
+                here += [len(indices), len(indices) + count + 1]
+                indices += [*starts.tolist(), *np.column_stack([pattern[order, other], order]).ravel().tolist()]
+            layout += here
+            constant += len(pattern)
+        as_integers = lambda values: np.array([*values, 0], dtype=np.int64)
+        return as_integers(layout), as_integers(indices)
+
+    def constants(
+        self, tables: Mapping[str, np.ndarray], links: Mapping[str, np.ndarray], trajectories: int = 0
+    ) -> np.ndarray:
+        """Tables (columns × rows) and link matrices as the flat vector behind parameters and kink width.
+
+        With `trajectories`, any of them may have a leading axis of that length; the result then has it too.
+        """
+        parts = []
+        for table, columns in self.program.tables.items():
+            cells = np.asarray(tables[table], dtype=float)
+            parts.append(np.swapaxes(cells, -1, -2).reshape(*cells.shape[:-2], self.rows[table] * len(columns)))
+        for link in self.program.links:
+            matrix, pattern = np.asarray(links[link.name], dtype=float), self.patterns[link.name]
+            parts.append(matrix[..., pattern[:, 0], pattern[:, 1]])
+        if trajectories:
+            parts = [np.broadcast_to(p, (trajectories, p.shape[-1])) for p in parts]
+        return np.concatenate([np.zeros((*parts[0].shape[:-1], 0)), *parts], axis=-1) if parts else np.zeros(0)
+
+
+def nonzero_pattern(matrices: list[np.ndarray]) -> np.ndarray:
+    """(parent row, child row) of every entry that is not zero in some of the matrices, by parent."""
+    some = np.zeros(matrices[0].shape[-2:], dtype=bool)
+    for matrix in matrices:
+        some |= (np.asarray(matrix) != 0).reshape(-1, *some.shape).any(axis=0)
+    return np.argwhere(some)

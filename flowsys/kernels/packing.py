@@ -1,0 +1,31 @@
+"""Arguments of a batch as contiguous arrays, one number or row per trajectory."""
+
+import numpy as np
+
+
+def per_trajectory(value: np.ndarray | float, n: int) -> np.ndarray:
+    """One number per trajectory."""
+    return np.ascontiguousarray(np.broadcast_to(np.asarray(value, dtype=float), (n,)))
+
+
+def filled(values, count: int, name: str) -> np.ndarray:
+    """As many numbers as there are events."""
+    array = np.ascontiguousarray(np.asarray(values, dtype=float).reshape(-1))
+    if len(array) != count:
+        raise ValueError(f"{name} has {len(array)} entries, but the kernel watches {count} observables.")
+    return array
+
+
+def per_trajectory_rows(values, n: int, count: int, name: str) -> np.ndarray:
+    """A row of `count` numbers per trajectory, from one row or from n."""
+    array = np.asarray(values, dtype=float)
+    if array.shape[-1:] != (count,):
+        raise ValueError(f"{name} has shape {array.shape}, but the kernel watches {count} observables.")
+    return np.ascontiguousarray(np.broadcast_to(array, (n, count)))
+
+
+def aligned(count: int, dtype: type = np.float64) -> np.ndarray:
+    """Zeros on a cache line's boundary, as vector loads need them."""
+    raw = np.zeros(8 * count + 64, dtype=np.uint8)
+    shift = -raw.ctypes.data % 64
+    return raw[shift : shift + 8 * count].view(dtype)

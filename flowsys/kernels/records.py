@@ -1,0 +1,139 @@
+"""The memory of a native run: one workspace per thread, one batch for all.
+
+Vectors of the workspace hold `LANES` trajectories side by side: entry j of lane l stands at j·LANES + l. Watched values
+are, in order: events, switching functions, and the two conditions to leave a sliding surface.
+"""
+
+from flowsys.kernels.restricted import Code, Doubles, Integers, f64, i64
+
+
+class Workspace:
+    """What one thread works on."""
+
+    is_record = True
+
+    field: Code
+    watched: Code
+    velocity: Code
+    dim: i64
+    n_events: i64
+    n_gates: i64
+    n_watched: i64
+    n_constants: i64
+    n_sliding: i64
+    layout: Integers
+    indices: Integers
+    constants: Doubles
+    scratch: Doubles
+    # states, slopes (13 stages, 3 more for the dense output) and the dense output's coefficients
+    y: Doubles
+    y_new: Doubles
+    y_stage: Doubles
+    k: Doubles
+    dense: Doubles
+    fraction: Doubles
+    # step sizes tried, their error norms, tolerances, and h·|λ|
+    step: Doubles
+    error: Doubles
+    rtol: Doubles
+    atol: Doubles
+    stiffness: Doubles
+    # watched values at the start, near the thirds and at the end of a step, and at the ends of a bracket
+    at_start: Doubles
+    at_third: Doubles
+    at_two_thirds: Doubles
+    at_end: Doubles
+    at_inside: Doubles
+    at_low: Doubles
+    at_high: Doubles
+    at_other: Doubles
+    orientation: Doubles
+    threshold: Doubles
+    # gates and sliding
+    gates: Doubles
+    gates_on: Doubles
+    gates_off: Doubles
+    members: Doubles
+    slides: Integers
+    representative: Integers
+    f_on: Doubles
+    f_off: Doubles
+    v_now: Doubles
+    v_on: Doubles
+    v_off: Doubles
+    v_values: Doubles
+    # for looking at one lane's state while others are between steps
+    spare: Doubles
+    spare_values: Doubles
+    # one number per lane
+    trajectory: Integers
+    stage: Integers
+    mode: Integers
+    t: Doubles
+    target: Doubles
+    proposed: Doubles
+    clipped: Integers
+    was_rejected: Integers
+    low: Doubles
+    high: Doubles
+    other: Doubles
+    full: Doubles
+    full_clipped: Integers
+    trials: Integers
+    next_time: Integers
+    pending: Integers
+    stiff_steps: Integers
+    # steps, rejected, evaluations, kinks, slides, trials: per lane
+    counts: Integers
+
+
+class Batch:
+    """The trajectories of a run and what is recorded of them."""
+
+    is_record = True
+
+    n: i64
+    n_stages: i64
+    n_times: i64
+    max_steps: i64
+    max_kinks: i64
+    stiff_after: i64
+    n_parameters: i64
+    log_size: i64
+    keeps_gates: i64
+    next: Integers
+    stop: Integers
+    # inputs; a stride is 0 where all trajectories share the values
+    initial: Doubles
+    start: Doubles
+    t_max: Doubles
+    rtol: Doubles
+    atol: Doubles
+    kink_width: Doubles
+    parameters: Doubles
+    parameters_stride: i64
+    data: Doubles
+    data_stride: i64
+    data_size: i64
+    until: Doubles
+    ends_on: Integers
+    directions: Doubles
+    thresholds: Doubles
+    requested: Integers
+    times: Doubles
+    times_stride: i64
+    # outputs
+    outcome: Integers
+    final_t: Doubles
+    final_y: Doubles
+    final_stage: Integers
+    final_gates: Doubles
+    time_states: Doubles
+    time_stages: Integers
+    event_times: Doubles
+    event_states: Doubles
+    event_stages: Integers
+    reached: Integers
+    statistics: Integers
+    log: Doubles
+    log_counts: Integers
