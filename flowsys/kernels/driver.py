@@ -54,10 +54,12 @@ def evaluate_watched(w: Workspace, y: Doubles, f: Doubles, values: Doubles) -> N
 
 def sliding_field(w: Workspace, y: Doubles, f: Doubles) -> None:
     """The mixture of both gate values that keeps h at 0: the open gate's share is v_off / (v_off - v_on)."""
-    for i in range(w.n_gates * LANES):
-        is_member = w.members[i] > 0.0
-        w.gates_on[i] = 1.0 if is_member else w.gates[i]
-        w.gates_off[i] = 0.0 if is_member else w.gates[i]
+    for l in range(LANES):
+        for g in range(w.n_gates):
+            i = g * LANES + l
+            is_member = w.slides[l] != 0 and w.members[i] > 0.0
+            w.gates_on[i] = 1.0 if is_member else w.gates[i]
+            w.gates_off[i] = 0.0 if is_member else w.gates[i]
     both_sides(w, y)
     for l in range(LANES):
         if w.slides[l] != 0:

@@ -21,7 +21,7 @@ from flowsys.kernels.writer import Writer
 from flowsys.program import Line, Program
 
 ARGUMENTS = ", ".join(
-    f"ptr noalias {name}" if name in ("%scratch",) else f"ptr {name}"
+    f"ptr noalias {name}"
     for name in "%y %a %b %constants %gates %scratch %layout %indices".split()
 )
 
@@ -346,6 +346,9 @@ class Emitter:
         if name in ("max", "min"):
             result = arguments[0]
             for x in arguments[1:]:
+                if not (result.tangent or x.tangent):
+                    result = Value((w.maximum if name == "max" else w.minimum)(result.primal, x.primal))
+                    continue
                 is_first = w.compare("ugt" if name == "max" else "ult", result.primal, x.primal)
                 result = self._chosen(is_first, result, x)
             return result

@@ -23,7 +23,7 @@ _LN2 = Fraction(
 _LN2_HIGH = float(Fraction(int(_LN2 * 2**32), 2**32))
 _LN2_LOW = float(_LN2 - Fraction(_LN2_HIGH))
 _ROUND = 1.5 * 2.0**52
-_EXP_TOP, _EXP_BOTTOM = 709.782712893384, -707.0
+_EXP_TOP, _EXP_BOTTOM = 710.0, -708.4
 _HYPERBOLIC_TOP = 710.0
 
 
@@ -103,11 +103,11 @@ def _reduced_exponential(w: Writer, x: str) -> tuple[str, str]:
 
 
 def exp(w: Writer, x: str) -> str:
-    minus_one, half_power = _reduced_exponential(w, x)
+    # at the ends of the clamped range 2^(n-1) is exactly 0, and twice the half overflows: no further test is needed
+    clamped = w.minimum(w.maximum(x, w.constant(_EXP_BOTTOM)), w.constant(_EXP_TOP))
+    minus_one, half_power = _reduced_exponential(w, clamped)
     half = w.fma(minus_one, half_power, half_power)
-    result = w.add(half, half)
-    result = w.select(w.compare("olt", x, w.constant(_EXP_BOTTOM)), w.constant(0.0), result)
-    return w.select(w.compare("ogt", x, w.constant(_EXP_TOP)), w.constant(float("inf")), result)
+    return w.add(half, half)
 
 
 def log(w: Writer, x: str) -> str:

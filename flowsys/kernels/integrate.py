@@ -13,27 +13,11 @@ import numpy as np
 
 from flowsys.kernels.batch import Batch, BatchResult, StageBatch
 from flowsys.kernels.kernel import Kernel
-from flowsys.kernels.layout import Layout, nonzero_pattern
+from flowsys.kernels.layout import Layout
 from flowsys.kernels.outcomes import Code
 from flowsys.kernels.packing import filled, per_trajectory, per_trajectory_rows
 from flowsys.kernels.records import Batch as BatchRecord
 from flowsys.kernels.workspace import structure, workspace
-
-
-def layout_of(kernel: Kernel, stages: list[StageBatch]) -> Layout:
-    """The layout all stages share: equal numbers of rows, the union of the links' entries."""
-    program = kernel.program
-    rows: dict[str, int] = {}
-    for table, columns in program.tables.items():
-        shapes = {np.shape(stage.tables[table])[-2:] for stage in stages}
-        if len(shapes) > 1 or next(iter(shapes))[0] != len(columns):
-            raise ValueError(
-                f"tables[{table!r}] has shapes {sorted(shapes)} (columns, rows) in the stages, but needs "
-                f"{len(columns)} columns and equally many rows in all."
-            )
-        rows[table] = next(iter(shapes))[1]
-    patterns = {link.name: nonzero_pattern([s.links[link.name] for s in stages]) for link in program.links}
-    return Layout(program, rows, patterns, kernel.slots)
 
 
 def _stage_data(layout: Layout, stages: list[StageBatch], n: int) -> tuple[np.ndarray, bool]:
@@ -51,18 +35,17 @@ def integrate(kernel: Kernel, batch: Batch, threads: int = 1) -> BatchResult:
     n, dim = initial.shape
     if dim != len(kernel.program.state):
         raise ValueError(f"initial has {dim} columns, but the program has {len(kernel.program.state)} variables.")
-    stages, n_events = list(batch.stages), len(kernel.watched)
-    layout = layout_of(kernel, stages)
+    stages, n_events = kernel.native_stages(batch.stages), len(kernel.watched)
+    layout = kernel.layout(stages)
     data, data_differs = _stage_data(layout, stages, n)
     parameters = [np.asarray(s.parameters, dtype=float) for s in stages]
     parameters_differ = any(p.ndim > 1 for p in parameters)
     if parameters_differ:
         parameters = [np.broadcast_to(p, (n, p.shape[-1])) for p in parameters]
     parameters = np.ascontiguousarray(np.stack(parameters))
-    if parameters.shape[-1] != len(kernel.program.parameters):
-        raise ValueError(
-            f"parameters has {parameters.shape[-1]} columns, but the program has {len(kernel.program.parameters)}."
-        )
+    n_parameters = len(kernel.native.parameters)
+    if parameters.shape[-1] != n_parameters:
+        raise ValueError(f"parameters has {parameters.shape[-1]} columns, but the program has {n_parameters}.")
     times = np.asarray(batch.times, dtype=float)
     times_differ = times.ndim > 1
     times = np.ascontiguousarray(np.where(np.isnan(times), np.inf, times))
@@ -110,7 +93,7 @@ def integrate(kernel: Kernel, batch: Batch, threads: int = 1) -> BatchResult:
         "max_steps": batch.max_steps,
         "max_kinks": batch.max_kinks,
         "stiff_after": batch.stiff_after,
-        "n_parameters": len(kernel.program.parameters),
+        "n_parameters": n_parameters,
         "log_size": batch.log_size,
         "keeps_gates": int(batch.keeps_gates),
         "parameters_stride": parameters.shape[-1] if parameters_differ else 0,
@@ -131,7 +114,7 @@ def integrate(kernel: Kernel, batch: Batch, threads: int = 1) -> BatchResult:
         final_t=arrays["final_t"],
         final_state=arrays["final_y"],
         final_stage=arrays["final_stage"],
-        final_gates=arrays["final_gates"],
+        final_gates=kernel.gates_as_stated(arrays["final_gates"]),
         statistics=arrays["statistics"],
         log=arrays["log"],
         log_counts=arrays["log_counts"],

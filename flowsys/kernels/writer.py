@@ -99,11 +99,15 @@ class Writer:
         return self.value(f"select {self.booleans} {condition}, {self.vector} {a}, {self.vector} {b}")
 
     def maximum(self, a: str, b: str) -> str:
-        """max(a, b); a itself where it is not a number."""
-        return self.select(self.compare("ugt", a, b), a, b)
+        """max(a, b); a itself where it is not a number. The sign of a zero is left open: then it is one instruction."""
+        return self._extreme("ugt", a, b)
 
     def minimum(self, a: str, b: str) -> str:
-        return self.select(self.compare("ult", a, b), a, b)
+        return self._extreme("ult", a, b)
+
+    def _extreme(self, relation: str, a: str, b: str) -> str:
+        chosen = self.compare(f"nsz {relation}", a, b)
+        return self.value(f"select nsz {self.booleans} {chosen}, {self.vector} {a}, {self.vector} {b}")
 
     def as_integers(self, a: str) -> str:
         return self.value(f"bitcast {self.vector} {a} to {self.integers}")
