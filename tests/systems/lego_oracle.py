@@ -161,7 +161,7 @@ def transformer_logits(xp, W, Q_43, Q_44, tokens, ell, rho, q, bias):
     zero = xp.zeros((d - 1, d - 1))
     Q = xp.concatenate([xp.concatenate([Q_43 if (i, j) == (3, 2) else Q_44 if (i, j) == (3, 3) else zero
                                         for j in range(5)], axis=1) for i in range(5)], axis=0)
-    scores = xp.einsum("nu,uv,nkv->nk", Z[:, -1], Q, Z)
+    scores = xp.einsum("nv,nkv->nk", Z[:, -1] @ Q, Z)
     weights = xp.exp(scores - xp.max(scores, axis=1, keepdims=True))
     weights = weights / weights.sum(axis=1, keepdims=True)
     read = xp.einsum("nk,nkv->nv", weights, Z)

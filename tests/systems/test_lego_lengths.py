@@ -1,5 +1,7 @@
 """Length generalisation and self-training of the LEGO system, reduced and finite."""
 
+from functools import cache
+
 import jax
 import numpy as np
 import pytest
@@ -66,21 +68,26 @@ def test_all_readings_agree_when_attention_is_concentrated():
 
 
 def test_rollout_is_right_throughout_exactly_where_every_greedy_step_is():
-    scores, l, L = Scores(2.0, 0.0, 1.7, 0.0), layer("S4"), 8
-    right = lengths.rollout(scores, l.features, l.group, L, D, FEEDFORWARD, size=400)
-    first = right[:, 0].mean()
-    greedy = lengths.step_accuracies(scores, l.features, l.group, L, D, FEEDFORWARD, at=[1, L], size=400)
-    assert greedy["greedy"][0] == first
-    assert 0 < right.all(axis=1).mean() < greedy["greedy"][-1] < 1
+    scores, l, L = Scores(1.3, 0.0, 1.1, 0.0), layer("S3"), 4
+    right = lengths.rollout(scores, l.features, l.group, L, D, FEEDFORWARD, size=200)
+    actions, values = configurations.sequences(l.group, L, 200, seed=0)
+    every_step = np.ones(200, bool)
+    with jax.enable_x64(True):
+        logits = jax.jit(lambda table: stage_2.configuration_logits(ops, scores, l.features, table, FEEDFORWARD))
+        for ell in range(1, L + 1):
+            F = np.asarray(logits(configurations.from_sequences(l.group, actions, values, ell)))
+            every_step &= F[:, 0] > F[:, 1:].max(axis=1)
+    np.testing.assert_array_equal(right.all(axis=1), every_step)
+    assert 0 < every_step.mean() < 1
 
 
-def test_a_wrong_answer_stays_wrong_until_another_mistake():
+def test_rollout_accuracy_falls_along_the_chain():
     scores, l = Scores(1.4, 0.0, 1.2, 0.0), layer("C4")
     right = lengths.rollout(scores, l.features, l.group, 10, D, FEEDFORWARD, size=300)
     assert right.mean(axis=0)[-1] < right.mean(axis=0)[0]
 
 
-def test_accuracy_falls_with_length_and_solvable_length_times_error_is_near_constant():
+def test_solvable_length_times_attention_error_is_near_constant():
     products = []
     for scores in (Scores(2.941, 0.0, 2.679, 0.0), Scores(4.5, 0.0, 4.4, 0.0), Scores(6.5, 0.0, 6.5, 0.0)):
         with jax.enable_x64(True):
@@ -111,15 +118,20 @@ def flow_to(threshold):
     return advance
 
 
+@cache
+def three_rounds():
+    return self_training.recursive_self_training(flow_to(1e-4), layer("S3"), 3)
+
+
 def test_self_training_doubles_the_solvable_length_and_the_labels_are_right():
-    rounds = self_training.recursive_self_training(flow_to(1e-4), layer("S3"), 3)
+    rounds = three_rounds()
     solvable = [lengths.L_star(lambda L, r=r: accuracy("S3", r.end, L), L_max=40) for r in rounds]
     assert solvable == [4, 8, 18]
     assert [r.label_accuracy for r in rounds] == [1.0, 1.0, 1.0]
 
 
 def test_doubling_at_most_doubles_the_attention_error():
-    rounds = self_training.recursive_self_training(flow_to(1e-3), layer("C4"), 2)
+    rounds = three_rounds()
     with jax.enable_x64(True):
         before = float(stage_2.eps_attention(ops, rounds[0].end, 2, 2))
         start = float(stage_2.eps_attention(ops, rounds[1].start, 4, 2))

@@ -19,6 +19,9 @@ VOCABULARY = TINY.vocabulary
 PARAMETERS = two_heads.parameters(jax.random.key(0), VOCABULARY, TINY.architecture)
 
 
+forward = jax.jit(two_heads.forward, static_argnums=2)
+
+
 def sentences(L, size=6):
     return data.clauses(VOCABULARY, data.sample(np.random.default_rng(0), VOCABULARY.group, 4, L, size))
 
@@ -28,7 +31,7 @@ def same(left, right):
 
 
 def test_attention_sees_no_later_clause_and_adds_up():
-    _, attention = two_heads.forward(PARAMETERS, jnp.asarray(sentences(3)), 3)
+    _, attention = forward(PARAMETERS, jnp.asarray(sentences(3)), 3)
     np.testing.assert_allclose(attention.sum(axis=-1), 1, atol=1e-5)
     assert all(np.all(np.asarray(attention)[:, :, q, 3 + q + 1 :] == 0) for q in range(3))
 
@@ -36,20 +39,20 @@ def test_attention_sees_no_later_clause_and_adds_up():
 def test_prediction_does_not_change_with_the_order_of_predicates():
     tokens = sentences(3)
     shuffled = np.concatenate([tokens[:, [2, 0, 1]], tokens[:, 3:]], axis=1)
-    one, two = (two_heads.forward(PARAMETERS, jnp.asarray(t), 3)[0] for t in (tokens, shuffled))
+    one, two = (forward(PARAMETERS, jnp.asarray(t), 3)[0] for t in (tokens, shuffled))
     np.testing.assert_allclose(one, two, atol=1e-5)
 
 
 def test_rollout_continues_its_own_answers():
     tokens, L = sentences(3), 3
-    written = np.asarray(two_heads.greedy_rollout(PARAMETERS, jnp.asarray(tokens), L))
+    written = np.asarray(jax.jit(two_heads.greedy_rollout, static_argnums=2)(PARAMETERS, jnp.asarray(tokens), L))
     context = np.concatenate([tokens[:, : L + 1], written], axis=1)
-    logits, _ = two_heads.forward(PARAMETERS, jnp.asarray(context), L)
+    logits, _ = forward(PARAMETERS, jnp.asarray(context), L)
     np.testing.assert_array_equal(np.asarray(logits.argmax(axis=-1)), written)
 
 
 def test_tokens_drawn_for_training_are_well_formed_sentences():
-    tokens = np.asarray(two_heads_training.draw_tokens(jax.random.key(1), VOCABULARY, 2, 50))
+    tokens = np.asarray(jax.jit(lambda k: two_heads_training.draw_tokens(k, VOCABULARY, 2, 50))(jax.random.key(1)))
     L, group = 2, VOCABULARY.group
     values = tokens[:, L:, 4] - VOCABULARY.values.start
     actions = tokens[:, :L, 1] - VOCABULARY.actions.start

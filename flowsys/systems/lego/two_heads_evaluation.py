@@ -22,6 +22,11 @@ def _values_right(parameters, tokens, L):
     return two_heads.greedy_rollout(parameters, tokens, L)[:, :, 4] == tokens[:, L + 1 :, 4]
 
 
+@partial(jax.jit, static_argnames=("L",))
+def _mean_attention(parameters, tokens, L):
+    return two_heads.forward(parameters, tokens, L)[1].mean(axis=(0, 1))
+
+
 def rollout_accuracy(parameters, vocabulary: Vocabulary, L: int, *, size: int = 500, seed: int = 0) -> dict:
     """`all_right`: share of sentences with every value right; `by_step`: share right at each ℓ."""
     rng = np.random.default_rng([seed, L])
@@ -44,8 +49,7 @@ def attention_map(
         if sorted(order.tolist()) != list(range(L)):
             raise ValueError(f"order = {order.tolist()}, but a permutation of 0 … L - 1 = {L - 1} is needed.")
         tokens = np.concatenate([tokens[:, order], tokens[:, L:]], axis=1)
-    _, attention = two_heads.forward(parameters, jnp.asarray(tokens), L)
-    return np.asarray(attention.mean(axis=(0, 1)))
+    return np.asarray(_mean_attention(parameters, jnp.asarray(tokens), L))
 
 
 def diagonals(attention: np.ndarray, order: np.ndarray | None = None) -> dict:

@@ -132,8 +132,9 @@ def train(
     resumes = checkpoint is not None and Path(checkpoint).exists()
     run = load(checkpoint, experiment) if resumes else start(experiment, initial)
     last = experiment.epochs if epochs_now is None else min(experiment.epochs, run.epoch + epochs_now)
+    one_epoch = replace(experiment, epochs=1)  # how many follow is no part of what is compiled
     while run.epoch < last:
-        state, loss = _epoch(experiment, *run[:3], jnp.asarray(run.epoch), annotator)
+        state, loss = _epoch(one_epoch, *run[:3], jnp.asarray(run.epoch), annotator)
         run = Run(*state, run.epoch + 1, np.append(run.losses, float(loss)))
         if checkpoint is not None and (run.epoch % save_every == 0 or run.epoch == last):
             save(checkpoint, experiment, run)
