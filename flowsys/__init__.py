@@ -1,1 +1,38 @@
-"""Training dynamics of small transformers: reduced systems, finite-width training, and the theorems about them."""
+"""Training dynamics of small transformers: reduced systems, finite-width training, and the theorems about them.
+
+    import flowsys as fs
+    system = fs.load("mixture")
+    setup = system.setup(K=2, L=3, omega=0.1)
+    theory = fs.solve(system, setup, at=["T_1", "T_2"])                    # a Trajectory, level L3
+    trained = fs.train(system, setup, mode="simultaneous", steps=3000)     # a Trajectory, level L0, same names
+
+Importing this package imports neither jax nor sympy nor matplotlib, and changes no setting of any of them.
+"""
+
+from flowsys.errors import InputError as InputError
+from flowsys.references import Paper as Paper
+from flowsys.references import Ref as Ref
+from flowsys.solve import solve as solve
+from flowsys.system import Setup as Setup
+from flowsys.system import System as System
+from flowsys.systems import load as load
+from flowsys.systems import names as names
+from flowsys.train import train as train
+from flowsys.trajectory import Trajectory as Trajectory
+from flowsys.trajectory import load as load_trajectory
+from flowsys.version import VERSION as __version__
+
+__all__ = [
+    "InputError",
+    "Paper",
+    "Ref",
+    "Setup",
+    "System",
+    "Trajectory",
+    "__version__",
+    "load",
+    "load_trajectory",
+    "names",
+    "solve",
+    "train",
+]

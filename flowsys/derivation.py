@@ -1,7 +1,7 @@
 """The record of a derivation: the program, its equations, and how the two ways to it certify each other.
 
-A *stated* program has sizes as symbols. A *found* one comes from the enumerated system of one size by automatic lumping.
-`Derivation` holds the stated program with what was found and how well they agree at random points.
+A *stated* program has sizes as symbols. A *found* one comes from the enumerated system of one size by automatic
+lumping. `Derivation` holds the stated program with what was found and how well they agree at random points.
 """
 
 from collections.abc import Mapping

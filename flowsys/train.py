@@ -1,8 +1,8 @@
 """train: gradient descent of the finite-width model, recorded under the names of the theory.
 
-Time is learning rate × steps. Steps run in compiled chunks (`lax.scan` inside, a Python loop outside), so memory stays
-flat, a progress bar can move and Ctrl-C stops between chunks. Between records nothing is stored. An event is reported at
-the first step after which it holds: descent is discrete, there is nothing to interpolate.
+Time is learning rate × steps. Steps run in compiled chunks (a loop inside XLA, a Python loop outside), so memory stays
+flat, a progress bar can move and Ctrl-C stops between chunks. Between records nothing is stored. An event is reported
+at the first step after which it holds: descent is discrete, there is nothing to interpolate.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,8 @@
 """What a run gives: named series over time with provenance, and how the run ended.
 
-Time is gradient-flow time of the loss as written (gradient descent: learning rate × steps). A trajectory is plain NumPy;
-xarray and pandas are imported only when asked for. Files are netCDF and carry everything, so `load(save(x)) == x`.
+Time is gradient-flow time of the loss as written (gradient descent: learning rate × steps). A trajectory is plain
+NumPy; xarray and pandas are imported only when asked for. Files are netCDF and carry everything: a trajectory that is
+saved and loaded is the same.
 """
 
 import json

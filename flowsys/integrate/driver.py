@@ -1,6 +1,6 @@
 """The event-driven driver: stages in order, events located by root finding, kinks crossed or slid along.
 
-Between switches the gates are frozen, so the field is smooth. Where a step may hide a crossing, the crossing is found by
+Between switches the gates are frozen, so the field is smooth. Where a step may hide a crossing, it is found by
 integrating *exactly* to trial times from the step's start (interpolants are good enough to suspect, not to locate).
 At a kink the surface's velocity is compared under both gate values: if the flow goes on, the gates flip; if both sides
 point back, the flow slides (Filippov) until one side lets go. Sliding on a second surface at once falls back to the
@@ -26,6 +26,7 @@ from flowsys.integrate.stepper import (
     compiled,
     observer,
     right_hand_side,
+    sliding_velocity,
     surface_velocity,
     switching,
 )
@@ -98,7 +99,7 @@ class Run:
         self._field = problem.field
         self._kink_width = kink_width
         self._slide: Slide | None = None
-        self._slide_start = 0.0
+        self._slide_start = self.t
         self._on_progress = on_progress or (lambda t: None)
         if kink_width is not None and problem.field.has_kinks:
             self._field = problem.field.smoothed()
@@ -110,7 +111,9 @@ class Run:
         try:
             self._all_stages()
         except _GaveUp as end:
+            self._leave_surface()
             return replace(end.outcome, remarks=tuple(self.remarks))
+        self._leave_surface()
         if missing := sorted(self._pending):
             sentence = f"{', '.join(missing)} not reached by t = {self.t:.6g}; raise t_max to integrate further."
             return Outcome(Ending.NOT_REACHED, sentence, tuple(self.remarks))
@@ -320,10 +323,10 @@ class Run:
         self.statistics.switches.append({"t": self.t, "gates": int(members.sum())})
         if len(self.statistics.switches) > 10_000:
             raise _GaveUp(Outcome(Ending.STEP_BUDGET, f"more than 10,000 gate switches by t = {self.t:.10g}"))
-        if self._slide is not None:
-            self._smooth_from_here("a second switching surface was met while sliding on one")
-            return
-        self._choose_side(members, i)
+        if self._slide is None:
+            self._choose_side(members, i)
+        elif not self._crosses_while_sliding(members, i):
+            self._smooth_from_here("sliding on two switching surfaces at once")
 
     def _choose_side(self, members: np.ndarray, i: int) -> None:
         """On a surface: go on to the side the flow points to, or slide where both sides point back."""
@@ -340,6 +343,18 @@ class Run:
             if v_on <= 0 <= v_off:
                 is_open = not came_from_open
             self._arguments = self._arguments._replace(gates=self._with_gates(members, float(is_open)))
+
+    def _crosses_while_sliding(self, members: np.ndarray, i: int) -> bool:
+        """Flip a second surface's gates if the sliding flow goes on through it; say whether it did."""
+        self.dt = 0.0
+        velocity = sliding_velocity(self._field)
+        value = float(self._arguments.gates[i] == 0)
+        flipped = self._arguments._replace(gates=self._with_gates(members, value))
+        before, after = (float(velocity(self.y, a, self._slide)[i]) for a in (self._arguments, flipped))
+        if before * after <= 0:
+            return False
+        self._arguments = flipped
+        return True
 
     def _slide_ends(self, gate: float) -> None:
         members = self._slide.members
@@ -369,11 +384,11 @@ class Run:
 _FAILURES = {
     TOO_MANY_STEPS: (
         Ending.STEP_BUDGET,
-        "the budget of {self.tolerances.max_steps} steps is used up; raise max_steps, or use a stiff solver (kvaerno5).",
+        "the budget of {self.tolerances.max_steps} steps is used up; raise max_steps or use a stiff solver (kvaerno5).",
     ),
     STEP_TOO_SMALL: (
         Ending.STEP_TOO_SMALL,
-        "the step size underflowed; loosen rtol, or use a stiff solver (kvaerno5).",
+        "the step size underflowed; loosen rtol or use a stiff solver (kvaerno5).",
     ),
     NOT_FINITE: (Ending.NOT_FINITE, "the state stopped being finite."),
 }

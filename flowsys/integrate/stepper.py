@@ -63,8 +63,9 @@ def method(name: str) -> diffrax.AbstractSolver:
     return {"tsit5": diffrax.Tsit5, "dopri8": diffrax.Dopri8}[name]()
 
 
-def sliding_rhs(field: Field, slide: Slide) -> Callable:
-    """Filippov's field on a switching surface h = 0: the mixture of both gate values that keeps h at 0.
+def sliding_rhs(field: Field, slide: Slide) -> tuple[Callable, Callable]:
+    """Filippov's field on a switching surface h = 0, the mixture of both gate values that keeps h at 0, and what
+    turns positive where it ends.
 
     With f_on, f_off the fields under open and closed gates and v = ∇h·f, the share of the open gate is
     λ = v_off / (v_off - v_on); on a sliding stretch v_on < 0 < v_off.
@@ -223,6 +224,17 @@ def surface_velocity(field: Field) -> Callable:
 
     def velocity(y, arguments):
         return jax.jvp(lambda z: field.switching(z, arguments), (y,), (field.rhs(y, arguments),))[1]
+
+    return jit(velocity)
+
+
+@lru_cache(maxsize=64)
+def sliding_velocity(field: Field) -> Callable:
+    """dh/dt of every switching function along the sliding flow."""
+
+    def velocity(y, arguments, slide: Slide):
+        rate = sliding_rhs(field, slide)[0](y, arguments)
+        return jax.jvp(lambda z: field.switching(z, arguments), (y,), (rate,))[1]
 
     return jit(velocity)
 

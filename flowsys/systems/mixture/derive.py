@@ -17,6 +17,7 @@ from flowsys.systems.mixture.notation import LATEX
 from flowsys.systems.mixture.population import orbit_tables
 from flowsys.systems.mixture.statement import limit_statement
 
+
 def derive(setup: Setup, variant: str) -> Derivation:
     """State, lump, and compare."""
     start = time.perf_counter()

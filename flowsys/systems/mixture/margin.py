@@ -1,7 +1,7 @@
 """The max margin of the attention features (Eq. (2)): how separable the samples are for the neurons to come.
 
-With the gates inside the features F(X) ∈ R^(2d+1), the margin γ = max_|z|=1 min_i y_i F(X_i)·z is the distance from 0 to
-the convex hull of {y_i F(X_i)}. The nearest point is found by non-negative least squares,
+With the gates inside the features F(X) ∈ R^(2d+1), the margin γ = max_|z|=1 min_i y_i F(X_i)·z is the distance from
+0 to the convex hull of {y_i F(X_i)}. The nearest point is found by non-negative least squares,
 
     min_(a ≥ 0) |Fᵀa|² + M² (1ᵀa - 1)²,      z = Fᵀa / 1ᵀa,
 

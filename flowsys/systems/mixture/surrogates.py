@@ -6,7 +6,8 @@ linear   the paper's 3×3 bound (Lemma 5.5 / E.2): x = (S_cv, KK_cc, QQ_vv) ≥ 
 sinh     attention frozen at 1/3 and the loss slope at 1/2 [ours]: S_cv_difference = ω² sinh(2γt),
          S_vc_difference = -ω² sinh(γt), γ = w_c(T_1) / (9(K-1)), and S_same = (K-1)/K S_difference.
 
-Neurons follow the exact stage-1 closed form up to T_1 and rest afterwards. Each is integrated as the linear flow it solves.
+Neurons follow the exact stage-1 closed form up to T_1 and rest afterwards. Each is integrated as the linear flow it
+solves.
 """
 
 from functools import lru_cache, partial

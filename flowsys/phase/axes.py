@@ -1,0 +1,76 @@
+"""Axes of a sweep: a parameter and the values it takes.
+
+Written `NAME=start:stop:count`, `NAME=start:stop:count:log`, or as a list `NAME=a,b,c` (numbers or categories).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from flowsys.errors import InputError
+from flowsys.system import System
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A swept parameter. `spacing` is linear, log or list; it only matters for drawing and refining."""
+
+    name: str
+    values: tuple[Any, ...]
+    spacing: str = "linear"
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+def parse_axis(text: str) -> Axis:
+    """The axis a text describes."""
+    name, separator, spec = text.partition("=")
+    refusal = InputError(f"axis {text} is not understood: write NAME=start:stop:count, add :log, or NAME=a,b,c.")
+    if not separator or not name.strip() or not spec.strip():
+        raise refusal
+    parts = spec.split(":")
+    if len(parts) == 1:
+        values = tuple(_number_or_text(p.strip()) for p in spec.split(",") if p.strip())
+        if not values:
+            raise refusal
+        return Axis(name.strip(), values, "list")
+    if len(parts) not in (3, 4) or (len(parts) == 4 and parts[3] != "log"):
+        raise refusal
+    try:
+        start, stop, count = float(parts[0]), float(parts[1]), int(parts[2])
+    except ValueError:
+        raise refusal from None
+    if not (np.isfinite(start) and np.isfinite(stop)):
+        raise InputError(f"axis {text} is not allowed: start and stop must be finite numbers.")
+    if count < 1:
+        raise InputError(f"axis {text} is not allowed: a sweep needs at least 1 point, not {count}.")
+    if len(parts) == 4:
+        if start <= 0 or stop <= 0:
+            raise InputError(f"axis {text} is not allowed: a logarithmic axis needs positive ends.")
+        return Axis(name.strip(), tuple(np.geomspace(start, stop, count).tolist()), "log")
+    return Axis(name.strip(), tuple(np.linspace(start, stop, count).tolist()))
+
+
+def checked(axis: Axis, system: System) -> Axis:
+    """The axis with every value checked against the parameter's range; integers are rounded and made unique."""
+    parameters = {p.name: p for p in system.parameters}
+    if axis.name not in parameters:
+        raise InputError(f"{system.name} has no parameter {axis.name!r}; it has {', '.join(sorted(parameters))}.")
+    parameter = parameters[axis.name]
+    values: Sequence[Any] = axis.values
+    if parameter.integer and axis.spacing != "list":
+        values = list(dict.fromkeys(round(v) for v in values))
+    return Axis(axis.name, tuple(parameter.check(v) for v in values), axis.spacing)
+
+
+def _number_or_text(text: str) -> Any:
+    try:
+        return int(text)
+    except ValueError:
+        try:
+            return float(text)
+        except ValueError:
+            return text

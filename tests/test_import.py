@@ -1,0 +1,38 @@
+"""Importing the package is quick, quiet and leaves other libraries' settings alone."""
+
+import json
+import subprocess
+import sys
+
+PROBE = """
+import json, sys, warnings
+warnings.simplefilter("error")
+import jax
+before = {k: v for k, v in jax.config.values.items()}
+import flowsys, flowsys.cli
+system = flowsys.load("mixture")
+trajectory = flowsys.solve(system, system.setup(), at=[1.0], solver="dopri8", observe=["w_v"])
+after = {k: v for k, v in jax.config.values.items()}
+import jax.numpy as jnp
+print(json.dumps([before == after, str(jnp.ones(1).dtype), str(trajectory["w_v"].dtype)]))
+"""
+
+HEAVY = ("jax", "sympy", "matplotlib", "xarray", "diffrax", "pandas", "llvmlite")
+
+
+def run(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+def test_solving_in_double_precision_changes_no_jax_setting():
+    unchanged, outside, inside = json.loads(run(PROBE))
+    assert unchanged
+    assert outside == "float32"
+    assert inside == "float64"
+
+
+def test_help_imports_no_heavy_library():
+    code = "import sys, contextlib, io\nimport flowsys.cli as c\nsys.argv=['flowsys','--help']\n"
+    code += "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit): c.main()\n"
+    code += f"print([m for m in {HEAVY} if m in sys.modules])"
+    assert run(code).strip() == "[]"
