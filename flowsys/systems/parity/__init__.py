@@ -21,3 +21,93 @@ the next bit; everything the loss sees of the weights are inner products with th
 | η_0, η_1, η_2 | `Rates` | learning rates of the three steps | |
 | Ent | `attention_entropy` | normalised attention entropy, Eq. (1) | |
 """
+
+from flowsys.problem import Problem
+from flowsys.references import Paper
+from flowsys.system import Setup, System, Variants
+from flowsys.systems.parity.vocabulary import EVENTS, MODES, OBSERVABLES, PARAMETERS, validate
+
+
+def _build(setup: Setup, level: str, variant: str, mode: str) -> Problem:
+    from flowsys.systems.parity import infinite
+
+    if level == "L4":
+        return infinite.surrogate_problem(setup, mode)
+    if (level, variant) == ("L3", "limit") and mode != "three_step":
+        return infinite.limit_problem(setup, mode)
+    from flowsys.systems.parity.levels import problem
+
+    return problem(setup, level, variant, mode)
+
+
+def _training(setup: Setup, variant: str, mode: str, seeds: int | None):
+    from flowsys.systems.parity.training import training
+
+    return training(setup, variant, mode, seeds)
+
+
+def _derive(setup: Setup, variant: str):
+    from flowsys.systems.parity.derive import derive
+
+    return derive(setup, variant)
+
+
+def _equations() -> dict[str, str]:
+    from flowsys.systems.parity.reduced import EQUATIONS
+
+    return EQUATIONS
+
+
+SYSTEM = System(
+    name="parity",
+    paper=Paper(
+        "parity",
+        "From sparse dependence to sparse attention: unveiling how chain-of-thought enhances "
+        "transformer sample efficiency",
+        "ICLR 2025",
+    ),
+    summary="sparse parity with a chain of thought, learned by a one-layer simplified transformer",
+    parameters=PARAMETERS,
+    modes=MODES,
+    levels={
+        "L0": Variants(
+            ("symmetric", "enumerated", "coordinates"),
+            (
+                "gradient descent on the weights, equal tokens sharing a direction (orthonormal tokens, any n)",
+                "gradient descent on the weights, every string or a batch (also finite d)",
+                "the same descent on (p, q, a)",
+            ),
+        ),
+        "L1": Variants(
+            ("symmetric", "enumerated"),
+            (
+                "gradient flow on the weights, equal tokens sharing a direction (orthonormal tokens, any n)",
+                "gradient flow on the weights over every string (also finite d)",
+            ),
+        ),
+        "L2": Variants(
+            ("collapsed", "enumerated", "frozen"),
+            (
+                "(p, q, a) with non-secret tokens as one class, live gates",
+                "(p, q, a) over every string (also finite d)",
+                "(P, K, a) while no gate flips: the width enters through the gate overlaps",
+            ),
+        ),
+        "L3": Variants(
+            ("limit", "collapsed", "balanced"),
+            (
+                "a position in 4 variables, the block in 16",
+                "frozen gates, all positions and secret strings (P, K, a)",
+                "live gates: one neuron per sign pattern",
+            ),
+        ),
+        "L4": Variants(("surrogate",), ("only the target's score moves",)),
+    },
+    events=EVENTS,
+    observables=OBSERVABLES,
+    build=_build,
+    validate=validate,
+    training=_training,
+    derive=_derive,
+    equations=_equations,
+)

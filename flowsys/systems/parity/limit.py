@@ -39,14 +39,22 @@ def position_loss(y, n_ordinary, n_sure, kind: str = "linear", ops=jax_ops):
     return loss_of_margin(target_attention(u, v, w, n_ordinary, n_sure, ops) * g, kind, ops)
 
 
+def position_copies(m, n_ordinary, n_sure, query_bits):
+    """How many weights (g, u, v, w) each stand for: both bits of a token, one or two bits of the query.
+
+    `query_bits` is 2 at i ≥ n+3, and 1 for k = 1, where the only query token is (n+1, 0).
+    """
+    return (8 * m * query_bits**2, 2 * query_bits, 2 * query_bits * n_ordinary, query_bits * n_sure)
+
+
 def position_metric(m, n_ordinary, n_sure):
-    """Diagonal of the metric of (g, u, v, w) at i ≥ n+3: both query bits, both bits of a token."""
-    return (1 / (32 * m), Fraction(1, 4), 1 / (4 * n_ordinary), Fraction(1, 2 * n_sure))
+    """Diagonal of the metric of (g, u, v, w) at i ≥ n+3."""
+    return tuple(1 / copies for copies in position_copies(m, n_ordinary, n_sure, 2))
 
 
 def only_position_metric(m, n_ordinary, n_sure):
-    """The same for k = 1, where the only query token is (n+1, 0)."""
-    return (1 / (8 * m), HALF, 1 / (2 * n_ordinary), Fraction(1, n_sure))
+    """The same for k = 1."""
+    return tuple(1 / copies for copies in position_copies(m, n_ordinary, n_sure, 1))
 
 
 def block_margins(y, n, ops=jax_ops):

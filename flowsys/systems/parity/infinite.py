@@ -1,0 +1,106 @@
+"""Infinite width, frozen gates (L3), and the surrogate in which only the target's score moves (L4).
+
+Position i ≥ n+3, and the only position of k = 1, have a program in (g, u, v, w); positions n+1 and n+2 of k ≥ 2 are
+read off the block of 16. All start at 0. Before any margin reaches 1 the linear and the hinge loss agree; beyond that
+the hinge of a position's own margin s·g is exact for k = 1, and leaves out the common mode for i ≥ n+3 (the variants
+`collapsed` and `balanced` have it).
+"""
+
+from functools import lru_cache
+
+import numpy as np
+
+from flowsys.errors import InputError
+from flowsys.printers.arrays import Arguments, arguments
+from flowsys.problem import Event, Problem, ProgramField, Stage
+from flowsys.program import Program
+from flowsys.system import Setup
+from flowsys.systems.parity.vocabulary import EVENTS
+
+
+@lru_cache(maxsize=8)
+def program(name: str) -> Program:
+    """The committed program: position, position_hinge, block or surrogate."""
+    from flowsys.systems.parity import reduced
+
+    return Program.parse(getattr(reduced, f"PROGRAM_{name.upper()}"))
+
+
+def events_of(setup: Setup) -> tuple[Event, ...]:
+    return (
+        Event("lock", "s_target", setup["lock_threshold"], +1, EVENTS["lock"]),
+        Event("margin_1", "margin", setup["margin_threshold"], +1, EVENTS["margin_1"]),
+    )
+
+
+def smallest_scale(setup: Setup) -> float:
+    """Signals are of size 1/√m, scores of ordinary tokens of size 1/n."""
+    return min(1.0, setup["m"] ** -0.5, 1.0 / setup["n"])
+
+
+def is_in_block(setup: Setup, mode: str) -> bool:
+    """Whether what is observed belongs to the coupled positions n+1, n+2."""
+    if mode == "block":
+        if setup["k"] == 1:
+            raise InputError("k = 1 is not allowed in mode = block: the block holds positions n+1 and n+2.")
+        return True
+    return setup["k"] >= 2 and setup["i"] <= setup["n"] + 2
+
+
+def limit_program(setup: Setup, mode: str) -> tuple[Program, Arguments]:
+    """The program that holds position i, with its arguments."""
+    if is_in_block(setup, mode):
+        if setup["loss"] == "hinge":
+            raise InputError(
+                "loss = hinge is not allowed for positions n+1, n+2 in the variant limit: use linear, or --variant "
+                "collapsed, which follows every sequence."
+            )
+        text = program("block")
+        # position i reports under its own name; in mode block any later i stands for n+1
+        values = {"n": setup["n"], "m": setup["m"], "is_first": setup["i"] != setup["n"] + 2}
+    else:
+        text = program("position_hinge" if setup["loss"] == "hinge" else "position")
+        values = {"i": setup["i"], "m": setup["m"], "query_bits": 1 if setup["k"] == 1 else 2}
+    return text, arguments(text, values)
+
+
+def limit_problem(setup: Setup, mode: str) -> Problem:
+    """The limit's flow from 0."""
+    text, values = limit_program(setup, mode)
+    return _problem(text, values, setup, invariants(setup) if text.state == ("g", "u", "v", "w") else None)
+
+
+def surrogate_problem(setup: Setup, mode: str) -> Problem:
+    """L4: v = w = 0, so that 4mg² = u + (e^u - 1)/(i-1); locks too late by about 1/(2n)."""
+    if mode != "position" or is_in_block(setup, mode):
+        raise InputError("level = L4 is stated for mode = position with i >= n+3, or k = 1.")
+    if setup["loss"] != "linear":
+        raise InputError("loss = hinge is not allowed at level L4: the surrogate is stated for the linear loss.")
+    text = program("surrogate")
+    values = {"i": setup["i"], "m": setup["m"], "query_bits": 1 if setup["k"] == 1 else 2}
+    return _problem(text, arguments(text, values), setup, None)
+
+
+def _problem(text: Program, values: Arguments, setup: Setup, conserved) -> Problem:
+    return Problem(
+        field=ProgramField(text),
+        initial=np.zeros(len(text.state)),
+        stages=(Stage("flow", values),),
+        events=events_of(setup),
+        conserved=conserved,
+        scale=smallest_scale(setup),
+        t_max=setup["t_max"],
+        default_at=("lock", "margin_1"),
+    )
+
+
+def invariants(setup: Setup):
+    """u + N_o v + N_w w/2 and e^(-w) - 2e^(-v) + 1, both 0 along the flow."""
+    n_sure = 1 if setup["k"] == 1 else 2
+    n_ordinary = setup["i"] - 1 - n_sure
+
+    def conserved(states: np.ndarray) -> np.ndarray:
+        _, u, v, w = states.T
+        return np.stack([u + n_ordinary * v + n_sure * w / 2, np.expm1(-w) - 2 * np.expm1(-v)], axis=1)
+
+    return conserved
