@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import sympy as sp
 
-from flowsys.symbolic.primitives import OPAQUE, Named, Relu, Step
+from flowsys.symbolic.primitives import OPAQUE, Named, Relu, Softmax, Step
 
 
 @dataclass
@@ -52,26 +52,40 @@ class Tape:
     def gradient(self, seeds: dict[sp.Expr, sp.Expr], wanted: Iterable[sp.Symbol]) -> dict[sp.Symbol, sp.Expr]:
         """Σ_k seed_k ∂value_k/∂x for each wanted x, as expressions on the tape's symbols.
 
-        `seeds` maps recorded values to their adjoints. Adjoints of tape symbols become definitions of their own.
+        `seeds` maps recorded values to their adjoints. Adjoints of tape symbols become definitions of their own. The
+        entries of one softmax pass theirs on together, s̄_j = p_j (p̄_j - Σ_i p_i p̄_i): as many terms as there are keys.
         """
         wanted = list(wanted)
         adjoint: dict[sp.Symbol, list[sp.Expr]] = {}
+        entries: dict[tuple, dict[int, sp.Symbol]] = {}
+        first_entry = {v.group: s for s, v in reversed(self.definitions.items()) if isinstance(v, Softmax)}
 
         def push(value: sp.Expr, seed: sp.Expr) -> None:
             for x in sorted(value.free_symbols, key=str):
                 if (x in self.definitions or x in wanted) and (local := self.record(value.diff(x))) != 0:
                     adjoint.setdefault(x, []).append(seed * local)
 
+        def push_softmax(scores: tuple[sp.Expr, ...], counts: tuple[sp.Expr, ...], symbol: sp.Symbol) -> None:
+            if any(x in self.definitions or x in wanted for n in counts for x in n.free_symbols):
+                raise ValueError("the counts of a softmax depend on what the loss is differentiated by")
+            weights = [self.record(Softmax(i, *scores, *counts)) for i in range(len(scores))]
+            incoming = [entries[scores, counts].get(i, sp.S.Zero) for i in range(len(scores))]
+            mean = sp.Symbol(f"adjoint_mean_{symbol}", real=True)
+            self.definitions[mean] = sp.Add(*[p * a for p, a in zip(weights, incoming)])
+            for score, p, a in zip(scores, weights, incoming):
+                push(score, p * (a - mean))
+
         for value, seed in seeds.items():
             push(value, sp.sympify(seed))
         for symbol in reversed(list(self.definitions)):
-            if symbol not in adjoint:
-                continue
             value = self.definitions[symbol]
-            if isinstance(value, Step):
-                continue
-            total = sp.Add(*adjoint[symbol])
-            name = sp.Symbol(f"adjoint_{symbol}", real=True)
-            self.definitions[name] = total
-            push(value, name)
+            if symbol in adjoint and not isinstance(value, Step):
+                name = sp.Symbol(f"adjoint_{symbol}", real=True)
+                self.definitions[name] = sp.Add(*adjoint[symbol])
+                if isinstance(value, Softmax):
+                    entries.setdefault(value.group, {})[int(value.args[0])] = name
+                else:
+                    push(value, name)
+            if isinstance(value, Softmax) and first_entry[value.group] == symbol and value.group in entries:
+                push_softmax(*value.group, symbol)
         return {x: sp.Add(*adjoint.get(x, [])) for x in wanted}
