@@ -230,6 +230,7 @@ symbolic_ops = SimpleNamespace(
     concatenate=np.concatenate,
     sqrt=np.vectorize(sp.sqrt, otypes=[object]),
     softmax=_symbolic_softmax,
+    attend=lambda values, scores, counts=None, axis=-1: (_symbolic_softmax(scores, counts, axis) * values).sum(axis),
     softplus=np.vectorize(lambda x: sp.log(1 + sp.exp(x)), otypes=[object]),
 )
 """The few functions the loss needs, on object arrays of sympy expressions."""

@@ -1,4 +1,4 @@
-"""One-layer softmax transformer that learns to detect the co-occurrence of two words.
+r"""One-layer softmax transformer that learns to detect the co-occurrence of two words.
 
 Paper: "Training dynamics of transformers to recognize word co-occurrence via gradient flow analysis", NeurIPS 2024.
 A sentence of L words is labelled +1 when both target words occur in it and −1 otherwise; a common word occurs in every
@@ -20,3 +20,83 @@ sentence, all other words are irrelevant. W, W_V, W_K, W_Q are trained together 
 
 Time is gradient-flow time of the loss as written (learning rate × epochs); the limit's own clock is τ = βt.
 """
+
+from flowsys.errors import InputError
+from flowsys.problem import Problem
+from flowsys.references import Paper
+from flowsys.system import Setup, System, Variants
+from flowsys.systems.cooccurrence.phases import EVENTS, MODES
+from flowsys.systems.cooccurrence.vocabulary import OBSERVABLES, PARAMETERS, validate
+
+
+def _build(setup: Setup, level: str, variant: str, mode: str) -> Problem:
+    if level in ("L1", "L2"):
+        from flowsys.systems.cooccurrence.finite import finite_problem
+
+        return finite_problem(setup, level, variant, mode)
+    if mode != "limit":
+        raise InputError(
+            f"mode = {mode} is not allowed at level {level}: repeated words have no limit (use L0, L1, L2)."
+        )
+    if level == "L4":
+        from flowsys.systems.cooccurrence.surrogates import surrogate_problem
+
+        return surrogate_problem(setup, variant)
+    from flowsys.systems.cooccurrence.limits import limit_problem
+
+    return limit_problem(setup, variant)
+
+
+def _training(setup: Setup, variant: str, mode: str, seeds: int | None):
+    from flowsys.systems.cooccurrence.training import training
+
+    return training(setup, variant, mode, seeds)
+
+
+def _derive(setup: Setup, variant: str):
+    from flowsys.systems.cooccurrence.derive import derive
+
+    return derive(setup, variant)
+
+
+def _equations() -> dict[str, str]:
+    from flowsys.systems.cooccurrence.reduced import EQUATIONS
+
+    return EQUATIONS
+
+
+SYSTEM = System(
+    name="cooccurrence",
+    paper=Paper(
+        "cooccurrence",
+        "Training dynamics of transformers to recognize word co-occurrence via gradient flow analysis",
+        "NeurIPS 2024",
+    ),
+    summary="word co-occurrence with a one-layer softmax transformer",
+    parameters=PARAMETERS,
+    modes=MODES,
+    levels={
+        "L0": Variants(
+            ("weights", "gram"), ("gradient descent on the weights", "the same descent on inner products, any width")
+        ),
+        "L1": Variants(("weights",), ("gradient flow on the weights",)),
+        "L2": Variants(
+            ("small", "six_families"), ("G, c, VV, S, KK, QQ", "the paper's six families, neuron by neuron (App. C)")
+        ),
+        "L3": Variants(
+            ("88", "113", "without_swap"),
+            ("VV and c eliminated", "all orbit variables", "μ1 and μ2 told apart: 173 variables"),
+        ),
+        "L4": Variants(
+            ("bag_of_words", "max_margin", "paper"),
+            ("frozen attention", "late-time direction and rate from t = 0", "Theorem F.8, Lemma 4.7, constants 1"),
+        ),
+    },
+    events=EVENTS,
+    observables=OBSERVABLES,
+    build=_build,
+    validate=validate,
+    training=_training,
+    derive=_derive,
+    equations=_equations,
+)

@@ -60,14 +60,14 @@ def class_sizes(sizes: Sizes, ops):
 
 def scores_within_sentences(blocks: Blocks, sizes: Sizes, ops) -> Scores:
     """The entries of S that the softmax reads."""
-    M, n_T, R_T = blocks.invariant, sizes.sample_counts, sizes.random_slots
-    norm = ops.sqrt(n_T * R_T)
-    sample_mean = (M[_RANDOM, _RANDOM] + (n_T - 1) * blocks.across) / n_T
+    M, R_T, ε = blocks.invariant, sizes.random_slots, sizes.per_sample
+    share = ops.sqrt(ε / R_T)
+    sample_mean = ε * M[_RANDOM, _RANDOM] + (1 - ε) * blocks.across
     same_sample = (sample_mean - blocks.within) / R_T
     return Scores(
         special=M[:3, :3],
-        special_random=M[:3, 3:] / norm[None, :],
-        random_special=M[3:, :3] / norm[:, None],
+        special_random=M[:3, 3:] * share[None, :],
+        random_special=M[3:, :3] * share[:, None],
         same_word=same_sample + blocks.within,
         same_sample=same_sample,
     )
@@ -78,7 +78,8 @@ def class_values(components, sizes: Sizes, ops):
 
     Even components are brought to this basis by `swap_basis(ops)[:, :5]`.
     """
-    return components / ops.sqrt(class_sizes(sizes, ops))
+    random = ops.sqrt(sizes.per_sample / sizes.random_slots)
+    return ops.concatenate([components[:3], components[3:] * random])
 
 
 def swap_basis(ops):

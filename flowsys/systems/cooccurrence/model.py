@@ -20,12 +20,16 @@ INCIDENCE = np.array([[int(word in words) for word in range(3)] for words in SPE
 
 
 class Sizes(NamedTuple):
-    """n and the shares, sample counts n_T and random slots R_T of the four types; numbers or symbols."""
+    """n and, for the four types, shares, sample counts n_T, random slots R_T and 1/n_T; numbers or symbols.
+
+    The limit reads n only through 1/n_T, so that n = ∞ is a number like any other.
+    """
 
     n: Any
     shares: Any
     sample_counts: Any
     random_slots: Any
+    per_sample: Any
 
 
 class Scores(NamedTuple):
@@ -45,8 +49,7 @@ class Scores(NamedTuple):
 
 def outputs(values, scores, ops, key_counts=None, query_counts=1):
     """F (Eq. 1) of each sentence from G(key) and scaled scores [sentence, query, key], with multiplicities."""
-    attention = ops.softmax(scores, key_counts, axis=-1)
-    return (query_counts * (attention * values).sum(axis=-1)).sum(axis=-1)
+    return (query_counts * ops.attend(values, scores, key_counts, axis=-1)).sum(axis=-1)
 
 
 def logistic_loss(F, labels, sample_weights, ops):
@@ -66,11 +69,12 @@ def data_loss(G, S, words, labels, sample_weights, score_scale, ops):
 
 
 def type_sizes(n, L, ops, mixture=MIXTURE) -> Sizes:
-    """n_T and R_T for real or symbolic n (also infinite, for the bag of words) and L."""
+    """n_T and R_T for real or symbolic n (also infinite) and L."""
     total = sum(mixture)
     counts = [n * share / total for share in mixture]
     slots = [L - len(words) for words in SPECIAL_WORDS]
-    return Sizes(n, ops.array(mixture) / total, ops.array(counts), ops.array(slots))
+    per_sample = [total / (n * share) for share in mixture]
+    return Sizes(n, ops.array(mixture) / total, *map(ops.array, (counts, slots, per_sample)))
 
 
 def _score_index() -> np.ndarray:
@@ -92,15 +96,30 @@ _SCORE_INDEX = _score_index()
 _VALUE_INDEX = np.array([[[0, 1, 2, 3 + T, 3 + T]] for T in range(4)])
 
 
-def limit_outputs(G, scores: Scores, sizes: Sizes, score_scale, ops):
-    """F_T (T = 1 … 4) from G of the 7 word classes (μ1, μ2, μ3, r_1 … r_4) and the scores within sentences."""
-    flat = ops.concatenate([entry.reshape(-1) for entry in scores] + [ops.array([0])])
+def _kinds(sizes: Sizes, ops):
+    """(type, query kind, key kind) counts of keys, and (type, query kind) counts of queries."""
     slots = sizes.random_slots
     special_query = [[*INCIDENCE[T], 0, slots[T]] for T in range(4)]
     random_query = [[*INCIDENCE[T], 1, slots[T] - 1] for T in range(4)]
     key_counts = ops.array([[special_query[T]] * 3 + [random_query[T]] for T in range(4)])
-    query_counts = ops.array([[*INCIDENCE[T], slots[T]] for T in range(4)])
-    return outputs(G[_VALUE_INDEX], score_scale * flat[_SCORE_INDEX], ops, key_counts, query_counts)
+    return key_counts, ops.array([[*INCIDENCE[T], slots[T]] for T in range(4)])
+
+
+def _scores_by_kind(scores: Scores, score_scale, ops):
+    flat = ops.concatenate([entry.reshape(-1) for entry in scores] + [ops.array([0])])
+    return score_scale * flat[_SCORE_INDEX]
+
+
+def limit_outputs(G, scores: Scores, sizes: Sizes, score_scale, ops):
+    """F_T (T = 1 … 4) from G of the 7 word classes (μ1, μ2, μ3, r_1 … r_4) and the scores within sentences."""
+    key_counts, query_counts = _kinds(sizes, ops)
+    return outputs(G[_VALUE_INDEX], _scores_by_kind(scores, score_scale, ops), ops, key_counts, query_counts)
+
+
+def attention(scores: Scores, sizes: Sizes, score_scale, ops):
+    """Attention [type, query kind, key kind] on all keys of a kind together, and how many keys that is."""
+    key_counts, _ = _kinds(sizes, ops)
+    return ops.softmax(_scores_by_kind(scores, score_scale, ops), key_counts, axis=-1), key_counts
 
 
 def limit_loss(G, scores: Scores, sizes: Sizes, score_scale, ops):

@@ -1,0 +1,55 @@
+"""The phases of training as events: nothing is switched by hand, the phases emerge.
+
+loss_peak   the loss of samples with one target is largest (it rises first iff n > 3(L - 2))
+T_0.5       the common word overtakes the targets: -Ġ(μ3) exceeds Ġ(μ1) and Ġ(μ2)
+T_1         all samples are correct; T_theta and T_1_clock are the other readings of the end of phase 1
+T_star      the training loss falls to epsilon
+
+In the limit every margin is 0 at t = 0, so T_1 is the first *rise* through 0; where all margins rise from the start
+(n ≤ 3(L - 2) with the paper's proportions) T_1 is 0.
+"""
+
+from flowsys.problem import Event
+from flowsys.systems.cooccurrence.bag_of_words import initial_output_rates
+from flowsys.systems.cooccurrence.data import LABELS
+
+MODES = {
+    "limit": "Assumption 2.3: exact proportions, every irrelevant word occurs once; Gaussian weights",
+    "data": "Appendix A: sentences of d words with repetitions, Kaiming weights, s = 1/√m (L0, L1, L2)",
+}
+
+EVENTS = {
+    "loss_peak": "the loss of type 2 is largest: dF_type2/dt falls through 0",
+    "T_0.5": "-Ġ(μ3) exceeds max(Ġ(μ1), Ġ(μ2)) (end of phase 1.1)",
+    "T_1": "all samples correct: least_margin rises through 0 (end of phase 1)",
+    "T_theta": "min(G(μ1), G(μ2), -G(μ3)) reaches theta (end of phase 1 by thresholds)",
+    "T_star": "the training loss falls to epsilon (end of phase 2)",
+    "T_1_clock": "C_T_1 / beta, the paper's own end of phase 1",
+}
+DEFAULT = ("loss_peak", "T_0.5", "T_1", "T_star")
+
+_WATCHED = {
+    "loss_peak": ("d_F_type2", None, -1),
+    "T_0.5": ("overtaking", None, +1),
+    "T_1": ("least_margin", None, +1),
+    "T_theta": ("least_value", "theta", +1),
+    "T_star": ("loss", "epsilon", -1),
+}
+
+
+def events_of(setup, without: tuple[str, ...] = ()) -> tuple[Event, ...]:
+    """The located events."""
+    return tuple(
+        Event(name, observable, setup[threshold] if threshold else 0.0, direction, EVENTS[name])
+        for name, (observable, threshold, direction) in _WATCHED.items()
+        if name not in without
+    )
+
+
+def marks_of(setup) -> dict[str, float]:
+    return {"T_1_clock": setup["C_T_1"] / setup["beta"]}
+
+
+def is_correct_from_the_start(n: float, L: float, shares) -> bool:
+    """Whether all margins rise from 0 at once."""
+    return min(y * rate for y, rate in zip(LABELS, initial_output_rates(n, L, shares))) >= -1e-15
