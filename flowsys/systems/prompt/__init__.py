@@ -23,3 +23,44 @@ Algorithm 2) or in one step (ICL, Eq. 8). Time is t = learning rate × iteration
 | τ^f, ρ^f | `trajectory_probability`, `primacy` | Eqs. (20), (15) | scalar |
 | l_tr, l_ts | `n_examples` | examples in a training, a testing prompt | int |
 """
+
+from flowsys.errors import InputError
+from flowsys.problem import Problem
+from flowsys.references import Paper
+from flowsys.system import Setup, System, Variants
+from flowsys.systems.prompt.stages import EVENTS, MODES
+from flowsys.systems.prompt.vocabulary import OBSERVABLES, PARAMETERS
+
+
+def _build(setup: Setup, level: str, variant: str, mode: str) -> Problem:
+    if mode == "planar" and level != "L3":
+        raise InputError(f"mode = planar is not allowed at level {level}: it is a limit of L3.")
+    from flowsys.systems.prompt.limits import limit_problem
+
+    return limit_problem(setup, mode)
+
+
+def _equations() -> dict[str, str]:
+    from flowsys.systems.prompt.reduced import EQUATIONS
+
+    return EQUATIONS
+
+
+SYSTEM = System(
+    name="prompt",
+    paper=Paper(
+        "prompt",
+        "How do nonlinear transformers acquire generalization-guaranteed CoT ability?",
+        "ICML 2024, workshop on high-dimensional learning dynamics",
+    ),
+    summary="chain-of-thought prompting learnt by a one-layer attention-only transformer",
+    parameters=PARAMETERS,
+    modes=MODES,
+    levels={
+        "L3": Variants(("symmetric",), ("exact population on the symmetric subspace: a, b and K × K step scores",)),
+    },
+    events=EVENTS,
+    observables=OBSERVABLES,
+    build=_build,
+    equations=_equations,
+)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .scores import SymmetricScores
+from .orbits import SymmetricScores
 
 
 class EntryGradients(NamedTuple):

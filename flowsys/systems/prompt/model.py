@@ -41,7 +41,7 @@ class Columns(NamedTuple):
 
 def output(ops, column_scores, counts, shares):
     """F_v = Σ_c attention_c shares_vc: attention by label (Eq. 2 with W_V = (0 I 0))."""
-    return ops.attend(shares, column_scores[..., None, :], counts[..., None, :])
+    return (shares * ops.softmax(column_scores, counts)[..., None, :]).sum(axis=-1)
 
 
 def squared_loss(F, target, multiplicity=1):
@@ -86,14 +86,12 @@ def kind_scores(ops, a, b, H, columns: Columns, step: int):
 
 def symmetric_losses(ops, a, b, H, kinds):
     """L_k, k = 1..K, as a list: `kinds[k - 1]` are the columns of a query at step k."""
-    return [
-        squared_loss(
-            output(ops, kind_scores(ops, a, b, H, columns, step), columns.counts, columns.shares),
-            ops.array(columns.target),
-            columns.multiplicity,
-        )
-        for step, columns in enumerate(kinds)
-    ]
+    losses = []
+    for step, columns in enumerate(kinds):
+        F = output(ops, kind_scores(ops, a, b, H, columns, step), columns.counts, columns.shares)
+        F = ops.name(f"output_{step + 1}", F)
+        losses.append(ops.name(f"L_{step + 1}", squared_loss(F, ops.array(columns.target), columns.multiplicity)))
+    return losses
 
 
 def symmetric_loss(ops, a, b, H, kinds):

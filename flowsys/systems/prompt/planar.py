@@ -12,11 +12,8 @@ da/dt = -∂_a L/(M-1), dg/dt = -∂_g L/(K-1): g moves first (stage 1, Lemma F.
 
 from typing import NamedTuple
 
-import jax
 import numpy as np
 from scipy.integrate import quad
-
-from flowsys import ops as jax_ops
 
 from .checks import check_count, check_fraction
 
@@ -42,9 +39,13 @@ def loss(ops, a, g, K, alpha):
 
 def field(t, planar: PlanarScores, args) -> PlanarScores:
     """d(a, g)/dt; `args` = (M, K, alpha)."""
+    import jax
+
+    from flowsys import ops
+
     del t
     M, K, alpha = args
-    gradient = jax.grad(lambda y: loss(jax_ops, *y, K, alpha))(PlanarScores(*planar))
+    gradient = jax.grad(lambda y: loss(ops, *y, K, alpha))(PlanarScores(*planar))
     return PlanarScores(-gradient.a / (M - 1), -gradient.g / (K - 1))
 
 

@@ -6,8 +6,6 @@ output and one step, hence 3(M + K) conserved sums. Patterns may be relabelled: 
 that action are the symmetric variables.
 """
 
-from typing import NamedTuple
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,27 +13,7 @@ import numpy as np
 from flowsys import ops
 
 from .model import score_loss
-
-
-class SymmetricScores(NamedTuple):
-    """a = A_s - A_d, b = B_s - B_d and H_k'k = C_k' + G_k'k: all of the scores that relabelling and softmax leave."""
-
-    a: object
-    b: object
-    H: object
-
-
-class Orbits(NamedTuple):
-    """Means of S over the orbits of relabelling: 4 + 3K + K² numbers."""
-
-    A_s: object  # input × same query pattern
-    A_d: object  # input × other query pattern
-    B_s: object  # output × same query pattern
-    B_d: object
-    C: object  # (K,): step × query pattern
-    D: object  # (K,): input × query step
-    E: object  # (K,): output × query step
-    G: object  # (K, K): step × query step
+from .orbits import Orbits, SymmetricScores
 
 
 def field(t, scores, prompts):
@@ -73,15 +51,6 @@ def symmetric_part(scores, K: int) -> SymmetricScores:
     """The symmetric variables of S."""
     mean = orbits(scores, K)
     return SymmetricScores(mean.A_s - mean.A_d, mean.B_s - mean.B_d, mean.C.reshape(K, 1) + mean.G)
-
-
-def orbits_from_zero(symmetric: SymmetricScores, M) -> Orbits:
-    """Orbit values of the flow started at W = 0, where the conserved sums vanish."""
-    a, b, H = symmetric
-    K = H.shape[0]
-    C = H.sum(axis=1) / (M + K)
-    zero = 0 * C
-    return Orbits((M - 1) * a / M, -a / M, (M - 1) * b / M, -b / M, C, zero, zero, H - C.reshape(K, 1))
 
 
 def scores_from_orbits(mean: Orbits, M: int):

@@ -10,14 +10,11 @@ With M an integer the marked sets are taken mod M. Without wrapping they need M 
 enters only through arithmetic: it may be a symbol.
 """
 
-import jax
 import numpy as np
-
-from flowsys import ops as jax_ops
 
 from .checks import check_count, check_fraction
 from .model import Columns, symmetric_loss
-from .scores import SymmetricScores
+from .orbits import SymmetricScores
 
 
 def least_unwrapped_M(K: int) -> int:
@@ -92,7 +89,11 @@ def velocity(gradient: SymmetricScores, M) -> SymmetricScores:
 
 def gradient(symmetric: SymmetricScores, kinds) -> SymmetricScores:
     """∂L/∂(a, b, H), by autodiff of the population loss."""
-    return jax.grad(lambda y: symmetric_loss(jax_ops, *y, kinds))(SymmetricScores(*symmetric))
+    import jax
+
+    from flowsys import ops
+
+    return jax.grad(lambda y: symmetric_loss(ops, *y, kinds))(SymmetricScores(*symmetric))
 
 
 def field(t, symmetric: SymmetricScores, args) -> SymmetricScores:

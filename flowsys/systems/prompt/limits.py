@@ -1,0 +1,56 @@
+"""L3: the population flow on the symmetric subspace at any M, and its planar limit.
+
+The start is W = 0, so a, b, H (or a, g) begin at 0. Programs for K = 2 … 8 are packaged with M as a symbol; where the
+labels of small M wrap around, the program of that M is derived when it is first needed.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+
+from flowsys.printers.arrays import arguments
+from flowsys.problem import Problem, ProgramField, Stage
+from flowsys.program import Program
+from flowsys.system import Setup
+from flowsys.systems.prompt.stages import events_of
+from flowsys.systems.prompt.symmetric import least_unwrapped_M
+
+
+@lru_cache(maxsize=64)
+def population_program(K: int, wrapped_M: int | None = None) -> Program:
+    """The committed program of K steps for every M, or the program of one small M, derived here."""
+    if wrapped_M is None:
+        from flowsys.systems.prompt import reduced
+
+        return Program.parse(getattr(reduced, f"POPULATION_{K}"))
+    from flowsys.symbolic.assemble import assemble
+    from flowsys.systems.prompt.statement import population_statement
+
+    return assemble(population_statement(K, wrapped_M))
+
+
+@lru_cache(maxsize=1)
+def planar_program() -> Program:
+    """The committed program of the planar limit."""
+    from flowsys.systems.prompt import reduced
+
+    return Program.parse(reduced.PLANAR)
+
+
+def limit_problem(setup: Setup, mode: str) -> Problem:
+    """The population flow, or its planar limit, from W = 0."""
+    M, K = setup["M"], setup["K"]
+    if mode == "planar":
+        program, conserved = planar_program(), None
+    else:
+        program = population_program(K, None if M >= least_unwrapped_M(K) else M)
+        conserved = lambda states: states[:, 2:].reshape(-1, K, K).sum(axis=1)
+    return Problem(
+        field=ProgramField(program),
+        initial=np.zeros(len(program.state)),
+        stages=(Stage(mode, arguments(program, {"M": M, "K": K, "alpha": setup["alpha"]})),),
+        events=events_of(setup),
+        conserved=conserved,
+        t_max=setup["t_max"],
+        default_at=("T_1", "T_2", "T_3"),
+    )

@@ -1,0 +1,125 @@
+"""The population system and its planar limit, stated for the derivation engine with M and α as symbols.
+
+On the symmetric subspace the exact population loss is `model.symmetric_loss` in a, b and H_k'k. A variable stands for
+the entries of W it combines: a = A_s - A_d for M entries A_s and M(M-1) entries A_d, and H_k'k = C_k' + G_k'k for M
+entries C_k' that all query steps share and one entry G_k'k, so
+
+    da/dt = -∂_a L/(M-1),    db/dt = -∂_b L/(M-1),    dH_k'k/dt = -∂_{H_k'k} L - (1/M) Σ_κ ∂_{H_k'κ} L.
+
+K fixes the state and so the program. M enters through arithmetic alone where no two marked labels meet around Z_M
+(`symmetric.least_unwrapped_M`); below that the marked sets are those of one integer M.
+"""
+
+import numpy as np
+import sympy as sp
+
+from flowsys.symbolic import primitives as ops
+from flowsys.symbolic.assemble import Statement, symbol
+from flowsys.symbolic.flow import Direct
+from flowsys.systems.prompt import planar
+from flowsys.systems.prompt.lemmas import column_gradients, entry_gradients
+from flowsys.systems.prompt.model import four_masses, kind_scores, symmetric_losses, symmetric_masses
+from flowsys.systems.prompt.orbits import SymmetricScores, orbits_from_zero
+from flowsys.systems.prompt.symmetric import kinds, unwrapped_kinds, velocity
+
+M, K, α = symbol("M"), symbol("K"), symbol("alpha")
+MASSES = ("same_same", "same_other", "other_same", "other_other")
+
+
+def variables(K: int, prefix: str = "") -> SymmetricScores:
+    """a, b and H as symbols, or their gradients with `prefix`."""
+    H = np.array([[symbol(f"{prefix}H_{i}{k}") for k in range(1, K + 1)] for i in range(1, K + 1)], dtype=object)
+    return SymmetricScores(symbol(f"{prefix}a"), symbol(f"{prefix}b"), H)
+
+
+def population_statement(K: int, wrapped_M: int | None = None) -> Statement:
+    """The symmetric population system of K steps, for every M (or for one small M whose labels wrap around)."""
+    y = variables(K)
+    columns = unwrapped_kinds(ops, M, K, α) if wrapped_M is None else kinds(ops, wrapped_M, K, α)
+    losses, masses = symmetric_losses(ops, *y, columns), symmetric_masses(ops, *y, columns)
+    totals = {f"loss_{k}": loss for k, loss in enumerate(losses, start=1)}
+    for row, at_step in enumerate(masses, start=1):
+        totals |= {f"mass_{kind}_{row}": mass for kind, mass in zip(MASSES, at_step)}
+    return Statement(
+        blocks=[Direct((y.a, y.b), (M - 1, M - 1)), *(Direct(tuple(row), sp.eye(K) + sp.ones(K, K) / M) for row in y.H)],
+        parameters=(M, α),
+        loss=sum(losses) / K,
+        totals=totals,
+        observables=population_observables(K, columns),
+    )
+
+
+def population_observables(K: int, columns) -> dict[str, sp.Expr]:
+    """Everything the population system reports, by the paper's names spelt in ASCII."""
+    y, gradient = variables(K), variables(K, "gradient_")
+    steps = range(1, K + 1)
+    found = {str(x): x for x in (y.a, y.b, *y.H.ravel())}
+    found["g"] = sum(y.H[k, k] - (y.H[:, k].sum() - y.H[k, k]) / (K - 1) for k in range(K)) / K
+    found["loss"] = _mean([symbol(f"loss_{k}") for k in steps])
+    found |= {f"loss_{k}": symbol(f"loss_{k}") for k in steps}
+    by_step = {kind: [symbol(f"mass_{kind}_{k}") for k in steps] for kind in MASSES}
+    found |= {f"mass_{kind}": _mean(by_step[kind]) for kind in MASSES}
+    found |= {str(mass): mass for kind in MASSES for mass in by_step[kind]}
+    found |= event_observables(by_step)
+    found["rate_mass_other_same"] = _mean([rates[2] for rates in mass_rates(y, velocity(gradient, M), columns)])
+    entries = orbits_from_zero(y, M)
+    found |= {name: getattr(entries, name) for name in ("A_s", "A_d", "B_s", "B_d")}
+    found |= {f"C_{k}": c for k, c in zip(steps, entries.C)}
+    found |= {f"G_{i}{k}": entries.G[i - 1, k - 1] for i in steps for k in steps}
+    descent = entry_gradients(gradient, M)
+    found |= {f"gamma_{name}": getattr(descent, name) for name in ("A_s", "A_d", "B_s", "B_d")}
+    for kind, Γ in zip(MASSES, column_gradients(gradient, M)):
+        found[f"Gamma_{kind}"] = _mean(list(Γ.ravel()))
+    return {name: sp.sympify(value) for name, value in found.items()}
+
+
+def event_observables(masses: dict[str, list[sp.Expr]]) -> dict[str, sp.Expr]:
+    """What stages end on, from the four masses at every query step; 1 - p is summed, so that it stays exact near 0."""
+    other_step = [so + oo for so, oo in zip(masses["same_other"], masses["other_other"])]
+    missed = [os + other for os, other in zip(masses["other_same"], other_step)]
+    same, other = _mean(masses["same_same"]), _mean(masses["other_same"])
+    is_single = len(missed) == 1
+    largest, smallest = (lambda x: x[0], lambda x: x[0]) if is_single else (ops.largest, ops.smallest)
+    return {
+        "mass_other_step": _mean(other_step),
+        "mass_other_step_max": largest(other_step),
+        "log_other_step_max": sp.log(largest(other_step)),
+        "p_min": smallest(masses["same_same"]),
+        "log_missed_max": sp.log(largest(missed)),
+        "purity": same / (same + other),
+    }
+
+
+def mass_rates(y: SymmetricScores, dy: SymmetricScores, columns) -> list[np.ndarray]:
+    """d/dt of the four masses at every query step: attention moves with dp_c = p_c (ds_c - Σ p ds)."""
+    found = []
+    for step, here in enumerate(columns):
+        p = ops.softmax(kind_scores(ops, *y, here, step), here.counts)
+        ds = kind_scores(ops, *dy, here, step)
+        mean = ops.name(f"score_rate_{step + 1}", (p * ds).sum())
+        found.append(four_masses(ops, p * (ds - mean), here.same_input, here.same_step))
+    return found
+
+
+def planar_statement() -> Statement:
+    """The M → ∞ system in a and g, for every M, K and α."""
+    a, g = symbol("a"), symbol("g")
+    p, q, s, o = planar.masses(ops, a, g, K, α)
+    da, dg = -symbol("gradient_a") / (M - 1), -symbol("gradient_g") / (K - 1)
+    four = {"same_same": [p], "same_other": [sp.S.Zero], "other_same": [q], "other_other": [s + o]}
+    observables = {"a": a, "g": g, "loss": symbol("total_loss")}
+    observables |= {f"mass_{kind}": mass for kind, (mass,) in four.items()}
+    observables |= {"mass_chain_other": s} | event_observables(four)
+    observables["rate_mass_other_same"] = q * (dg - p * (da + dg) - q * dg)
+    loss = planar.loss(ops, a, g, K, α)
+    return Statement(
+        blocks=[Direct((a, g), (M - 1, K - 1))],
+        parameters=(M, K, α),
+        loss=loss,
+        totals={"total_loss": loss},
+        observables=observables,
+    )
+
+
+def _mean(values: list[sp.Expr]) -> sp.Expr:
+    return sp.Add(*values) / len(values)

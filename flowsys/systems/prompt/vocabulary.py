@@ -1,0 +1,78 @@
+"""The names of the prompt system: parameters with their ranges, observables with their meanings."""
+
+from math import inf
+
+from flowsys.system import FINITE, Parameter, t_max
+
+N_DEFAULT_TASKS = 16
+
+PARAMETERS = (
+    Parameter("M", 20, "training patterns", low=2, high=1e9, integer=True),
+    Parameter("K", 3, "reasoning steps", low=2, high=8, integer=True),
+    Parameter("alpha", 0.4, "fraction of a training prompt's examples that start at the query's pattern", low=0.01,
+              high=0.99, latex=r"\alpha"),
+    Parameter("epsilon_1", 0.1, "T_1: attention left on other steps", low=1e-12, high=0.49, latex=r"\epsilon_1"),
+    Parameter("p_2", 0.5, "T_2: attention on the query's pattern and step", low=1e-3, high=1 - 1e-9, latex="p_2"),
+    Parameter("epsilon", 0.1, "T_3: how far the attention on the query's pattern and step may be from 1", low=1e-9,
+              high=0.9, latex=r"\epsilon"),
+    Parameter("T_3_rule", "missed", "T_3 at 1 - p = epsilon (missed) or at (1 - p)^2 = epsilon (squared)",
+              choices=("missed", "squared")),
+    Parameter("l_tr", 20, "examples in a training prompt (SGD)", low=1, high=1e4, integer=True, infinite=True,
+              levels=("L0",), latex=r"l_{tr}"),
+    Parameter("batch_size", lambda p: 4 * p["K"] * p["M"], "prompts in a batch (SGD), a multiple of K M", low=2,
+              high=1e6, integer=True, levels=("L0",), default_text="4 K M"),
+    Parameter("n_tasks", lambda p: inf if p["M"] <= 6 else N_DEFAULT_TASKS,
+              "training tasks: random cycles, or all (M - 1)! of them (inf; M <= 8)", low=1, high=4096, integer=True,
+              infinite=True, levels=FINITE, default_text=f"inf for M <= 6, else {N_DEFAULT_TASKS}"),
+    Parameter("xi", 1e-3, "standard deviation of the initial weights", low=0.0, high=1.0, levels=FINITE, latex=r"\xi"),
+    Parameter("d_X", lambda p: max(30, p["M"]), "dimension of the patterns, at least M", low=2, high=4096,
+              integer=True, levels=FINITE, default_text="max(30, M)", latex="d_X"),
+    Parameter("seed", 0, "seed of random weights, tasks and prompts", low=0, high=2**31 - 1, integer=True),
+    Parameter("learning_rate", 1.0, "step of gradient descent", low=0, open_low=True, high=1e4, levels=("L0",),
+              latex=r"\eta"),
+    t_max(1e9),
+)  # fmt: skip
+
+_KIND = {
+    "same_same": "the query's pattern and step",
+    "same_other": "the query's pattern at other steps",
+    "other_same": "other patterns at the query's step",
+    "other_other": "other patterns at other steps",
+}
+_ENTRY = {"A_s": "input × same", "A_d": "input × other", "B_s": "output × same", "B_d": "output × other"}
+
+
+def observables(K: int) -> dict[str, str]:
+    """What the population system of K steps reports."""
+    steps = range(1, K + 1)
+    found = {
+        "a": "score gained by a column whose input is the query's pattern",
+        "b": "score gained by a column whose label is the query's pattern",
+    }
+    found |= {f"H_{i}{k}": f"score of a column of step {i} for a query at step {k}" for i in steps for k in steps}
+    found["g"] = "score of the query's step over other steps, mean over query steps"
+    found["loss"] = "population loss (Eq. 3), mean over query steps"
+    found |= {f"loss_{k}": f"population loss of queries at step {k}" for k in steps}
+    found |= {f"mass_{kind}": f"attention on {where}, mean over query steps" for kind, where in _KIND.items()}
+    found |= {f"mass_{kind}_{k}": f"attention on {_KIND[kind]}, query at step {k}" for kind in _KIND for k in steps}
+    found |= {
+        "mass_other_step": "attention on other steps, mean over query steps",
+        "mass_other_step_max": "attention on other steps, largest over query steps (T_1)",
+        "log_other_step_max": "its logarithm",
+        "p_min": "attention on the query's pattern and step, smallest over query steps (T_2)",
+        "log_missed_max": "log(1 - p_min) without cancellation (T_3)",
+        "purity": "p/(p + q): attention on the query's pattern among columns of its step; alpha if patterns are unlearnt",
+        "rate_mass_other_same": "time derivative of mass_other_same (T_peak)",
+    }
+    found |= {name: f"{where} query pattern entry of W" for name, where in _ENTRY.items()}
+    found |= {f"C_{k}": f"step {k} × query pattern entry of W" for k in steps}
+    found |= {f"G_{i}{k}": f"step {i} × query step {k} entry of W" for i in steps for k in steps}
+    found |= {f"gamma_{name}": f"loss gradient of the {where} query pattern entry" for name, where in _ENTRY.items()}
+    found |= {f"Gamma_{kind}": f"gradient of Lemmas F.5 and F.7 for a column of {_KIND[kind]}, mean" for kind in _KIND}
+    return found
+
+
+# The default number of steps; another K has the same names with its own step numbers.
+OBSERVABLES = observables(3) | {
+    "mass_chain_other": "planar: attention on the query's own chain at other steps",
+}
