@@ -45,7 +45,11 @@ def gram_metric(embeddings: jax.Array, n_query_tokens: int) -> Metric:
 def field(t, y: Coordinates, args: Flow, kind: str = "linear") -> Coordinates:
     """Velocity of (p, q, a)."""
     table, h, metric = args
-    slope = jax.grad(model.loss)(y, h, table, kind)
+    return velocity(jax.grad(model.loss)(y, h, table, kind), metric)
+
+
+def velocity(slope: Coordinates, metric: Metric) -> Coordinates:
+    """Velocity of (p, q, a), given the slope of a loss in them."""
     return Coordinates(
         p=-metric.mobility * slope.p @ metric.queries,
         q=-metric.mobility * slope.q @ metric.keys,
@@ -82,7 +86,11 @@ def freeze(y: Coordinates, gates: jax.Array, h: jax.Array) -> FrozenCoordinates:
 def frozen_field(t, y: FrozenCoordinates, args: FrozenFlow, kind: str = "linear") -> FrozenCoordinates:
     """Velocity of (P, K, a) while no gate flips; P feels Γ only between tokens that are not orthogonal."""
     table, overlaps, metric = args
-    slope = jax.grad(model.loss)(y, None, table, kind)
+    return frozen_velocity(jax.grad(model.loss)(y, None, table, kind), overlaps, metric)
+
+
+def frozen_velocity(slope: FrozenCoordinates, overlaps, metric: Metric) -> FrozenCoordinates:
+    """Velocity of (P, K, a), given the slope of a loss in them."""
     return FrozenCoordinates(
         P=-(overlaps * metric.queries) @ slope.P,
         K=-overlaps @ slope.K @ metric.keys,

@@ -87,28 +87,33 @@ def block_statement() -> Statement:
 
 def block_observables(y) -> dict[str, sp.Expr]:
     """Both positions by name, and under a position's own names the one that `is_first` chooses."""
-    g_1, u_1, v_1, w_1, K_x0, K_x1, K_z, K_o, K_e, K_f, a_x0, a_x1, a_z, a_o, a_e, a_f = y
+    g_1, u_1, v_1, w_1, K_x0, K_x1, *_ = y
+    a_x0, a_x1, a_z, a_o, a_e, a_f = y[-6:]
     first, zero, one = block_margins(y, n, ops)
     p_1, entropy_1 = attention_and_entropy([u_1, v_1, w_1], [1, n - 1, 1])
     seen = [attention_and_entropy([a_x, a_z, a_o, a_e, a_f], [1, 1, n - 2, 1, 1]) for a_x in (a_x0, a_x1)]
-    (p_0, entropy_20), (p_1x, entropy_21) = seen
+    (p_0, entropy_0), (p_2, entropy_2) = seen
     half = sp.Rational(1, 2)
-    at_first = {"g": g_1, "u": u_1, "v": v_1, "w": w_1, "s_target": p_1[0], "one_hot_error": p_1[1] + p_1[2],
-                "margin": first, "accuracy": ops.is_positive(first)}  # fmt: skip
-    at_second = {"g": half * (K_x1 - K_x0), "u": half * (a_x0 + a_x1), "v": a_o, "w": a_e,
-                 "s_target": half * (p_0[0] + p_1x[0]), "one_hot_error": half * sum([*p_0[1:], *p_1x[1:]]),
-                 "margin": half * (zero + one), "accuracy": half * (ops.is_positive(zero) + ops.is_positive(one))}  # fmt: skip
+    at_first = {
+        **{"g": g_1, "u": u_1, "v": v_1, "w": w_1, "s_target": p_1[0], "one_hot_error": p_1[1] + p_1[2]},
+        **{"margin": first, "accuracy": ops.is_positive(first)},
+    }
+    at_second = {
+        **{"g": half * (K_x1 - K_x0), "u": half * (a_x0 + a_x1), "v": a_o, "w": a_e},
+        **{"s_target": half * (p_0[0] + p_2[0]), "one_hot_error": half * sum([*p_0[1:], *p_2[1:]])},
+        **{"margin": half * (zero + one), "accuracy": half * (ops.is_positive(zero) + ops.is_positive(one))},
+    }
     chosen = {name: is_first * at_first[name] + (1 - is_first) * at_second[name] for name in at_first}
     normalised = entropy_1 / sp.log(n + 1)
-    entropies = [ops.smallest([normalised, e / sp.log(n + 2)]) for e in (entropy_20, entropy_21)]
+    entropies = [ops.smallest([normalised, e / sp.log(n + 2)]) for e in (entropy_0, entropy_2)]
     return {
         **chosen,
         "entropy": half * (entropies[0] + entropies[1]),
         "loss": -first - half * (zero + one),
         **dict(zip(BLOCK_STATE, y)),
         "s_1": p_1[0],
-        **{"s_x0": p_0[0], "s_x1": p_1x[0], "s_z0": p_0[1], "s_z1": p_1x[1]},
-        "s_2_min": ops.smallest([p_0[0], p_1x[0]]),
+        **{"s_x0": p_0[0], "s_x1": p_2[0], "s_z0": p_0[1], "s_z1": p_2[1]},
+        "s_2_min": ops.smallest([p_0[0], p_2[0]]),
         **{"margin_n1": first, "margin_n2_0": zero, "margin_n2_1": one},
         "margin_min": ops.smallest([first, zero, one]),
     }
