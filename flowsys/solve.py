@@ -66,7 +66,8 @@ def _integrate(
 ) -> Trajectory:
     import jax
 
-    from flowsys.integrate.driver import Run, Tolerances
+    from flowsys.integrate.driver import Run
+    from flowsys.integrate.record import Tolerances
 
     with jax.enable_x64(True):
         run = Run(problem, Tolerances(*tolerances), solver, times, events, kink_width, on_progress)

@@ -8,12 +8,14 @@ smoothed flow for the rest of the run, and says so.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 from scipy.optimize import brentq
 
+from flowsys.integrate.kinks import Gates
 from flowsys.integrate.outcome import Ending, Outcome
+from flowsys.integrate.record import Record, Statistics, Tolerances
 from flowsys.integrate.stepper import (
     NOT_FINITE,
     REACHED,
@@ -26,46 +28,11 @@ from flowsys.integrate.stepper import (
     compiled,
     observer,
     right_hand_side,
-    sliding_velocity,
-    surface_velocity,
-    switching,
 )
 from flowsys.problem import Problem, Stage
 
-# Gates whose switching functions agree this closely (in value and velocity) share one surface.
-_SAME_SURFACE = 1e-9
 _FALLBACK_WIDTH = 1e-5
-
-
-@dataclass(frozen=True)
-class Tolerances:
-    """Relative and absolute tolerance of a step, and how many steps a run may take."""
-
-    rtol: float
-    atol: float
-    max_steps: int
-
-
-@dataclass(frozen=True)
-class Record:
-    """A state worth keeping: why, when, and in which stage."""
-
-    label: str | None
-    t: float
-    y: np.ndarray
-    stage: int
-
-
-@dataclass
-class Statistics:
-    """What a run cost and met."""
-
-    steps: int = 0
-    rejected: int = 0
-    kinks: int = 0
-    slides: int = 0
-    switches: list[dict] = field(default_factory=list)
-    solvers: list[str] = field(default_factory=list)
+_MOST_KINKS = 10_000
 
 
 class _GaveUp(Exception):
@@ -98,7 +65,7 @@ class Run:
         self._reached: dict[str, float] = {}
         self._field = problem.field
         self._kink_width = kink_width
-        self._slide: Slide | None = None
+        self._gates: Gates | None = None
         self._slide_start = self.t
         self._on_progress = on_progress or (lambda t: None)
         if kink_width is not None and problem.field.has_kinks:
@@ -111,9 +78,9 @@ class Run:
         try:
             self._all_stages()
         except _GaveUp as end:
-            self._leave_surface()
+            self._remark_on_slide()
             return replace(end.outcome, remarks=tuple(self.remarks))
-        self._leave_surface()
+        self._remark_on_slide()
         if missing := sorted(self._pending):
             sentence = f"{', '.join(missing)} not reached by t = {self.t:.6g}; raise t_max to integrate further."
             return Outcome(Ending.NOT_REACHED, sentence, tuple(self.remarks))
@@ -132,33 +99,30 @@ class Run:
 
     def _begin(self, number: int, stage: Stage) -> None:
         """Enter a stage: its arguments, its terminal event, the gates as they stand."""
-        self._number, self._arguments, self.dt = number, stage.arguments, 0.0
+        self._remark_on_slide()
+        self._number, self._plain_arguments, self.dt = number, stage.arguments, 0.0
         is_last = number == len(self.problem.stages) - 1
         self._terminal = None if is_last else stage.ends_on
-        if self._kink_width is not None and hasattr(self._arguments, "kink_width"):
-            self._arguments = self._arguments._replace(kink_width=np.float64(self._kink_width))
-        self._leave_surface()
-        if self._field.has_kinks:
-            self._set_gates_from_state()
-        for event in self.problem.events:
-            already = self._event_values()[event.name] > 0
-            if (
-                already
-                and event.name not in self._reached
-                and (event.name == self._terminal or self.t == self.problem.start)
-            ):
-                self._event(event.name)
+        if self._kink_width is not None and hasattr(stage.arguments, "kink_width"):
+            self._plain_arguments = stage.arguments._replace(kink_width=np.float64(self._kink_width))
+        self._gates = Gates(self._field, stage.arguments, self.y) if self._field.has_kinks else None
+        if self._slide is not None:
+            self._slide_start = self.t
+            self.statistics.slides += 1
+        for name, value in self._event_values().items():
+            counts = name == self._terminal or self.t == self.problem.start
+            if value > 0 and counts and name not in self._reached:
+                self._event(name)
 
     def _one_stage(self, stage: Stage, is_last: bool) -> None:
         end = self.problem.t_max if stage.until is None or is_last else min(stage.until, self.problem.t_max)
-        while not self._is_done() and self._terminal not in self._reached:
-            while self._times and self._times[0] <= self.t:
-                self._record(None)
-                self._times.pop(0)
-            if self._is_done() or self.t >= end:
-                break
+        self._record_times()
+        while not self._is_done() and self._terminal not in self._reached and self.t < end:
             self._advance_to(min([end, *self._times[:1]]))
+            self._record_times()
             self._on_progress(self.t)
+
+    def _record_times(self) -> None:
         while self._times and self._times[0] <= self.t:
             self._record(None)
             self._times.pop(0)
@@ -170,6 +134,15 @@ class Run:
         self.records.append(Record(label, self.t, self.y, self._number))
 
     # -- steps and events ---------------------------------------------------------------------------------------
+
+    @property
+    def _arguments(self):
+        """The stage's arguments, with the gates as they stand."""
+        return self._plain_arguments if self._gates is None else self._gates.arguments
+
+    @property
+    def _slide(self) -> Slide | None:
+        return None if self._gates is None else self._gates.slide
 
     @property
     def _stepper(self) -> Stepper:
@@ -184,11 +157,7 @@ class Run:
         ]
         directions = np.array([e.direction * float(f) for e, f in zip(self.problem.events, on)])
         thresholds = np.array([float(e.threshold) for e in self.problem.events])
-        orientations = np.zeros(0)
-        if self._field.has_kinks:
-            orientations = np.where(self._arguments.gates > 0, 1.0, -1.0)
-            if self._slide is not None:
-                orientations = np.where(self._slide.members, 0.0, orientations)
+        orientations = np.zeros(0) if self._gates is None else self._gates.orientations
         return Watch(thresholds, directions, orientations)
 
     def _call(self, y, t, dt, target, watching: bool) -> Advance:
@@ -295,87 +264,41 @@ class Run:
 
     # -- kinks --------------------------------------------------------------------------------------------------
 
-    def _switching(self, y) -> np.ndarray:
-        return np.asarray(switching(self._field)(y, self._arguments))
-
-    def _velocity(self, gates: np.ndarray) -> np.ndarray:
-        return np.asarray(surface_velocity(self._field)(self.y, self._arguments._replace(gates=gates)))
-
-    def _with_gates(self, members: np.ndarray, value: float) -> np.ndarray:
-        return np.where(members, value, self._arguments.gates)
-
-    def _set_gates_from_state(self) -> None:
-        h = self._switching(self.y)
-        self._arguments = self._arguments._replace(gates=(h > 0).astype(float))
-        for i in np.flatnonzero(np.abs(h) <= 1e-14):
-            self._choose_side(self._surface_of(i), i)
-
-    def _surface_of(self, i: int) -> np.ndarray:
-        """All gates that share the surface of gate i: same value, same velocity."""
-        h, v = self._switching(self.y), self._velocity(self._arguments.gates)
-        close = lambda x: np.abs(x - x[i]) <= _SAME_SURFACE * (1 + np.abs(x).max())
-        return close(h) & close(v)
-
     def _kink(self, i: int) -> None:
         """A switching function reached zero."""
-        members = self._surface_of(i)
-        self.statistics.kinks += 1
-        self.statistics.switches.append({"t": self.t, "gates": int(members.sum())})
-        if len(self.statistics.switches) > 10_000:
-            raise _GaveUp(Outcome(Ending.STEP_BUDGET, f"more than 10,000 gate switches by t = {self.t:.10g}"))
-        if self._slide is None:
-            self._choose_side(members, i)
-        elif not self._crosses_while_sliding(members, i):
-            self._smooth_from_here("sliding on two switching surfaces at once")
-
-    def _choose_side(self, members: np.ndarray, i: int) -> None:
-        """On a surface: go on to the side the flow points to, or slide where both sides point back."""
         self.dt = 0.0
-        v_on = self._velocity(self._with_gates(members, 1.0))[i]
-        v_off = self._velocity(self._with_gates(members, 0.0))[i]
-        if v_on < 0 < v_off:
-            self._slide = Slide(members, np.int64(i))
+        members = self._gates.surface_of(self.y, i)
+        self.statistics.kinks += 1
+        if self.statistics.kinks > _MOST_KINKS:
+            raise _GaveUp(Outcome(Ending.STEP_BUDGET, f"more than {_MOST_KINKS} gate switches by t = {self.t:.10g}"))
+        if self._gates.slide is not None:
+            if not self._gates.crosses_while_sliding(self.y, members, i):
+                self._smooth_from_here("sliding on two switching surfaces at once")
+            return
+        self._gates.choose_side(self.y, members, i)
+        if self._gates.slide is not None:
             self._slide_start = self.t
             self.statistics.slides += 1
-        else:
-            came_from_open = self._arguments.gates[i] > 0
-            is_open = v_on > 0 and (v_off > 0 or not came_from_open)
-            if v_on <= 0 <= v_off:
-                is_open = not came_from_open
-            self._arguments = self._arguments._replace(gates=self._with_gates(members, float(is_open)))
-
-    def _crosses_while_sliding(self, members: np.ndarray, i: int) -> bool:
-        """Flip a second surface's gates if the sliding flow goes on through it; say whether it did."""
-        self.dt = 0.0
-        velocity = sliding_velocity(self._field)
-        value = float(self._arguments.gates[i] == 0)
-        flipped = self._arguments._replace(gates=self._with_gates(members, value))
-        before, after = (float(velocity(self.y, a, self._slide)[i]) for a in (self._arguments, flipped))
-        if before * after <= 0:
-            return False
-        self._arguments = flipped
-        return True
 
     def _slide_ends(self, gate: float) -> None:
-        members = self._slide.members
-        self._leave_surface()
-        self._arguments = self._arguments._replace(gates=self._with_gates(members, gate))
+        self._remark_on_slide()
+        self._gates.leave_surface(gate)
+        self.dt = 0.0
 
-    def _leave_surface(self) -> None:
-        if self._slide is not None:
-            gates = int(self._slide.members.sum())
+    def _remark_on_slide(self) -> None:
+        if self._gates is not None and self._gates.slide is not None:
+            gates = int(self._gates.slide.members.sum())
             self.remarks.append(
                 f"slid along a switching surface ({gates} gate{'s' * (gates > 1)}) "
                 f"from t = {self._slide_start:.8g} to {self.t:.8g} (Filippov)"
             )
-        self._slide, self.dt = None, 0.0
 
     def _smooth_from_here(self, why: str) -> None:
-        self._leave_surface()
+        self._remark_on_slide()
         width = _FALLBACK_WIDTH
-        self._field = self.problem.field.smoothed()
-        self._kink_width = width
-        self._arguments = self._arguments._replace(kink_width=np.float64(width))
+        self._field, self._kink_width = self.problem.field.smoothed(), width
+        self._plain_arguments = self._gates.arguments._replace(kink_width=np.float64(width))
+        self._gates = None
         self.solver = "kvaerno5"
         self.statistics.solvers.append(self.solver)
         self.remarks.append(f"smoothed the kinks over {width:g} from t = {self.t:.8g} on: {why}")

@@ -1,0 +1,35 @@
+"""What a run is asked to keep to, what it keeps, and what it cost."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """Relative and absolute tolerance of a step, and how many steps a run may take."""
+
+    rtol: float
+    atol: float
+    max_steps: int
+
+
+@dataclass(frozen=True)
+class Record:
+    """A state worth keeping: why, when, and in which stage."""
+
+    label: str | None
+    t: float
+    y: np.ndarray
+    stage: int
+
+
+@dataclass
+class Statistics:
+    """What a run cost and met."""
+
+    steps: int = 0
+    rejected: int = 0
+    kinks: int = 0
+    slides: int = 0
+    solvers: list[str] = field(default_factory=list)
