@@ -11,6 +11,10 @@ from flowsys.kernels.batch import Batch as Batch
 from flowsys.kernels.batch import BatchResult as BatchResult
 from flowsys.kernels.batch import StageBatch as StageBatch
 from flowsys.kernels.integrate import integrate as integrate
+from flowsys.kernels.integrate import observe as observe
 from flowsys.kernels.kernel import Kernel as Kernel
 from flowsys.kernels.kernel import kernel as kernel
 from flowsys.kernels.outcomes import Code as Code
+from flowsys.kernels.run import NativeRun as NativeRun
+from flowsys.kernels.run import run_problem as run_problem
+from flowsys.kernels.run import stages_of as stages_of

@@ -32,7 +32,7 @@ def generator() -> str:
     from importlib.metadata import version
 
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(path.read_bytes())
     digest.update(f"{version('llvmlite')} {version('scipy')}".encode())
     return digest.hexdigest()

@@ -20,10 +20,7 @@ from flowsys.kernels.passes import Schedule, schedule
 from flowsys.kernels.writer import Writer
 from flowsys.program import Line, Program
 
-ARGUMENTS = ", ".join(
-    f"ptr noalias {name}"
-    for name in "%y %a %b %constants %gates %scratch %layout %indices".split()
-)
+ARGUMENTS = ", ".join(f"ptr noalias {name}" for name in "%y %a %b %constants %gates %scratch %layout %indices".split())
 
 
 class Value(NamedTuple):

@@ -4,9 +4,9 @@
     log x  = n ln 2 + log m,  √½ ≤ m < √2;                    log m = 2 artanh s = 2s + s³ p(s²),  s = (m-1)/(m+1)
 
 q and p interpolate at Chebyshev nodes; their coefficients are found at build time in exact rational arithmetic. The
-others follow from e^x and e^x - 1 on the half line where no digits cancel. Errors are below 2 ulp (log1p-type sums 3),
-e^x below 2^-1021 is flushed to zero, sinh and cosh are infinite from |x| = 710 on. Splitting ln 2 as in W. J. Cody & W. Waite, Software Manual for the
-Elementary Functions (1980).
+others follow from e^x and e^x - 1 on the half line where no digits cancel. Errors are below 2 ulp (softplus 3); e^x
+below 2^-1021 is flushed to zero, sinh and cosh are infinite from |x| = 710 on. ln 2 is split as in W. J. Cody &
+W. Waite, Software Manual for the Elementary Functions (1980).
 """
 
 from collections.abc import Callable
@@ -16,9 +16,7 @@ from math import cos, pi
 
 from flowsys.kernels.writer import Writer, bits
 
-_LN2 = Fraction(
-    "0.693147180559945309417232121458176568075500134360255254120680009493393621969694715605863326996418687"
-)
+_LN2 = Fraction("0.693147180559945309417232121458176568075500134360255254120680009493393621969694715605863326996418687")
 # the leading 32 bits of ln 2, so that n · _LN2_HIGH is exact for |n| < 2^20
 _LN2_HIGH = float(Fraction(int(_LN2 * 2**32), 2**32))
 _LN2_LOW = float(_LN2 - Fraction(_LN2_HIGH))

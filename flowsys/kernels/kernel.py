@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from importlib import import_module
 
 import numpy as np
 
@@ -102,13 +103,14 @@ def _driver(host: Host) -> Library:
     """The driver does not depend on the program: one per host."""
 
     def compile_it() -> bytes:
-        from flowsys.kernels import driver
+        from flowsys.kernels import native
         from flowsys.kernels.restricted import Compiler
         from flowsys.kernels.stepper import WATCHED_FRACTIONS, stepper_text
 
         constants = {"LANES": host.lanes, "THIRD": WATCHED_FRACTIONS[0], "TWO_THIRDS": WATCHED_FRACTIONS[1]}
-        external = {name: (("record Workspace",), "void") for name in _DRIVER_FUNCTIONS}
-        text, declared = Compiler(driver, constants, external, host.fused).text({"run", "observe"})
+        external = dict.fromkeys(_DRIVER_FUNCTIONS, (("record Workspace",), "void"))
+        modules = [import_module(f"{native.__name__}.{name}") for name in native.MODULES]
+        text, declared = Compiler(modules, constants, external, host.fused).text({"run", "observe"})
         steps, needed = stepper_text(host.lanes, host.fused)
         return compiled("\n".join([*sorted(declared | needed), text, steps]), host, level=1)
 

@@ -16,11 +16,10 @@ def _llvm() -> Any:
     return llvm
 
 
-@lru_cache(maxsize=16)
 def _target_machine(host: Host, level: int) -> Any:
-    llvm = _llvm()
-    target = llvm.Target.from_default_triple()
-    return target.create_target_machine(cpu=host.cpu, features=host.features, opt=level, codemodel="jitdefault", jit=True)
+    target = _llvm().Target.from_default_triple()
+    options = {"cpu": host.cpu, "features": host.features, "opt": level}
+    return target.create_target_machine(**options, codemodel="jitdefault", jit=True)
 
 
 def compiled(assembly: str, host: Host, level: int = 2) -> bytes:
@@ -50,13 +49,7 @@ class Library:
 def loaded(machine_code: bytes, host: Host) -> Library:
     """The functions of an object file, ready to be called."""
     llvm = _llvm()
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _new_machine(host))
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine(host, 1))
     engine.add_object_file(llvm.ObjectFileRef.from_data(machine_code))
     engine.finalize_object()
     return Library(engine)
-
-
-def _new_machine(host: Host) -> Any:
-    """An engine owns its target machine, so each gets one of its own."""
-    target = _llvm().Target.from_default_triple()
-    return target.create_target_machine(cpu=host.cpu, features=host.features, opt=1, codemodel="jitdefault", jit=True)

@@ -29,3 +29,15 @@ def aligned(count: int, dtype: type = np.float64) -> np.ndarray:
     raw = np.zeros(8 * count + 64, dtype=np.uint8)
     shift = -raw.ctypes.data % 64
     return raw[shift : shift + 8 * count].view(dtype)
+
+
+def as_integers(values) -> np.ndarray:
+    return np.array(values, dtype=np.int64)
+
+
+def stacked(arrays: list[np.ndarray], n: int) -> tuple[np.ndarray, int]:
+    """One row per stage, or n rows per stage if any stage's rows differ between trajectories; and the row stride."""
+    size = arrays[0].shape[-1]
+    if any(a.ndim > 1 for a in arrays):
+        return np.ascontiguousarray(np.stack([np.broadcast_to(a, (n, size)) for a in arrays])), size
+    return np.ascontiguousarray(np.stack(arrays)), 0

@@ -4,7 +4,7 @@ Vectors of the workspace hold `LANES` trajectories side by side: entry j of lane
 are, in order: events, switching functions, and the two conditions to leave a sliding surface.
 """
 
-from flowsys.kernels.restricted import Code, Doubles, Integers, f64, i64
+from flowsys.kernels.restricted import Code, Doubles, Integers, i64
 
 
 class Workspace:

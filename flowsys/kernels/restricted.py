@@ -8,7 +8,7 @@ first assignment. Anything else is refused, with its line.
 
 import ast
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -59,18 +59,23 @@ def _annotations(record: type) -> dict[str, Any]:
 
 
 class Compiler:
-    """Compiles the functions of a module; `external` names functions written elsewhere: (argument types, result)."""
+    """Compiles the functions of several modules; `external` names functions whose bodies are written elsewhere."""
 
-    def __init__(self, module: ModuleType, constants: Mapping[str, float], external: Mapping[str, tuple], fused: bool):
-        self.tree = ast.parse(inspect.getsource(module))
+    def __init__(self, modules: Sequence[ModuleType], constants: Mapping[str, float], external: Mapping, fused: bool):
         self.fused = fused
-        scope = vars(module)
-        self.constants = {n: v for n, v in scope.items() if isinstance(v, int | float)} | dict(constants)
-        self.records = {
-            n: record_fields(v) for n, v in scope.items() if isinstance(v, type) and getattr(v, "is_record", False)
-        }
+        self.constants: dict[str, float] = {}
+        self.records: dict[str, dict] = {}
+        self.functions: list[ast.FunctionDef] = []
+        for module in modules:
+            for name, value in vars(module).items():
+                if isinstance(value, int | float):
+                    self.constants[name] = value
+                if isinstance(value, type) and getattr(value, "is_record", False):
+                    self.records[name] = record_fields(value)
+            tree = ast.parse(inspect.getsource(module))
+            self.functions += [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+        self.constants |= constants
         self.signatures: dict[str, tuple[tuple[str, ...], str]] = dict(external)
-        self.functions = [node for node in self.tree.body if isinstance(node, ast.FunctionDef)]
         for node in self.functions:
             kinds = tuple(self.kind(a.annotation) for a in node.args.args)
             result = self.kind(node.returns) if node.returns and ast.unparse(node.returns) != "None" else "void"
@@ -339,7 +344,8 @@ class _Function:
         w, arguments = self.w, [self._expression(a) for a in node.args]
         if name in ("sqrt", "fabs"):
             w.declared.add(f"declare double @llvm.{name}.f64(double)")
-            return "double", w.value(f"call double @llvm.{name}.f64(double {self._converted(arguments[0], 'double')[1]})")
+            _, x = self._converted(arguments[0], "double")
+            return "double", w.value(f"call double @llvm.{name}.f64(double {x})")
         if name in ("fmax", "fmin"):
             (_, x), (_, y) = (self._converted(a, "double") for a in arguments)
             first = w.value(f"fcmp o{'gt' if name == 'fmax' else 'lt'} double {x}, {y}")

@@ -44,7 +44,7 @@ def written_out(
     parameters = [on_row(program.tables[table][column], row) for table, column, row in entries]
     kept = {*program.kinks, *program.derivatives, *program.observables.values()}
     values: dict[str, ast.expr] = {}
-    for table, columns in known.items():
+    for columns in known.values():
         for column, numbers in columns.items():
             values |= {on_row(column, row): ast.Constant(float(x)) for row, x in enumerate(numbers)}
     lines: list[Line] = []
@@ -101,7 +101,7 @@ class _Row(ast.NodeVisitor):
     def visit_Call(self, node: ast.Call) -> ast.expr:
         function = node.func.id
         if function == "total":
-            return self._sum(node.args[0].id, {row: 1.0 for row in range(self._rows_of(node))})
+            return self._sum(node.args[0].id, dict.fromkeys(range(self._rows_of(node)), 1.0))
         if function in ("linked", "spread"):
             other = self.program.table_of[node.args[0].id]
             child, parent = (other, self.over) if function == "linked" else (self.over, other)

@@ -53,10 +53,10 @@ def workspace(kernel: Kernel, layout: Layout) -> WorkspaceMemory:
     n_gates = layout.n_gates if kernel.has_kinks else 0
     n_watched = n_events + n_gates + 2
     integers, indices = layout.vectors
-    sizes = {name: dim for name in _STATES.split()}
-    sizes |= {name: n_watched for name in (*_WATCHED.split(), "v_values")}
+    sizes = dict.fromkeys(_STATES.split(), dim)
+    sizes |= dict.fromkeys((*_WATCHED.split(), "v_values"), n_watched)
     sizes |= {name: max(layout.n_gates, 1) for name in _GATES.split()}
-    sizes |= {name: 1 for name in _PER_LANE.split()}
+    sizes |= dict.fromkeys(_PER_LANE.split(), 1)
     sizes |= {"k": N_EXTENDED * dim, "dense": 7 * dim}
     sizes |= {"constants": layout.n_constants, "scratch": max(layout.n_scratch, 1)}
     arrays = {name: aligned(size * lanes) for name, size in sizes.items()}

@@ -1,0 +1,107 @@
+"""Kinks: which gates share a surface, which side the flow goes on to, and sliding where both sides point back."""
+
+from flowsys.kernels.native.constants import EVALUATIONS, KINKS, LANES, SECOND_SURFACE, SLIDES, STEP_BUDGET
+from flowsys.kernels.native.field import both_sides, refresh
+from flowsys.kernels.native.intrinsics import fabs, fmax, invoke
+from flowsys.kernels.native.ledger import count_members, finish, log_entry
+from flowsys.kernels.native.stepping import starting_step
+from flowsys.kernels.records import Batch, Workspace
+from flowsys.kernels.restricted import f64, i64
+
+# gates whose switching functions agree this closely (in value and velocity) share one surface
+SAME_SURFACE = 1e-9
+ON_SURFACE = 1e-14
+
+
+def gates_from_state(w: Workspace, b: Batch, l: i64) -> None:
+    """Open where the switching function is positive; on a surface, the side the flow points to."""
+    for g in range(w.n_gates):
+        w.gates[g * LANES + l] = 1.0
+        w.members[g * LANES + l] = 0.0
+    if w.n_gates > 0:
+        refresh(w, l)
+        for g in range(w.n_gates):
+            h = w.at_start[(w.n_events + g) * LANES + l]
+            w.gates[g * LANES + l] = 1.0 if h > 0.0 else 0.0
+        for g in range(w.n_gates):
+            h = w.at_start[(w.n_events + g) * LANES + l]
+            if fabs(h) <= ON_SURFACE and w.members[g * LANES + l] == 0.0 and w.slides[l] == 0:
+                refresh(w, l)
+                find_surface(w, l, g)
+                choose_side(w, b, l, g)
+
+
+def find_surface(w: Workspace, l: i64, g: i64) -> None:
+    """All gates that share the surface of gate g: same value, same velocity."""
+    invoke(w.velocity, w.y, w.k, w.v_now, w.constants, w.gates, w.scratch, w.layout, w.indices)
+    w.counts[EVALUATIONS * LANES + l] += 1
+    h = w.at_start + w.n_events * LANES
+    v = w.v_now
+    largest_h = 0.0
+    largest_v = 0.0
+    for i in range(w.n_gates):
+        largest_h = fmax(largest_h, fabs(h[i * LANES + l]))
+        largest_v = fmax(largest_v, fabs(v[i * LANES + l]))
+    p = g * LANES + l
+    for i in range(w.n_gates):
+        q = i * LANES + l
+        same = fabs(h[q] - h[p]) <= SAME_SURFACE * (1.0 + largest_h)
+        w.members[q] = 1.0 if same != 0 and fabs(v[q] - v[p]) <= SAME_SURFACE * (1.0 + largest_v) else 0.0
+
+
+def meet_kink(w: Workspace, b: Batch, l: i64, g: i64) -> i64:
+    """A switching function reached zero; 0 if the trajectory ends here."""
+    w.counts[KINKS * LANES + l] += 1
+    if w.slides[l] != 0:
+        return finish(w, b, l, SECOND_SURFACE)
+    if w.counts[KINKS * LANES + l] > b.max_kinks:
+        return finish(w, b, l, STEP_BUDGET)
+    find_surface(w, l, g)
+    log_entry(w, b, l, 0.0, count_members(w, l))
+    choose_side(w, b, l, g)
+    return 1
+
+
+def choose_side(w: Workspace, b: Batch, l: i64, g: i64) -> None:
+    """On a surface: go on to the side the flow points to, or slide where both sides point back."""
+    for i in range(w.n_gates * LANES):
+        w.gates_on[i] = w.gates[i]
+        w.gates_off[i] = w.gates[i]
+    for i in range(w.n_gates):
+        p = i * LANES + l
+        if w.members[p] > 0.0:
+            w.gates_on[p] = 1.0
+            w.gates_off[p] = 0.0
+    both_sides(w, w.y)
+    w.counts[EVALUATIONS * LANES + l] += 4
+    v_on = w.v_on[g * LANES + l]
+    v_off = w.v_off[g * LANES + l]
+    if v_on < 0.0 and v_off > 0.0:
+        w.slides[l] = 1
+        w.n_sliding += 1
+        w.representative[l] = g
+        w.counts[SLIDES * LANES + l] += 1
+        log_entry(w, b, l, 1.0, count_members(w, l))
+        refresh(w, l)
+        w.proposed[l] = starting_step(w, l)
+        return
+    came_from_open = w.gates[g * LANES + l] > 0.0
+    is_open = v_on > 0.0 and (v_off > 0.0 or came_from_open == 0)
+    if v_on <= 0.0 and v_off >= 0.0:
+        is_open = not came_from_open
+    set_gates(w, l, 1.0 if is_open else 0.0)
+
+
+def leave_surface(w: Workspace, b: Batch, l: i64, gate: f64) -> None:
+    log_entry(w, b, l, -1.0, count_members(w, l))
+    w.slides[l] = 0
+    w.n_sliding -= 1
+    set_gates(w, l, gate)
+
+
+def set_gates(w: Workspace, l: i64, gate: f64) -> None:
+    """Switch the gates of the surface at hand, and look at the state again."""
+    for i in range(w.n_gates):
+        if w.members[i * LANES + l] > 0.0:
+            w.gates[i * LANES + l] = gate
+    refresh(w, l)

@@ -1,0 +1,58 @@
+"""What is written down of a trajectory: its events, its switches and slides, and how it ended."""
+
+from flowsys.kernels.native.constants import EMPTY, LANES, N_COUNTS
+from flowsys.kernels.records import Batch, Workspace
+from flowsys.kernels.restricted import f64, i64
+
+
+def record_event(w: Workspace, b: Batch, l: i64, e: i64) -> None:
+    n = w.trajectory[l]
+    place = n * w.n_events + e
+    if b.reached[place] == 0:
+        b.reached[place] = 1
+        b.event_times[place] = w.t[l]
+        b.event_stages[place] = w.stage[l]
+        for j in range(w.dim):
+            b.event_states[place * w.dim + j] = w.y[j * LANES + l]
+        w.pending[l] -= b.requested[e]
+
+
+def finish(w: Workspace, b: Batch, l: i64, outcome: i64) -> i64:
+    """Write down how and where a trajectory ended."""
+    n = w.trajectory[l]
+    b.outcome[n] = outcome
+    b.final_t[n] = w.t[l]
+    b.final_stage[n] = w.stage[l]
+    for j in range(w.dim):
+        b.final_y[n * w.dim + j] = w.y[j * LANES + l]
+    if b.keeps_gates != 0:
+        for g in range(w.n_gates):
+            b.final_gates[n * w.n_gates + g] = w.gates[g * LANES + l]
+    for c in range(N_COUNTS):
+        b.statistics[n * N_COUNTS + c] = w.counts[c * LANES + l]
+    if w.slides[l] != 0:
+        log_entry(w, b, l, -1.0, count_members(w, l))
+        w.slides[l] = 0
+        w.n_sliding -= 1
+    w.mode[l] = EMPTY
+    w.step[l] = 0.0
+    return 0
+
+
+def log_entry(w: Workspace, b: Batch, l: i64, kind: f64, members: i64) -> None:
+    """Note a switch (0), the start (1) or the end (-1) of a slide, its time and how many gates share it."""
+    n = w.trajectory[l]
+    if b.log_counts[n] < b.log_size:
+        place = 3 * (n * b.log_size + b.log_counts[n])
+        b.log[place] = kind
+        b.log[place + 1] = w.t[l]
+        b.log[place + 2] = members
+        b.log_counts[n] += 1
+
+
+def count_members(w: Workspace, l: i64) -> i64:
+    found = 0
+    for g in range(w.n_gates):
+        if w.members[g * LANES + l] > 0.0:
+            found += 1
+    return found

@@ -1,0 +1,188 @@
+"""The event-driven driver: every lane walks its own trajectory, all lanes step together.
+
+One round tries one step in every lane (`attempt`), then each lane decides for itself what the result means. A lane
+steps, or is locating a crossing inside an accepted step; stages, kinks and sliding are dealt with where they occur. A
+lane whose trajectory ends takes the next one of the batch. No decision looks at another lane, so results do not depend
+on which trajectories travel together. The rules are those of `flowsys.integrate.driver`.
+"""
+
+from flowsys.kernels.native.constants import (
+    CONFIRMING,
+    EMPTY,
+    EPSILON,
+    EVALUATIONS,
+    FORCED,
+    LANES,
+    LOCATING,
+    N_COUNTS,
+    NOT_FINITE,
+    REJECTED,
+    STEP_BUDGET,
+    STEP_TOO_SMALL,
+    STEPPING,
+    STEPS,
+    STIFF,
+    TRIALS,
+)
+from flowsys.kernels.native.field import evaluate_watched
+from flowsys.kernels.native.intrinsics import attempt, fabs, fmax, fmin, invoke, stiffness, take_next
+from flowsys.kernels.native.ledger import finish
+from flowsys.kernels.native.locating import tried
+from flowsys.kernels.native.stages import enter_stage, load_stage, settle
+from flowsys.kernels.native.stepping import eighth_root, move, set_step
+from flowsys.kernels.native.watching import any_fired, first_suspect, may_hide_a_crossing
+from flowsys.kernels.records import Batch, Workspace
+from flowsys.kernels.restricted import i64
+
+# a step may shrink or grow by these factors (HNW II.4)
+SMALLEST, LARGEST, SAFETY = 0.333, 6.0, 0.9
+STIFF_LIMIT = 6.1
+
+
+def run(w: Workspace, b: Batch) -> None:
+    """Work until the batch is used up."""
+    active = 0
+    for l in range(LANES):
+        w.mode[l] = EMPTY
+        active += take(w, b, l)
+    while active > 0 and b.stop[0] == 0:
+        attempt(w)
+        good = 0
+        for l in range(LANES):
+            if w.mode[l] != EMPTY and w.error[l] <= 1.0:
+                good = 1
+        if good != 0:
+            evaluate_watched(w, w.y_new, w.k + 12 * w.dim * LANES, w.at_end)
+            stiffness(w)
+        for l in range(LANES):
+            if w.mode[l] != EMPTY:
+                w.counts[EVALUATIONS * LANES + l] += 12
+                if after_attempt(w, b, l) == 0:
+                    active += take(w, b, l) - 1
+
+
+def take(w: Workspace, b: Batch, l: i64) -> i64:
+    """Put the next trajectory into a lane: 1, or 0 if there is none left."""
+    w.mode[l] = EMPTY
+    w.step[l] = 0.0
+    while b.stop[0] == 0:
+        n = take_next(b.next)
+        if n >= b.n:
+            break
+        w.trajectory[l] = n
+        w.t[l] = b.start[n]
+        w.rtol[l] = b.rtol[n]
+        w.atol[l] = b.atol[n]
+        w.next_time[l] = 0
+        w.stiff_steps[l] = 0
+        for c in range(N_COUNTS):
+            w.counts[c * LANES + l] = 0
+        for j in range(w.dim):
+            w.y[j * LANES + l] = b.initial[n * w.dim + j]
+        w.pending[l] = 0
+        for e in range(w.n_events):
+            w.pending[l] += b.requested[e]
+        enter_stage(w, b, l, 0)
+        if settle(w, b, l) != 0:
+            return 1
+    return 0
+
+
+def after_attempt(w: Workspace, b: Batch, l: i64) -> i64:
+    """What a tried step means for its lane; 0 if the trajectory is over."""
+    counts = w.counts
+    if counts[STEPS * LANES + l] + counts[REJECTED * LANES + l] + counts[TRIALS * LANES + l] >= b.max_steps:
+        return finish(w, b, l, STEP_BUDGET)
+    if w.mode[l] == STEPPING:
+        if w.error[l] <= 1.0:
+            return accepted(w, b, l)
+        return rejected(w, b, l)
+    counts[TRIALS * LANES + l] += 1
+    if w.mode[l] == FORCED:
+        w.mode[l] = STEPPING
+        return advance(w, b, l)
+    if not (w.error[l] <= 1.0):
+        # a shorter step than an accepted one that fails: forget the crossing and take the shorter step's word
+        w.mode[l] = STEPPING
+        return rejected(w, b, l)
+    return tried(w, b, l)
+
+
+def rejected(w: Workspace, b: Batch, l: i64) -> i64:
+    w.counts[REJECTED * LANES + l] += 1
+    error = w.error[l]
+    factor = 0.2
+    if error < 1e30:
+        factor = fmax(SMALLEST, SAFETY / eighth_root(error))
+    w.was_rejected[l] = 1
+    h = w.step[l] * factor
+    if h <= EPSILON * fabs(w.t[l]) or h < 1e-300:
+        return finish(w, b, l, STEP_TOO_SMALL if error < 1e30 else NOT_FINITE)
+    w.proposed[l] = h
+    w.step[l] = h
+    w.clipped[l] = 0
+    return 1
+
+
+def accepted(w: Workspace, b: Batch, l: i64) -> i64:
+    """A step within tolerance: go on, unless something may have happened inside it."""
+    grown = LARGEST
+    if w.error[l] > 1e-12:
+        grown = fmin(LARGEST, fmax(SMALLEST, SAFETY / eighth_root(w.error[l])))
+    if w.was_rejected[l] != 0:
+        grown = fmin(grown, 1.0)
+    w.was_rejected[l] = 0
+    natural = w.step[l] * grown
+    # a step cut short to land on its target says nothing about the next one's size
+    w.proposed[l] = fmax(natural, w.proposed[l]) if w.clipped[l] != 0 else natural
+    fired = any_fired(w, w.at_start, w.at_end, l)
+    suspect = 0.0
+    if may_hide_a_crossing(w, l) != 0:
+        suspect = first_suspect(w, l)
+    if fired == 0 and suspect == 0.0:
+        return advance(w, b, l)
+    w.full[l] = w.step[l]
+    w.full_clipped[l] = w.clipped[l]
+    w.clipped[l] = 0
+    w.low[l] = 0.0
+    w.trials[l] = 0
+    for i in range(w.n_watched):
+        w.at_low[i * LANES + l] = w.at_start[i * LANES + l]
+    if suspect > 0.0:
+        w.mode[l] = CONFIRMING
+        w.step[l] = suspect * w.full[l]
+        return 1
+    w.mode[l] = LOCATING
+    return tried(w, b, l)
+
+
+def advance(w: Workspace, b: Batch, l: i64) -> i64:
+    """Move to the end of the step just made."""
+    move(w, l)
+    w.counts[STEPS * LANES + l] += 1
+    if w.stiffness[l] > STIFF_LIMIT:
+        w.stiff_steps[l] += 1
+        if w.stiff_steps[l] >= b.stiff_after:
+            return finish(w, b, l, STIFF)
+    if w.clipped[l] != 0:
+        return settle(w, b, l)
+    set_step(w, l)
+    return 1
+
+
+def observe(w: Workspace, b: Batch) -> None:
+    """Watched observables at given states (`initial`, in stage `final_stage`), into `event_times`."""
+    while b.stop[0] == 0:
+        first = take_next(b.next) * LANES
+        if first >= b.n:
+            break
+        for l in range(LANES):
+            n = first + l if first + l < b.n else b.n - 1
+            load_stage(w, b, l, n, b.final_stage[n])
+            for j in range(w.dim):
+                w.y[j * LANES + l] = b.initial[n * w.dim + j]
+        invoke(w.watched, w.y, w.spare, w.spare_values, w.constants, w.gates, w.scratch, w.layout, w.indices)
+        for l in range(LANES):
+            if first + l < b.n:
+                for e in range(w.n_events):
+                    b.event_times[(first + l) * w.n_events + e] = w.spare_values[e * LANES + l]

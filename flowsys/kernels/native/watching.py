@@ -1,0 +1,99 @@
+"""What is watched along a step: events, kinks and the ends of slides, oriented to be positive once they happened.
+
+Between step ends the values are first judged by the cubic through four of them (the states of two inner stages serve
+as approximations), and where that comes near zero, by the method's dense output.
+"""
+
+from flowsys.kernels.native.constants import EVALUATIONS, LANES, THIRD, TWO_THIRDS
+from flowsys.kernels.native.intrinsics import dense_output, fmax, fmin, interpolate, invoke
+from flowsys.kernels.records import Batch, Workspace
+from flowsys.kernels.restricted import Doubles, f64, i64
+
+# suspicion: the highest value seen inside a step comes within this share of the values' range below zero
+MARGIN = 0.1
+N_INSIDE = 8
+
+
+def oriented(w: Workspace, values: Doubles, i: i64) -> f64:
+    """A watched value, positive once it has happened; 0 where it is not watched."""
+    return w.orientation[i] * (values[i] - w.threshold[i])
+
+
+def orient(w: Workspace, b: Batch, l: i64) -> None:
+    """Which way every watched value counts for a lane, as its gates and pending events stand."""
+    n = w.trajectory[l]
+    terminal = b.ends_on[w.stage[l]]
+    for e in range(w.n_events):
+        i = e * LANES + l
+        is_on = b.reached[n * w.n_events + e] == 0 and (b.requested[e] != 0 or e == terminal)
+        w.orientation[i] = b.directions[e] if is_on else 0.0
+        w.threshold[i] = b.thresholds[n * w.n_events + e]
+    for g in range(w.n_gates):
+        i = (w.n_events + g) * LANES + l
+        is_open = w.gates[g * LANES + l] > 0.0
+        w.orientation[i] = -1.0 if is_open else 1.0
+        if w.slides[l] != 0 and w.members[g * LANES + l] > 0.0:
+            w.orientation[i] = 0.0
+        w.threshold[i] = 0.0
+    for s in range(2):
+        i = (w.n_events + w.n_gates + s) * LANES + l
+        w.orientation[i] = 1.0 if w.slides[l] != 0 else 0.0
+        w.threshold[i] = 0.0
+
+
+def has_fired(w: Workspace, before: Doubles, after: Doubles, i: i64, l: i64) -> i64:
+    """Events must have been negative before; kinks count wherever they end up on the wrong side."""
+    if oriented(w, after, i * LANES + l) > 0.0 and (i >= w.n_events or oriented(w, before, i * LANES + l) < 0.0):
+        return 1
+    return 0
+
+
+def any_fired(w: Workspace, before: Doubles, after: Doubles, l: i64) -> i64:
+    for i in range(w.n_watched):
+        if has_fired(w, before, after, i, l) != 0:
+            return 1
+    return 0
+
+
+def may_hide_a_crossing(w: Workspace, l: i64) -> i64:
+    """Whether some value, negative at both ends, comes close to zero inside the step just made."""
+    for i in range(w.n_watched):
+        p = i * LANES + l
+        a = oriented(w, w.at_start, p)
+        d = oriented(w, w.at_end, p)
+        if a < 0.0 and d <= 0.0:
+            u = oriented(w, w.at_third, p)
+            v = oriented(w, w.at_two_thirds, p)
+            top = fmax(u, v)
+            low = fmin(fmin(a, d), fmin(u, v))
+            if fmax(top, fmax(a, d)) > 2.0 * low:
+                # the cubic through the four values
+                for s in range(1, 14):
+                    top = fmax(top, cubic(a, u, v, d, s / 14.0))
+                if top > fmax(a, d) and top > MARGIN * (low - top):
+                    return 1
+    return 0
+
+
+def cubic(a: f64, u: f64, v: f64, d: f64, x: f64) -> f64:
+    """The cubic with values a, u, v, d at 0, THIRD, TWO_THIRDS, 1 (Newton's form)."""
+    first = (u - a) / THIRD
+    second = ((v - u) / (TWO_THIRDS - THIRD) - first) / TWO_THIRDS
+    last = ((d - v) / (1.0 - TWO_THIRDS) - (v - u) / (TWO_THIRDS - THIRD)) / (1.0 - THIRD)
+    third = last - second
+    return a + x * (first + (x - THIRD) * (second + (x - TWO_THIRDS) * third))
+
+
+def first_suspect(w: Workspace, l: i64) -> f64:
+    """The first of a few fractions of the step where, on the dense output, something has fired; 0 if none."""
+    dense_output(w)
+    w.counts[EVALUATIONS * LANES + l] += 3
+    for s in range(1, N_INSIDE):
+        w.fraction[l] = s / (1.0 * N_INSIDE)
+        interpolate(w)
+        invoke(w.watched, w.y_stage, w.f_on, w.at_inside, w.constants, w.gates, w.scratch, w.layout, w.indices)
+        w.counts[EVALUATIONS * LANES + l] += 1
+        for i in range(w.n_events + w.n_gates):
+            if oriented(w, w.at_start, i * LANES + l) < 0.0 and oriented(w, w.at_inside, i * LANES + l) > 0.0:
+                return w.fraction[l]
+    return 0.0
