@@ -18,7 +18,7 @@ from flowsys.system import Setup
 from flowsys.systems.parity import closure
 from flowsys.systems.parity.balanced import balanced_signs
 from flowsys.systems.parity.collapsed import collapsed_metric, collapsed_table
-from flowsys.systems.parity.data import Parity, Table, ascending, population
+from flowsys.systems.parity.data import Parity, Table, all_bits, ascending, population, table_of_bits
 from flowsys.systems.parity.embeddings import hypercube, orthonormal
 from flowsys.systems.parity.fields import Structure, field, flat
 from flowsys.systems.parity.gated import GatedArguments, View
@@ -62,7 +62,7 @@ def problem(setup: Setup, level: str, variant: str, mode: str) -> Problem:
 
 def model_of(setup: Setup, level: str, variant: str, mode: str, kinks: str = "frozen") -> Model:
     """The model of a level and variant (L0 counts as L1)."""
-    check_size_of(setup, variant)
+    check_size_of(setup, level, variant)
     with jax.enable_x64(True):
         if level == "L3":
             return _limit_model(setup, variant, mode, kinks)
@@ -71,11 +71,11 @@ def model_of(setup: Setup, level: str, variant: str, mode: str, kinks: str = "fr
         return _collapsed_model(setup, level, variant, mode, kinks)
 
 
-def check_size_of(setup: Setup, variant: str) -> None:
+def check_size_of(setup: Setup, level: str, variant: str) -> None:
     """Refuse sizes that cannot be written out, and embeddings a variant does not have."""
     n, k = setup["n"], setup["k"]
     if variant == "enumerated":
-        if n > LARGEST_N and not np.isfinite(setup["batch"]):
+        if n > LARGEST_N and not (level == "L0" and np.isfinite(setup["batch"])):
             raise InputError(f"n = {n} is not allowed with variant = enumerated: all 2^n strings, so n <= {LARGEST_N}.")
         return
     if np.isfinite(setup["d"]):
@@ -111,7 +111,7 @@ def collapsed_view(k: int, number: int) -> View:
 
 
 def enumerated_view(parity: Parity, number: int) -> View:
-    secret = {position for position in parity.secrets}
+    secret = set(parity.secrets)
     ordinary = [2 * (j - 1) + b for j in range(1, parity.n + 1) if j not in secret for b in (0, 1)]
     return view(parity.k, parity.n_tokens, number, 2 * (parity.secrets[number] - 1), np.array(ordinary), 2 * parity.n)
 
@@ -161,7 +161,7 @@ def _collapsed_model(setup: Setup, level: str, variant: str, mode: str, kinks: s
     return Model(structure, weights_of_signs(signs, tokens, ε), data)
 
 
-def _enumerated_model(setup: Setup, level: str, mode: str, kinks: str, table: Table | None = None) -> Model:
+def _enumerated_model(setup: Setup, level: str, mode: str, kinks: str) -> Model:
     n, k, width = setup["n"], setup["k"], setup["width"]
     parity = ascending(n, k)
     key = jax.random.key(setup["seed"])
@@ -173,7 +173,9 @@ def _enumerated_model(setup: Setup, level: str, mode: str, kinks: str, table: Ta
     start = weights_of_signs(signs, tokens, setup["epsilon"])
     sizes = {"n_neurons": 2 * width, "n_keys": parity.n_tokens, "k": k, "loss": setup["loss"], "kinks": kinks}
     here = enumerated_view(parity, position_number(setup, mode))
-    table = population(parity) if table is None else table
+    has_batches = level == "L0" and np.isfinite(setup["batch"])
+    # batches take the place of the population where there are any
+    table = table_of_bits(parity, all_bits(1)[:, [0] * n]) if has_batches else population(parity)
     seen = coordinates(start, tokens, 2 * k)
     if level == "L2":
         structure = Structure("live", **sizes)

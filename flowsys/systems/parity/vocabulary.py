@@ -20,7 +20,7 @@ EVENTS = {
     "step_3": "after the third gradient step (three_step)",
 }
 
-_SEED, _RATE = FINITE_PARAMETERS[1:]
+_SEED = FINITE_PARAMETERS[1]
 
 
 def _first_decoupled(p: Mapping[str, Any]) -> int:
@@ -55,7 +55,8 @@ PARAMETERS = (
               "m, W moves width/m times as fast, so that the limit stays that of m", low=1, high=10**6, integer=True,
               levels=FINITE, default_text="m"),
     _SEED,
-    _RATE,
+    Parameter("learning_rate", lambda p: p["m"] ** 0.5 / 4, "step of gradient descent", low=0.0, open_low=True,
+              levels=("L0",), default_text="sqrt(m) / 4"),
     t_max(1e9),
 )  # fmt: skip
 
@@ -78,7 +79,7 @@ OBSERVABLES = {
     "one_hot_error": "1 - s_target, without cancellation",
     "margin": "margin at position i, mean over sequences",
     "entropy": "normalised attention entropy (Eq. (1)), least over the positions of the system, mean over sequences",
-    "accuracy": "share of sequences with a positive margin at position i (L3 limit, L4: of s·g, without the common mode)",
+    "accuracy": "share of sequences with a positive margin at position i (limit: of s·g, without the common mode)",
     "loss": "loss summed over the positions of the system",
     "s_ordinary": "attention on all ordinary tokens together",
     "s_sure": "attention on the sure tokens together",
