@@ -52,6 +52,11 @@ def smooth_relu(x, width):
     return width * jax.nn.softplus(x / width)
 
 
+def power_relu(x, width, power):
+    """0 | x^q / (q ϱ^(q-1)) on (0, ϱ] | x - ϱ (1 - 1/q), with ϱ = width and q = power: a ReLU without a kink."""
+    return width / power * jnp.clip(x / width, 0.0, 1.0) ** power + jax.nn.relu(x - width)
+
+
 def hinge(margin):
     """max(1 - margin, 0)."""
     return jax.nn.relu(1.0 - margin)

@@ -13,7 +13,7 @@ from sympy.printing.str import StrPrinter
 from sympy.simplify import cse_opts
 
 from flowsys.program import FUNCTIONS, Line
-from flowsys.symbolic.primitives import AttentionMean, LogSumExp, Softmax
+from flowsys.symbolic.primitives import AttentionMean, LogSumExp, PowerRelu, PowerReluSlope, Softmax
 
 _max, _min, _masked = (sp.Function(name) for name in ("max", "min", "masked"))
 _SUBTRACTIONS = [(cse_opts.sub_pre, cse_opts.sub_post)]
@@ -81,6 +81,11 @@ class Lowering:
         elif isinstance(value, LogSumExp):
             _, log_total = self._group((value.args[: value.size], value.args[value.size :]), flat)
             flat[symbol] = log_total
+        elif isinstance(value, (PowerRelu, PowerReluSlope)):
+            x, width, power = value.args
+            inside = _min(_max(x / width, 0), 1)
+            is_slope = isinstance(value, PowerReluSlope)
+            flat[symbol] = inside ** (power - 1) if is_slope else width / power * inside**power + _max(x - width, 0)
         elif value.is_Symbol:
             self._alias[symbol] = value
         else:

@@ -58,6 +58,23 @@ class Step(_Opaque):
         return sp.S.Zero
 
 
+class PowerRelu(_Opaque):
+    """0 | x^q / (q ϱ^(q-1)) on (0, ϱ] | x - ϱ (1 - 1/q), stored as (x, ϱ, q): once differentiable, so not a kink."""
+
+    nargs = 3
+
+    def fdiff(self, argindex=1):
+        if argindex != 1:
+            raise ArgumentIndexError(self, argindex)
+        return PowerReluSlope(*self.args)
+
+
+class PowerReluSlope(_Opaque):
+    """The derivative of `PowerRelu`: (x/ϱ, cut to [0, 1]) to the power q - 1."""
+
+    nargs = 3
+
+
 class Positive(_Opaque):
     """1 where x > 0, else 0, for counting only: never differentiated, never a kink."""
 
@@ -137,7 +154,10 @@ class LogSumExp(_Opaque):
         return Softmax(argindex - 1, *self.args)
 
 
-OPAQUE = (Sigmoid, Softplus, Relu, Step, Positive, Largest, Smallest, Named, Softmax, AttentionMean, LogSumExp)
+OPAQUE = (
+    Sigmoid, Softplus, Relu, Step, PowerRelu, PowerReluSlope, Positive, Largest, Smallest,
+    Named, Softmax, AttentionMean, LogSumExp,
+)  # fmt: skip
 
 
 def _elementwise(function):
@@ -179,6 +199,11 @@ def smallest(values):
 
 def smooth_relu(x, width):
     return width * softplus(x / width)
+
+
+def power_relu(x, width, power):
+    width, power = sp.sympify(width), sp.Integer(power)
+    return _elementwise(lambda entry: PowerRelu(entry, width, power))(x)
 
 
 def hinge(margin):
