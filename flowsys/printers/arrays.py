@@ -106,7 +106,7 @@ def _functions(xp: Any, kinks: Kinks) -> dict[str, Callable]:
     """The program's functions in an array library."""
 
     def sigmoid(x):
-        return 0.5 * (1.0 + xp.tanh(0.5 * x))
+        return xp.exp(-xp.logaddexp(-x, 0.0))  # keeps its digits where it is small, which 1 + tanh does not
 
     def softplus(x):
         return xp.logaddexp(x, 0.0)
