@@ -48,11 +48,10 @@ class FeedForward:
 
     def activate(self, ops, x):
         """s(x), written with clipped parts so that arrays of symbols can pass through it."""
-        power = lambda part: part**self.q / (self.q * self.rho ** (self.q - 1))
-        linear = ops.relu(x - self.rho)
         if self.activation == "even":
-            return power(ops.clip_above(ops.relu(x + self.rho) - self.rho, self.rho)) + linear
-        positive = power(ops.clip_above(ops.relu(x), self.rho)) + linear
+            inside = ops.clip_above(ops.relu(x + self.rho) - self.rho, self.rho)
+            return inside**self.q / (self.q * self.rho ** (self.q - 1)) + ops.relu(x - self.rho)
+        positive = ops.power_relu(x, self.rho, self.q)
         if self.activation == "azl":
             return positive
         below = ops.relu(-x)
