@@ -100,12 +100,10 @@ class Layout:
         as_integers = lambda values: np.array([*values, 0], dtype=np.int64)
         return as_integers(layout), as_integers(indices)
 
-    def constants(
-        self, tables: Mapping[str, np.ndarray], links: Mapping[str, np.ndarray], trajectories: int = 0
-    ) -> np.ndarray:
+    def constants(self, tables: Mapping[str, np.ndarray], links: Mapping[str, np.ndarray]) -> np.ndarray:
         """Tables (columns × rows) and link matrices as the flat vector behind parameters and kink width.
 
-        With `trajectories`, any of them may have a leading axis of that length; the result then has it too.
+        Any of them may have a leading axis of trajectories; the result then has it too.
         """
         parts = []
         for table, columns in self.program.tables.items():
@@ -114,9 +112,10 @@ class Layout:
         for link in self.program.links:
             matrix, pattern = np.asarray(links[link.name], dtype=float), self.patterns[link.name]
             parts.append(matrix[..., pattern[:, 0], pattern[:, 1]])
-        if trajectories:
-            parts = [np.broadcast_to(p, (trajectories, p.shape[-1])) for p in parts]
-        return np.concatenate([np.zeros((*parts[0].shape[:-1], 0)), *parts], axis=-1) if parts else np.zeros(0)
+        if not parts:
+            return np.zeros(0)
+        leading = np.broadcast_shapes(*(part.shape[:-1] for part in parts))
+        return np.concatenate([np.broadcast_to(part, (*leading, part.shape[-1])) for part in parts], axis=-1)
 
 
 def nonzero_pattern(matrices: list[np.ndarray]) -> np.ndarray:

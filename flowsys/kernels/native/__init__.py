@@ -1,3 +1,3 @@
-"""The event-driven driver, in the compiled subset of `flowsys.kernels.restricted`: Python to read, machine code to run."""
+"""The event-driven driver, in the compiled subset of `flowsys.kernels.restricted`: read as Python, run natively."""
 
 MODULES = ("field", "watching", "ledger", "stepping", "kinks", "stages", "locating", "rounds")

@@ -85,15 +85,63 @@ def cubic(a: f64, u: f64, v: f64, d: f64, x: f64) -> f64:
 
 
 def first_suspect(w: Workspace, l: i64) -> f64:
-    """The first of a few fractions of the step where, on the dense output, something has fired; 0 if none."""
+    """The first of a few fractions of the step where, on the dense output, something has fired; 0 if none.
+
+    Where a value has a highest point between them, the vertex of its parabola is looked at too.
+    """
     dense_output(w)
     w.counts[EVALUATIONS * LANES + l] += 3
-    for s in range(1, N_INSIDE):
-        w.fraction[l] = s / (1.0 * N_INSIDE)
-        interpolate(w)
-        invoke(w.watched, w.y_stage, w.f_on, w.at_inside, w.constants, w.gates, w.scratch, w.layout, w.indices)
-        w.counts[EVALUATIONS * LANES + l] += 1
-        for i in range(w.n_events + w.n_gates):
-            if oriented(w, w.at_start, i * LANES + l) < 0.0 and oriented(w, w.at_inside, i * LANES + l) > 0.0:
-                return w.fraction[l]
+    n = w.n_events + w.n_gates
+    for i in range(n):
+        w.at_high[i * LANES + l] = w.at_start[i * LANES + l]
+        w.at_other[i * LANES + l] = w.at_start[i * LANES + l]
+    for s in range(1, N_INSIDE + 1):
+        x = s / (1.0 * N_INSIDE)
+        look_inside(w, l, x, w.at_inside)
+        if s < N_INSIDE and fires_inside(w, l, w.at_inside) != 0:
+            return x
+        if s > 1:
+            vertex = highest_vertex(w, l, x)
+            if vertex > 0.0:
+                look_inside(w, l, vertex, w.spare_values)
+                if fires_inside(w, l, w.spare_values) != 0:
+                    return vertex
+        for i in range(n):
+            p = i * LANES + l
+            w.at_other[p] = w.at_high[p]
+            w.at_high[p] = w.at_inside[p]
     return 0.0
+
+
+def look_inside(w: Workspace, l: i64, x: f64, values: Doubles) -> None:
+    """What is watched at a fraction x of the step, on the dense output."""
+    w.fraction[l] = x
+    interpolate(w)
+    invoke(w.watched, w.y_stage, w.f_on, values, w.constants, w.gates, w.scratch, w.layout, w.indices)
+    w.counts[EVALUATIONS * LANES + l] += 1
+
+
+def fires_inside(w: Workspace, l: i64, values: Doubles) -> i64:
+    for i in range(w.n_events + w.n_gates):
+        p = i * LANES + l
+        if oriented(w, w.at_start, p) < 0.0 and oriented(w, values, p) > 0.0:
+            return 1
+    return 0
+
+
+def highest_vertex(w: Workspace, l: i64, x: f64) -> f64:
+    """The vertex, near zero, of the parabola through a value's last three looks (the last at x); 0 if there is none."""
+    best = -1e300
+    found = 0.0
+    for i in range(w.n_events + w.n_gates):
+        p = i * LANES + l
+        a = oriented(w, w.at_other, p)
+        m = oriented(w, w.at_high, p)
+        d = oriented(w, w.at_inside, p)
+        if m < 0.0 and m >= a and m >= d and 2.0 * m - a - d > 0.0:
+            shift = 0.5 * (d - a) / (2.0 * m - a - d)
+            top = m + 0.25 * (d - a) * shift
+            if top > 0.1 * (fmin(a, d) - m) and top > best:
+                best = top
+                found = x + (shift - 1.0) / (1.0 * N_INSIDE)
+    return found
