@@ -1,4 +1,4 @@
-"""The prompt system, derived: from the packaged statement to one program for each number of steps, and the planar one."""
+"""The prompt system, derived: from the packaged statement to one program a number of steps, and the planar one."""
 
 from flowsys.symbolic.assemble import assemble
 from flowsys.symbolic.render import flow_equations, module_text

@@ -24,6 +24,9 @@ Algorithm 2) or in one step (ICL, Eq. 8). Time is t = learning rate × iteration
 | l_tr, l_ts | `n_examples` | examples in a training, a testing prompt | int |
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from flowsys.errors import InputError
 from flowsys.problem import Problem
 from flowsys.references import Paper
@@ -35,9 +38,30 @@ from flowsys.systems.prompt.vocabulary import OBSERVABLES, PARAMETERS
 def _build(setup: Setup, level: str, variant: str, mode: str) -> Problem:
     if mode == "planar" and level != "L3":
         raise InputError(f"mode = planar is not allowed at level {level}: it is a limit of L3.")
+    if level in ("L1", "L2"):
+        from flowsys.systems.prompt.finite import finite_problem
+
+        return finite_problem(setup, level)
+    if level == "L4":
+        from flowsys.systems.prompt.surrogate import surrogate_problem
+
+        return surrogate_problem(setup)
     from flowsys.systems.prompt.limits import limit_problem
 
     return limit_problem(setup, mode)
+
+
+def _training(setup: Setup, variant: str, mode: str, seeds: int | None):
+    if mode == "planar":
+        raise InputError("mode = planar is not allowed at level L0: it is a limit of L3.")
+    from flowsys.systems.prompt.descent import training
+
+    return training(setup, variant, seeds)
+
+
+def _validate(values: Mapping[str, Any]) -> None:
+    if values["d_X"] < values["M"]:
+        raise InputError(f"d_X = {values['d_X']} is not allowed: {values['M']} orthonormal patterns need at least M.")
 
 
 def _equations() -> dict[str, str]:
@@ -57,10 +81,24 @@ SYSTEM = System(
     parameters=PARAMETERS,
     modes=MODES,
     levels={
+        "L0": Variants(
+            ("sgd", "sgd_scores", "full_batch", "symmetric"),
+            (
+                "Algorithm 1 on the merged weights W: fresh prompts of l_tr examples",
+                "the same on the frame entries of W",
+                "descent on W over all prompts of the flow L1",
+                "descent on a, b, H of the exact population",
+            ),
+        ),
+        "L1": Variants(("weights",), ("gradient flow on W, over infinitely long prompts of n_tasks tasks",)),
+        "L2": Variants(("scores",), ("the same on the (2M + K)(M + K) frame entries of W",)),
         "L3": Variants(("symmetric",), ("exact population on the symmetric subspace: a, b and K × K step scores",)),
+        "L4": Variants(("paper",), ("the paper's lower bound driven by two exponents (Eqs. 156-159, 44)",)),
     },
     events=EVENTS,
     observables=OBSERVABLES,
     build=_build,
+    validate=_validate,
+    training=_training,
     equations=_equations,
 )

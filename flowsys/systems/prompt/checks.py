@@ -2,6 +2,8 @@
 
 import math
 
+from flowsys.errors import InputError
+
 
 def check_count(name: str, value, least: int, most: int | None = None) -> int:
     """`value` as an integer in [least, most]."""
@@ -12,7 +14,7 @@ def check_count(name: str, value, least: int, most: int | None = None) -> int:
     except (TypeError, ValueError, OverflowError):
         count, is_whole = least, False
     if not is_whole or isinstance(value, bool) or count < least or (most is not None and count > most):
-        raise ValueError(f"{name} = {value!r}, but {name} must be {allowed}.")
+        raise InputError(f"{name} = {value!r}, but {name} must be {allowed}.")
     return count
 
 
@@ -25,7 +27,7 @@ def check_fraction(name: str, value, closed: str = "") -> float:
         fraction = math.nan
     inside = 0.0 < fraction < 1.0 or (fraction == 0.0 and "0" in closed) or (fraction == 1.0 and "1" in closed)
     if not inside:
-        raise ValueError(f"{name} = {value!r}, but {name} must lie in {interval}.")
+        raise InputError(f"{name} = {value!r}, but {name} must lie in {interval}.")
     return fraction
 
 
@@ -36,5 +38,5 @@ def check_at_least(name: str, value, least: float) -> float:
     except (TypeError, ValueError):
         number = math.nan
     if not (math.isfinite(number) and number >= least):
-        raise ValueError(f"{name} = {value!r}, but {name} must be a finite number of at least {least:g}.")
+        raise InputError(f"{name} = {value!r}, but {name} must be a finite number of at least {least:g}.")
     return number

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flowsys.errors import InputError
+
 from .checks import check_at_least
 from .examples import Examples, ReasoningErrors, sampled_prompts, tallied
 from .shifted_patterns import complement
@@ -82,7 +84,7 @@ def noise_vectors(rng, shape, tables: Scorer, level: float):
     if check_at_least("noise", level, 0.0) == 0:
         return None
     if d == 0:
-        raise ValueError(f"noise = {level!r}, but with d_X = M_test there is no direction for it: noise must be 0.")
+        raise InputError(f"noise = {level!r}, but with d_X = M_test there is no direction for it: noise must be 0.")
     noise = rng.standard_normal((*shape, d))
     return noise * (level / np.sqrt(np.einsum("...d,...d->...", noise, noise)))[..., None]
 

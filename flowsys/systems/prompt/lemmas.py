@@ -47,6 +47,15 @@ def entry_gradients(gradient: SymmetricScores, M) -> EntryGradients:
     return EntryGradients(a / M, -a / n_other, b / M, -b / n_other, H.sum(axis=1) / M, H)
 
 
+def mean_column_gradients(entry: EntryGradients) -> tuple:
+    """The four Γ of `ColumnGradients`, each averaged over its steps: on numbers, symbols or traced arrays."""
+    K = entry.C.shape[0]
+    total, same_step = K * entry.C.sum() + entry.G.sum(), entry.C.sum() + entry.G.trace()
+    steps = {"same": same_step / K, "other": (total - same_step) / (K * (K - 1))}
+    patterns = {"same": entry.A_s + entry.B_d, "other": entry.A_d + entry.B_d}
+    return tuple(patterns[p] + steps[s] for p in ("same", "other") for s in ("same", "other"))
+
+
 def column_gradients(gradient: SymmetricScores, M) -> ColumnGradients:
     """The four Γ of Lemmas F.5 and F.7."""
     entry = EntryGradients(*(np.asarray(x) for x in entry_gradients(gradient, M)))

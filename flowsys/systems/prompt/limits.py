@@ -16,6 +16,11 @@ from flowsys.systems.prompt.stages import events_of
 from flowsys.systems.prompt.symmetric import least_unwrapped_M
 
 
+def wraps(M: int, K: int) -> bool:
+    """Whether marked labels meet around Z_M, so that M cannot be a symbol."""
+    return least_unwrapped_M(K) > M
+
+
 @lru_cache(maxsize=64)
 def population_program(K: int, wrapped_M: int | None = None) -> Program:
     """The committed program of K steps for every M, or the program of one small M, derived here."""
@@ -43,7 +48,7 @@ def limit_problem(setup: Setup, mode: str) -> Problem:
     if mode == "planar":
         program, conserved = planar_program(), None
     else:
-        program = population_program(K, None if M >= least_unwrapped_M(K) else M)
+        program = population_program(K, M if wraps(M, K) else None)
         conserved = lambda states: states[:, 2:].reshape(-1, K, K).sum(axis=1)
     return Problem(
         field=ProgramField(program),

@@ -15,11 +15,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+MASSES = ("same_same", "same_other", "other_same", "other_other")  # kinds of columns: (pattern, step) of the query
+
 
 class Prompts(NamedTuple):
     """Prompts of noiseless, correct examples, as numbers of occurrences of every column."""
 
     chains: np.ndarray  # (n, K + 1, M): pattern reached from starting pattern x after 0..K steps
+    origins: np.ndarray  # (n, K, M): the starting pattern from which pattern v is reached after 1..K steps
     counts: np.ndarray  # (n, K, M): how often the column (chains[k - 1, x]; chains[k, x]) + c_k stands in the prompt
     query: np.ndarray  # (n,): pattern z_{k-1}
     step: np.ndarray  # (n,): k - 1
@@ -60,14 +63,18 @@ def column_scores(scores, prompts: Prompts):
     return (on_inputs + on_labels + query_scores[:, 2 * M :].reshape(n, K, 1)).reshape(n, K * M)
 
 
+def score_losses(ops, scores, prompts: Prompts):
+    """Loss (n,) of every prompt for the model with frame entries `scores`."""
+    n, K, M = prompts.counts.shape
+    attention = ops.softmax(column_scores(scores, prompts), prompts.counts.reshape(n, K * M)).reshape(n, K, M)
+    row, step = np.arange(n).reshape(n, 1, 1), np.arange(K).reshape(1, K, 1)
+    F = attention[row, step, prompts.origins].sum(axis=1)
+    return squared_loss(F, 1 * (prompts.target.reshape(n, 1) == np.arange(M).reshape(1, M)))
+
+
 def score_loss(ops, scores, prompts: Prompts):
     """Mean loss over `prompts` of the model with frame entries `scores`."""
-    n, K, M = prompts.counts.shape
-    pattern = np.arange(M).reshape(1, M, 1)
-    shares = 1 * (prompts.chains[:, 1:].reshape(n, 1, K * M) == pattern)
-    target = 1 * (prompts.target.reshape(n, 1) == pattern[..., 0])
-    F = output(ops, column_scores(scores, prompts), prompts.counts.reshape(n, K * M), shares)
-    return squared_loss(F, target).sum(axis=0) / n
+    return score_losses(ops, scores, prompts).sum(axis=0) / len(prompts.query)
 
 
 def score_masses(ops, scores, prompts: Prompts):

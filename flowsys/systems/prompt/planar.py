@@ -15,6 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.integrate import quad
 
+from flowsys.errors import InputError
+
 from .checks import check_count, check_fraction
 
 
@@ -65,7 +67,7 @@ def stage_1_time(epsilon, K: int, alpha) -> float:
     check_fraction("alpha", alpha, closed="1")
     start, end = 1 - 1 / K, check_fraction("epsilon", epsilon)
     if end > start:
-        raise ValueError(f"epsilon = {epsilon!r}, but attention on other steps starts at 1 - 1/K = {start:.6g}.")
+        raise InputError(f"epsilon = {epsilon!r}, but attention on other steps starts at 1 - 1/K = {start:.6g}.")
     # In log(1 - n) the integrand varies by 1/(1 - n) only, however small ε is.
     return quad(
         lambda y: np.exp(y) / stage_1_velocity(-np.expm1(y), K, alpha),

@@ -11,6 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from flowsys.errors import InputError
+
 from .checks import check_count, check_fraction
 from .model import Prompts
 from .tasks import chains
@@ -28,8 +30,13 @@ def population(tasks: np.ndarray, alpha: float) -> Prompts:
     starts = np.full((len(task), M), (1 - alpha) / (M - 1))
     starts[np.arange(len(task)), start] = alpha
     counts = np.repeat(starts[:, None, :], K, axis=1) / K
-    row = np.arange(len(task))
-    return Prompts(reached, counts, reached[row, step, start], step, reached[row, step + 1, start])
+    return _prompts(reached, counts, step, start)
+
+
+def _prompts(reached, counts, step, start) -> Prompts:
+    row = np.arange(len(step))
+    origins = reached[:, 1:].argsort(axis=-1)
+    return Prompts(reached, origins, counts, reached[row, step, start], step, reached[row, step + 1, start])
 
 
 def n_matching_examples(alpha: float, n_examples: int, name: str = "alpha") -> int:
@@ -38,30 +45,32 @@ def n_matching_examples(alpha: float, n_examples: int, name: str = "alpha") -> i
     check_count("n_examples", n_examples, 1)
     n_matching = round(alpha * n_examples)
     if n_matching == 0:
-        raise ValueError(
+        raise InputError(
             f"{name} = {alpha!r} with n_examples = {n_examples} gives no example that matches the query, "
             f"but {name} * n_examples must be above 0.5."
         )
     return n_matching
 
 
-def batch(key, tasks, alpha: float, n_examples: int) -> Prompts:
+def batch(key, tasks, alpha: float, n_examples: float) -> Prompts:
     """A prompt of `n_examples` random examples for each task, every step and z_0 equally often (Algorithm 1)."""
     n, K, M = tasks.shape
     if n % (K * M):
-        raise ValueError(
+        raise InputError(
             f"batch_size = {n}, but batch_size must be a multiple of K * M = {K * M}: "
             "every step and every pattern is queried equally often."
         )
-    n_matching = n_matching_examples(alpha, n_examples)
     row = np.arange(n)
     step = row % K
     start = (row // K) % M
+    patterns = np.arange(M).reshape(1, M)
+    is_start = start[:, None] == patterns
+    if n_examples == np.inf:
+        starts = np.where(is_start, alpha, (1 - alpha) / (M - 1))[:, None, :] * np.ones((1, K, 1))
+        return _prompts(chains(tasks), jnp.asarray(starts, dtype=float), step, start)
+    n_matching = n_matching_examples(alpha, n_examples)
     others = (jax.random.uniform(key, (n, n_examples - n_matching)) * (M - 1)).astype(int)
     others = others + (others >= start[:, None])
-    patterns = np.arange(M).reshape(1, 1, M)
-    starts = (others[:, :, None] == patterns).sum(axis=1) + n_matching * (start[:, None] == patterns[0])
-    own = (np.arange(K).reshape(1, K, 1) < step.reshape(n, 1, 1)) * (start.reshape(n, 1, 1) == patterns)
-    reached = chains(tasks)
-    counts = jnp.asarray(starts[:, None, :] + own, dtype=float)
-    return Prompts(reached, counts, reached[row, step, start], step, reached[row, step + 1, start])
+    starts = (others[:, :, None] == patterns[:, None, :]).sum(axis=1) + n_matching * is_start
+    own = (np.arange(K).reshape(1, K, 1) < step.reshape(n, 1, 1)) * is_start[:, None, :]
+    return _prompts(chains(tasks), jnp.asarray(starts[:, None, :] + own, dtype=float), step, start)

@@ -1,7 +1,7 @@
 """When training has come how far: the events of the flow, each with its threshold as a parameter.
 
 Nothing switches: the flow is smooth, and stages are read off it. Attention first leaves the columns of other steps (to
-T_1, Lemma F.6), then those of other patterns (T_2 and T_3, Lemma F.7); at small M the two overlap and T_2 may come first.
+T_1, Lemma F.6), then those of other patterns (T_2 and T_3, Lemma F.7); at small M the two overlap.
 """
 
 import numpy as np

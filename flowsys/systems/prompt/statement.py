@@ -17,13 +17,12 @@ from flowsys.symbolic import primitives as ops
 from flowsys.symbolic.assemble import Statement, symbol
 from flowsys.symbolic.flow import Direct
 from flowsys.systems.prompt import planar
-from flowsys.systems.prompt.lemmas import column_gradients, entry_gradients
-from flowsys.systems.prompt.model import four_masses, kind_scores, symmetric_losses, symmetric_masses
+from flowsys.systems.prompt.lemmas import entry_gradients, mean_column_gradients
+from flowsys.systems.prompt.model import MASSES, four_masses, kind_scores, symmetric_losses, symmetric_masses
 from flowsys.systems.prompt.orbits import SymmetricScores, orbits_from_zero
 from flowsys.systems.prompt.symmetric import kinds, unwrapped_kinds, velocity
 
 M, K, α = symbol("M"), symbol("K"), symbol("alpha")
-MASSES = ("same_same", "same_other", "other_same", "other_other")
 
 
 def variables(K: int, prefix: str = "") -> SymmetricScores:
@@ -41,7 +40,10 @@ def population_statement(K: int, wrapped_M: int | None = None) -> Statement:
     for row, at_step in enumerate(masses, start=1):
         totals |= {f"mass_{kind}_{row}": mass for kind, mass in zip(MASSES, at_step)}
     return Statement(
-        blocks=[Direct((y.a, y.b), (M - 1, M - 1)), *(Direct(tuple(row), sp.eye(K) + sp.ones(K, K) / M) for row in y.H)],
+        blocks=[
+            Direct((y.a, y.b), (M - 1, M - 1)),
+            *(Direct(tuple(row), sp.eye(K) + sp.ones(K, K) / M) for row in y.H),
+        ],
         parameters=(M, α),
         loss=sum(losses) / K,
         totals=totals,
@@ -68,8 +70,7 @@ def population_observables(K: int, columns) -> dict[str, sp.Expr]:
     found |= {f"G_{i}{k}": entries.G[i - 1, k - 1] for i in steps for k in steps}
     descent = entry_gradients(gradient, M)
     found |= {f"gamma_{name}": getattr(descent, name) for name in ("A_s", "A_d", "B_s", "B_d")}
-    for kind, Γ in zip(MASSES, column_gradients(gradient, M)):
-        found[f"Gamma_{kind}"] = _mean(list(Γ.ravel()))
+    found |= {f"Gamma_{kind}": Γ for kind, Γ in zip(MASSES, mean_column_gradients(descent))}
     return {name: sp.sympify(value) for name, value in found.items()}
 
 

@@ -6,9 +6,20 @@ s is the score of the query's step, u that of its pattern. The paper has ≳ in 
 here. Every time is in units of η × iterations and, as in the paper, up to a constant.
 """
 
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from flowsys.problem import FunctionField, Problem, Stage
+from flowsys.system import Setup
+
+from .stages import events_of
+
+OBSERVABLES = (
+    "s", "u", "mass_same_same", "p_min", "mass_other_step", "mass_other_step_max", "log_other_step_max",
+    "log_missed_max",
+)  # fmt: skip
 
 
 class SurrogateScores(NamedTuple):
@@ -38,6 +49,45 @@ def velocity(ops, s, u, M, K, alpha) -> SurrogateScores:
     p = same_mass(ops, s, u, K, alpha)
     unexplained = (1 - p) * (1 - p)
     return SurrogateScores(2 * alpha * alpha / K**3 * unexplained, p * unexplained / (K * M))
+
+
+class SurrogateArguments(NamedTuple):
+    """Sizes, as data."""
+
+    M: Any
+    K: Any
+    alpha: Any
+
+
+@lru_cache(maxsize=1)
+def surrogate_field() -> FunctionField:
+    """d(s, u)/dt in JAX."""
+    import jax.numpy as jnp
+
+    from flowsys import ops
+
+    def observed(y, arguments):
+        _, K, alpha = arguments
+        p, other = same_mass(ops, *y, K, alpha), other_step_mass(ops, *y, K, alpha)
+        missed = other + p * (1 - alpha) / alpha * ops.exp(-y[1])
+        return dict(zip(OBSERVABLES, (*y, p, p, other, other, ops.log(other), ops.log(missed))))
+
+    return FunctionField(
+        SurrogateScores._fields, lambda y, a: jnp.stack(velocity(ops, *y, a.M, a.K, a.alpha)), observed, OBSERVABLES
+    )
+
+
+def surrogate_problem(setup: Setup) -> Problem:
+    """L4: the paper's bound from s = u = 0."""
+    sizes = SurrogateArguments(*(np.float64(setup[name]) for name in ("M", "K", "alpha")))
+    return Problem(
+        field=surrogate_field(),
+        initial=np.zeros(2),
+        stages=(Stage("surrogate", sizes),),
+        events=tuple(event for event in events_of(setup) if event.observable in OBSERVABLES),
+        t_max=setup["t_max"],
+        default_at=("T_1", "T_2", "T_3"),
+    )
 
 
 def stage_1_time(epsilon, K, alpha):

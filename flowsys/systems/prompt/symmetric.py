@@ -12,6 +12,8 @@ enters only through arithmetic: it may be a symbol.
 
 import numpy as np
 
+from flowsys.errors import InputError
+
 from .checks import check_count, check_fraction
 from .model import Columns, symmetric_loss
 from .orbits import SymmetricScores
@@ -72,7 +74,7 @@ def kinds(ops, M: int, K: int, alpha) -> list[Columns]:
 def unwrapped_kinds(ops, M, K: int, alpha) -> list[Columns]:
     """Columns of the queries at steps 1..K for M ≥ `least_unwrapped_M(K)`, a number, traced number or symbol."""
     if isinstance(M, int) and least_unwrapped_M(K) > M:
-        raise ValueError(f"M = {M}, but with K = {K} the unwrapped columns need M of at least {least_unwrapped_M(K)}.")
+        raise InputError(f"M = {M}, but with K = {K} the unwrapped columns need M of at least {least_unwrapped_M(K)}.")
     return [columns(ops, M, K, alpha, step) for step in range(1, K + 1)]
 
 

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from flowsys import ops
+from flowsys.errors import InputError
 
 from .checks import check_at_least, check_count
 from .model import score_loss
@@ -61,7 +62,7 @@ def _sizes(M, K, alpha, n_examples, batch_size, n_iterations, n_records):
     check_count("batch_size", batch_size, 1)
     check_count("n_records", n_records, 1, check_count("n_iterations", n_iterations, 1))
     if n_iterations % n_records:
-        raise ValueError(f"n_records = {n_records}, but n_records must divide n_iterations = {n_iterations}.")
+        raise InputError(f"n_records = {n_records}, but n_records must divide n_iterations = {n_iterations}.")
     return M, K, float(alpha), int(n_examples), int(batch_size), n_iterations // n_records, int(n_records)
 
 

@@ -10,6 +10,8 @@ they add up over the steps and can make B prefer w_K.
 import numpy as np
 from scipy.optimize import brentq
 
+from flowsys.errors import InputError
+
 from .checks import check_count, check_fraction
 
 
@@ -40,7 +42,7 @@ def runner_up_transitions(
     check_fraction("rho", rho, closed="0")
     check_count("noisy_step", noisy_step, 1, K)
     if style not in ("equal", "one"):
-        raise ValueError(f'style = {style!r}, but style must be "equal" or "one".')
+        raise InputError(f'style = {style!r}, but style must be "equal" or "one".')
     noisy_steps = range(K) if style == "equal" else [noisy_step - 1]
     p = tau ** (1 / len(noisy_steps))
     least, most = 1 - (1 - p) / p, 1 - (1 - p) / ((M_test - 1) * p)
@@ -48,7 +50,7 @@ def runner_up_transitions(
         rho = max(rho, least)
     runner_up = (1 - rho) * p
     if not least - 1e-12 <= rho <= most + 1e-12:
-        raise ValueError(
+        raise InputError(
             f"rho = {rho!r}, but steps that are right with probability {p:.4g} "
             f"allow rho in [{max(least, 0):.4g}, {most:.4g}]."
         )

@@ -25,7 +25,7 @@ PARAMETERS = (
               "training tasks: random cycles, or all (M - 1)! of them (inf; M <= 8)", low=1, high=4096, integer=True,
               infinite=True, levels=FINITE, default_text=f"inf for M <= 6, else {N_DEFAULT_TASKS}"),
     Parameter("xi", 1e-3, "standard deviation of the initial weights", low=0.0, high=1.0, levels=FINITE, latex=r"\xi"),
-    Parameter("d_X", lambda p: max(30, p["M"]), "dimension of the patterns, at least M", low=2, high=4096,
+    Parameter("d_X", lambda p: max(30, min(p["M"], 4096)), "dimension of the patterns, at least M", low=2, high=4096,
               integer=True, levels=FINITE, default_text="max(30, M)", latex="d_X"),
     Parameter("seed", 0, "seed of random weights, tasks and prompts", low=0, high=2**31 - 1, integer=True),
     Parameter("learning_rate", 1.0, "step of gradient descent", low=0, open_low=True, high=1e4, levels=("L0",),
@@ -61,7 +61,7 @@ def observables(K: int) -> dict[str, str]:
         "log_other_step_max": "its logarithm",
         "p_min": "attention on the query's pattern and step, smallest over query steps (T_2)",
         "log_missed_max": "log(1 - p_min) without cancellation (T_3)",
-        "purity": "p/(p + q): attention on the query's pattern among columns of its step; alpha if patterns are unlearnt",
+        "purity": "p/(p + q): share of the query's pattern in the attention on its step, alpha while unlearnt",
         "rate_mass_other_same": "time derivative of mass_other_same (T_peak)",
     }
     found |= {name: f"{where} query pattern entry of W" for name, where in _ENTRY.items()}
@@ -72,7 +72,20 @@ def observables(K: int) -> dict[str, str]:
     return found
 
 
+def finite_observables(K: int) -> dict[str, str]:
+    """What finite levels report: the same, measured, and how well unseen tasks are solved."""
+    return observables(K) | FINITE_ONLY
+
+
+FINITE_ONLY = {
+    "loss_test": "finite levels: loss on unseen random tasks",
+    "mass_same_same_test": "finite levels: attention on the query's pattern and step on unseen random tasks",
+    "sd_A_s": "finite levels: standard deviation of the input × same query pattern entries over patterns",
+}
+
 # The default number of steps; another K has the same names with its own step numbers.
-OBSERVABLES = observables(3) | {
+OBSERVABLES = finite_observables(3) | {
     "mass_chain_other": "planar: attention on the query's own chain at other steps",
+    "s": "L4: the paper's exponent of the query's step",
+    "u": "L4: the paper's exponent of the query's pattern, a lower bound on a",
 }
