@@ -64,8 +64,8 @@ def block_margins(y, n, ops=jax_ops):
     counts = ops.array([1, 1, n - 2, 1, 1])
     second = []
     for sign, K_x, a_x in ((-1, K_x0, a_x0), (1, K_x1, a_x1)):
-        weights = ops.softmax(ops.stack([a_x, a_z, a_o, a_e, a_f]), counts)
-        second.append(sign * (weights * ops.stack([K_x, K_z, K_o, K_e, K_f])).sum())
+        output = ops.attend(ops.stack([K_x, K_z, K_o, K_e, K_f]), ops.stack([a_x, a_z, a_o, a_e, a_f]), counts)
+        second.append(sign * output)
     return (first, *second)
 
 
