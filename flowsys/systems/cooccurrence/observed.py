@@ -1,6 +1,6 @@
 """What the limit reports, as expressions on its coordinates: values, scores, attention, losses, rates and monitors.
 
-Rates are written on the program's own derivatives d_<state>, so they are exact. The monitors are those of Definition F.1
+Rates use the program's own derivatives d_<state>, so they are exact. The monitors are those of Definition F.1
 and Lemmas 4.3 to 4.5; g_T is the sum of g_i = 1/(1 + exp(y_i F_i)) over the samples of type T, divided by n.
 """
 
