@@ -10,25 +10,16 @@ The velocity is forward differentiation: every value carries its derivative alon
 """
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from flowsys.kernels import functions
+from flowsys.kernels.expressions import Expressions, Value
 from flowsys.kernels.layout import Places
 from flowsys.kernels.passes import Schedule, schedule
 from flowsys.kernels.writer import Writer
 from flowsys.program import Line, Program
 
 ARGUMENTS = ", ".join(f"ptr noalias {name}" for name in "%y %a %b %constants %gates %scratch %layout %indices".split())
-
-
-class Value(NamedTuple):
-    """A vector, its derivative along the direction (None is zero), and the number it is if it is a constant."""
-
-    primal: str
-    tangent: str | None = None
-    number: float | None = None
 
 
 @dataclass(frozen=True)
@@ -42,14 +33,13 @@ class Request:
     directional: bool = False
 
 
-class Emitter:
+class Emitter(Expressions):
     """Writes one function of a program."""
 
     def __init__(self, program: Program, kinks: str, request: Request, lanes: int, fused: bool, slots: int):
         self.program, self.kinks, self.request, self.slots = program, kinks, request, slots
-        self.w = Writer(lanes, fused)
+        super().__init__(Writer(lanes, fused), request.directional)
         self.places = Places(program)
-        self.values: dict[str, Value] = {}
         self.schedule: Schedule = schedule(program, outputs(program, request))
         self.row = self.over = ""
 
@@ -58,7 +48,7 @@ class Emitter:
         self._inputs()
         for level in self.schedule.passes:
             for line in level.scalars:
-                self.values[line.name] = self._expression(line.tree)
+                self.values[line.name] = self.expression(line.tree)
                 self._kink_output(line.name)
             for table, lines in level.loops:
                 self._loop(table, lines)
@@ -132,7 +122,7 @@ class Emitter:
                     self.values[name] = self._stored(table, row, name)
             self.crossed = linked
             for line in lines:
-                self.values[line.name] = self._expression(line.tree)
+                self.values[line.name] = self.expression(line.tree)
                 self._kink_output(line.name)
                 if line.name in self.schedule.stored[table]:
                     self._keep(table, row, line.name)
@@ -192,171 +182,15 @@ class Emitter:
                     w.store(w.fma(coefficient, part, w.load(cell)), cell)
         return {name: Value(*(w.load(cell) for cell in cells[name])) for name in names}
 
-    # -- expressions --------------------------------------------------------------------------------------------
+    # -- kinks and crossings ------------------------------------------------------------------------------------
 
-    def _number(self, x: float) -> Value:
-        return Value(self.w.constant(x), None, float(x))
-
-    def _expression(self, node: ast.expr) -> Value:
-        match node:
-            case ast.Constant():
-                return self._number(node.value)
-            case ast.Name():
-                return self.values[node.id]
-            case ast.UnaryOp(op=ast.USub()):
-                return self._negated(self._expression(node.operand))
-            case ast.UnaryOp(op=ast.UAdd()):
-                return self._expression(node.operand)
-            case ast.BinOp():
-                return self._binary(node)
-            case ast.Call():
-                return self._call(node)
-        raise ValueError(f"a native kernel cannot read {ast.unparse(node)!r}")
-
-    def _negated(self, x: Value) -> Value:
-        if x.number is not None:
-            return self._number(-x.number)
-        return Value(self.w.neg(x.primal), self.w.neg(x.tangent) if x.tangent else None)
-
-    def _binary(self, node: ast.BinOp) -> Value:
-        if isinstance(node.op, ast.Pow):
-            return self._power(self._expression(node.left), self._expression(node.right))
-        if isinstance(node.op, (ast.Add, ast.Sub)) and (fused := self._fused(node)):
-            return fused
-        a, b = self._expression(node.left), self._expression(node.right)
-        if a.number is not None and b.number is not None:
-            return self._number(_ARITHMETIC[type(node.op)](a.number, b.number))
-        match node.op:
-            case ast.Add():
-                return self._sum(a, b)
-            case ast.Sub():
-                return self._sum(a, b, "sub")
-            case ast.Mult():
-                return self._product(a, b)
-            case ast.Div():
-                return self._quotient(a, b)
-        raise ValueError(f"a native kernel cannot read {ast.unparse(node)!r}")
-
-    def _fused(self, node: ast.BinOp) -> Value | None:
-        """a·b ± c and c ± a·b in one rounding, where no derivative is carried."""
-        minus = isinstance(node.op, ast.Sub)
-        is_product = lambda n: isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mult)
-        if self.request.directional or not self.w.fused:
-            return None
-        if is_product(node.right):
-            c, (a, b) = self._expression(node.left), map(self._expression, (node.right.left, node.right.right))
-            if c.number == 0:
-                return None
-            return Value(self.w.fma(self._negated(a).primal if minus else a.primal, b.primal, c.primal))
-        if is_product(node.left):
-            (a, b), c = map(self._expression, (node.left.left, node.left.right)), self._expression(node.right)
-            return Value(self.w.fma(a.primal, b.primal, self._negated(c).primal if minus else c.primal))
-        return None
-
-    def _sum(self, a: Value, b: Value, sign: str = "add") -> Value:
-        w = self.w
-        combine = w.add if sign == "add" else w.sub
-        if a.tangent and b.tangent:
-            tangent = combine(a.tangent, b.tangent)
-        elif b.tangent and sign == "sub":
-            tangent = w.neg(b.tangent)
-        else:
-            tangent = a.tangent or b.tangent
-        return Value(combine(a.primal, b.primal), tangent)
-
-    def _product(self, a: Value, b: Value) -> Value:
-        w, tangent = self.w, None
-        if a.tangent:
-            tangent = w.mul(a.tangent, b.primal)
-        if b.tangent:
-            tangent = w.fma(a.primal, b.tangent, tangent) if tangent else w.mul(a.primal, b.tangent)
-        return Value(w.mul(a.primal, b.primal), tangent)
-
-    def _quotient(self, a: Value, b: Value) -> Value:
-        w = self.w
-        result, tangent = w.div(a.primal, b.primal), a.tangent
-        if b.tangent:
-            change = w.mul(result, b.tangent)
-            tangent = w.sub(tangent, change) if tangent else w.neg(change)
-        return Value(result, w.div(tangent, b.primal) if tangent else None)
-
-    def _power(self, base: Value, exponent: Value) -> Value:
-        w, p = self.w, exponent.number
-        if p is None:
-            logarithm = self._unary("log", base)
-            return self._unary("exp", self._product(exponent, logarithm))
-        if base.number is not None:
-            return self._number(base.number**p)
-        if p < 0:
-            return self._quotient(self._number(1.0), self._power(base, self._number(-p)))
-        if p == int(p):
-            return self._integer_power(base, int(p))
-        if 2 * p == int(2 * p):
-            root = self._unary("sqrt", base)
-            return self._product(root, self._integer_power(base, int(p - 0.5))) if p > 0.5 else root
-        result = functions.exp(w, w.mul(w.constant(p), functions.log(w, base.primal)))
-        slope = w.div(w.mul(w.constant(p), result), base.primal)
-        return Value(result, w.mul(slope, base.tangent) if base.tangent else None)
-
-    def _integer_power(self, base: Value, n: int) -> Value:
-        if n == 0:
-            return self._number(1.0)
-        if n == 1:
-            return base
-        half = self._integer_power(base, n // 2)
-        square = self._product(half, half)
-        return self._product(square, base) if n % 2 else square
-
-    def _unary(self, name: str, x: Value) -> Value:
-        w, result = self.w, functions.UNARY[name](self.w, x.primal)
-        if not x.tangent:
-            return Value(result)
-        slopes: dict[str, Callable[[], str]] = {
-            "exp": lambda: result,
-            "log": lambda: w.div(w.constant(1.0), x.primal),
-            "sqrt": lambda: w.div(w.constant(0.5), result),
-            "tanh": lambda: w.sub(w.constant(1.0), w.mul(result, result)),
-            "sinh": lambda: functions.cosh(w, x.primal),
-            "cosh": lambda: functions.sinh(w, x.primal),
-            "sigmoid": lambda: w.mul(result, w.sub(w.constant(1.0), result)),
-            "softplus": lambda: functions.sigmoid(w, x.primal),
-        }
-        return Value(result, w.mul(slopes[name](), x.tangent))
-
-    def _call(self, node: ast.Call) -> Value:
-        name, w = node.func.id, self.w
+    def _special(self, node: ast.Call) -> Value:
+        name = node.func.id
         if name == "total":
             return self.values[f"total {node.args[0].id}"]
         if name in ("linked", "spread"):
             return self.crossed[node.args[0].id]
-        if name in ("relu", "step"):
-            return self._kink(name, node.args[0].id)
-        arguments = [self._expression(a) for a in node.args]
-        if name in functions.UNARY:
-            return self._unary(name, arguments[0])
-        zero = w.constant(0.0)
-        if name == "positive":
-            return Value(w.select(w.compare("ogt", arguments[0].primal, zero), w.constant(1.0), zero))
-        if name == "masked":
-            score, count = arguments
-            return self._chosen(w.compare("ogt", count.primal, zero), score, self._number(-1e300))
-        if name in ("max", "min"):
-            result = arguments[0]
-            for x in arguments[1:]:
-                if not (result.tangent or x.tangent):
-                    result = Value((w.maximum if name == "max" else w.minimum)(result.primal, x.primal))
-                    continue
-                is_first = w.compare("ugt" if name == "max" else "ult", result.primal, x.primal)
-                result = self._chosen(is_first, result, x)
-            return result
-        raise ValueError(f"a native kernel does not know the function {name!r}")
-
-    def _chosen(self, condition: str, a: Value, b: Value) -> Value:
-        w, zero = self.w, self.w.constant(0.0)
-        tangent = None
-        if a.tangent or b.tangent:
-            tangent = w.select(condition, a.tangent or zero, b.tangent or zero)
-        return Value(w.select(condition, a.primal, b.primal), tangent)
+        return self._kink(name, node.args[0].id)
 
     def _kink(self, function: str, name: str) -> Value:
         """relu or step of a bare name, in the reading the kernel was asked for."""
@@ -377,14 +211,6 @@ class Emitter:
         if function == "step":
             return Value(w.select(is_open, one, zero))
         return Value(w.maximum(x.primal, zero), w.select(is_open, x.tangent, zero) if x.tangent else None)
-
-
-_ARITHMETIC = {
-    ast.Add: lambda a, b: a + b,
-    ast.Sub: lambda a, b: a - b,
-    ast.Mult: lambda a, b: a * b,
-    ast.Div: lambda a, b: a / b,
-}
 
 
 def outputs(program: Program, request: Request) -> tuple[str, ...]:
