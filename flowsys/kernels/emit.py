@@ -222,7 +222,7 @@ def outputs(program: Program, request: Request) -> tuple[str, ...]:
 def slots_of(program: Program, requests: Sequence[Request]) -> int:
     """How many scratch values a row needs at most."""
     most = 0
-    for request in requests:
+    for request in requests if program.tables else ():
         stored = schedule(program, outputs(program, request)).stored
         width = 2 if request.directional else 1
         most = max([most, *(width * len(names) for names in stored.values())])

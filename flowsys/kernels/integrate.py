@@ -86,7 +86,7 @@ def _stage_inputs(kernel: Kernel, layout: Layout, stages: list[StageBatch], n: i
     """Parameters, tables and ends of all stages; strides are 0 where trajectories share them."""
     parameters, parameters_stride = stacked([np.asarray(s.parameters, dtype=float) for s in stages], n)
     data, data_stride = stacked([layout.constants(s.tables, s.links) for s in stages], n)
-    n_parameters = len(kernel.native.parameters)
+    n_parameters = kernel.shape.n_parameters
     if parameters.shape[-1] != n_parameters:
         raise ValueError(f"parameters has {parameters.shape[-1]} columns, but the program has {n_parameters}.")
     until = [np.inf if s.until is None or s is stages[-1] else s.until for s in stages]

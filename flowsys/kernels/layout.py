@@ -47,50 +47,69 @@ class Places:
 
 
 @dataclass(frozen=True)
-class Layout:
-    """The runtime layout of a program on tables of given sizes, with the union of the links' non-zero entries."""
+class Shape:
+    """What a kernel reads, by name: (table, columns), (kink, its table or ""), (link, child, parent)."""
 
-    program: Program
-    rows: Mapping[str, int]
-    patterns: Mapping[str, np.ndarray]
+    n_parameters: int
+    tables: tuple[tuple[str, int], ...]
+    kinks: tuple[tuple[str, str], ...]
+    links: tuple[tuple[str, str, str], ...]
     slots: int
 
-    @cached_property
-    def n_gates(self) -> int:
-        return sum(self.rows.get(self.program.table_of.get(kink, ""), 1) for kink in self.program.kinks)
+    @classmethod
+    def of(cls, program: Program, slots: int) -> "Shape":
+        return cls(
+            n_parameters=len(program.parameters),
+            tables=tuple((table, len(columns)) for table, columns in program.tables.items()),
+            kinks=tuple((kink, program.table_of.get(kink, "")) for kink in program.kinks),
+            links=tuple((link.name, link.child, link.parent) for link in program.links),
+            slots=slots,
+        )
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The runtime layout of a kernel on tables of given sizes, with the union of the links' non-zero entries."""
+
+    shape: Shape
+    rows: Mapping[str, int]
+    patterns: Mapping[str, np.ndarray]
 
     @cached_property
     def gate_rows(self) -> list[int]:
-        return [self.rows.get(self.program.table_of.get(kink, ""), 1) for kink in self.program.kinks]
+        return [self.rows.get(table, 1) for _, table in self.shape.kinks]
 
-    @cached_property
+    @property
+    def n_gates(self) -> int:
+        return sum(self.gate_rows)
+
+    @property
     def n_scratch(self) -> int:
-        return self.slots * sum(self.rows.values())
+        return self.shape.slots * sum(self.rows.values())
 
-    @cached_property
+    @property
     def n_constants(self) -> int:
-        cells = sum(self.rows[t] * len(columns) for t, columns in self.program.tables.items())
-        return len(self.program.parameters) + 1 + cells + sum(len(p) for p in self.patterns.values())
+        cells = sum(self.rows[table] * columns for table, columns in self.shape.tables)
+        return self.shape.n_parameters + 1 + cells + sum(len(p) for p in self.patterns.values())
 
     @cached_property
     def vectors(self) -> tuple[np.ndarray, np.ndarray]:
         """`layout` and `indices`."""
-        program = self.program
         layout: list[int] = []
-        constant, scratch = len(program.parameters) + 1, 0
-        for table, columns in program.tables.items():
+        constant, scratch = self.shape.n_parameters + 1, 0
+        for table, columns in self.shape.tables:
             layout += [self.rows[table], constant, scratch]
-            constant += self.rows[table] * len(columns)
-            scratch += self.rows[table] * self.slots
+            constant += self.rows[table] * columns
+            scratch += self.rows[table] * self.shape.slots
         gate = 0
         for count in self.gate_rows:
             layout.append(gate)
             gate += count
         indices: list[int] = []
-        for link in program.links:
-            pattern = self.patterns[link.name]
+        for link, child, parent in self.shape.links:
+            pattern = self.patterns[link]
             here = [constant]
-            for by, other, count in ((0, 1, self.rows[link.parent]), (1, 0, self.rows[link.child])):
+            for by, other, count in ((0, 1, self.rows[parent]), (1, 0, self.rows[child])):
                 order = np.lexsort((pattern[:, other], pattern[:, by]))
                 starts = np.searchsorted(pattern[order, by], np.arange(count + 1))
                 here += [len(indices), len(indices) + count + 1]
@@ -106,11 +125,11 @@ class Layout:
         Any of them may have a leading axis of trajectories; the result then has it too.
         """
         parts = []
-        for table, columns in self.program.tables.items():
+        for table, columns in self.shape.tables:
             cells = np.asarray(tables[table], dtype=float)
-            parts.append(np.swapaxes(cells, -1, -2).reshape(*cells.shape[:-2], self.rows[table] * len(columns)))
-        for link in self.program.links:
-            matrix, pattern = np.asarray(links[link.name], dtype=float), self.patterns[link.name]
+            parts.append(np.swapaxes(cells, -1, -2).reshape(*cells.shape[:-2], self.rows[table] * columns))
+        for link, _, _ in self.shape.links:
+            matrix, pattern = np.asarray(links[link], dtype=float), self.patterns[link]
             parts.append(matrix[..., pattern[:, 0], pattern[:, 1]])
         if not parts:
             return np.zeros(0)
