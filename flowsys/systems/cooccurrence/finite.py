@@ -61,7 +61,7 @@ class Layout:
         for name, part in zip(self.kind._fields, state):
             symmetric = self.symmetric.get(name)
             parts.append(symmetric.vector(part) if symmetric else jnp.reshape(part, -1))
-        return jnp.concatenate([*parts, jnp.stack(list(clocks))])
+        return jnp.concatenate([*parts, *(jnp.reshape(jnp.asarray(x, dtype=float), 1) for x in clocks)])
 
 
 @lru_cache(maxsize=32)

@@ -1,0 +1,86 @@
+"""The co-occurrence limit derived at run time: stated with n and L as symbols, found by lumping at a small size.
+
+The unlumped system has d(d + 1)·3/2 + d² + d + 1 coordinates with d = 35 words already at n = 12, L = 5, so sizes beyond
+n = 24 or L = 6 are lumped at (12, 5): the stated program is the same for every size.
+"""
+
+import time
+
+import numpy as np
+
+from flowsys.derivation import Derivation
+from flowsys.printers.arrays import vector_field
+from flowsys.program import Program
+from flowsys.symbolic.assemble import assemble
+from flowsys.symbolic.lumping import Partition, certificate, describe, lump, merged
+from flowsys.symbolic.render import flow_equations
+from flowsys.system import Setup
+from flowsys.systems.cooccurrence.enumerated import MATRICES, Enumerated
+from flowsys.systems.cooccurrence.limits import program_arguments
+from flowsys.systems.cooccurrence.notation import LATEX
+from flowsys.systems.cooccurrence.scales import Scales
+from flowsys.systems.cooccurrence.statement import limit_statement
+from flowsys.systems.cooccurrence.vocabulary import shares_of
+
+
+def derive(setup: Setup, variant: str) -> Derivation:
+    """State, lump, and compare."""
+    begun = time.perf_counter()
+    statement = limit_statement(variant)
+    program = assemble(statement)
+    seconds = time.perf_counter() - begun
+    system = enumerated(setup)
+    partition = lump(system.field, system.start)
+    words = describe(partition, system.names)
+    carried = variant if variant == "without_swap" else "113"
+    stated = program if variant == carried else assemble(limit_statement(carried))
+    counts = class_counts(partition, system.names)
+    return Derivation(
+        program=program,
+        equations=flow_equations(statement, LATEX),
+        size=f"n = {system.n}, L = {system.L}: " + ", ".join(f"{name} {count}" for name, count in counts.items()),
+        n_coordinates=len(system.names),
+        n_classes=partition.n_classes,
+        alike=words.alike,
+        classes=words.classes,
+        certificate=certificate(system.field, partition),
+        control=certificate(system.field, merged(partition, 0, 2)),
+        agreement=stated_against_found(stated, carried, partition, system, setup),
+        seconds=seconds,
+    )
+
+
+def enumerated(setup: Setup) -> Enumerated:
+    """The unlumped system at the setup's size, or at n = 12, L = 5 if that is too large to write out."""
+    n, L = setup["n"], setup["L"]
+    is_small = n <= 24 and L <= 6 and n == int(n) and L == int(L)
+    n, L = (int(n), int(L)) if is_small else (12, 5)
+    scales = Scales(*(setup[name] for name in ("alpha", "beta", "m1", "score_scale")))
+    shares = shares_of(setup) if is_small else (1 / 2, 1 / 6, 1 / 6, 1 / 6)
+    return Enumerated(n, L, scales, shares)
+
+
+def class_counts(partition: Partition, names: tuple[str, ...]) -> dict[str, int]:
+    """How many classes G, c and each matrix fall into."""
+    kinds = np.array([name.split("_")[0] for name in names])
+    return {
+        kind: len(set(partition.labels[(kinds == kind) & (partition.labels >= 0)])) for kind in ("G", "c", *MATRICES)
+    }
+
+
+def stated_against_found(
+    program: Program, variant: str, partition: Partition, system: Enumerated, setup: Setup, seed: int = 0
+) -> float:
+    """The largest difference of dy/dt between the stated program and the lumped full field, at random points."""
+    sizes = {"n": system.n, "L": system.L} | dict(
+        zip(("share_1", "share_2", "share_4"), np.array(system.shares)[[0, 1, 3]])
+    )
+    args = program_arguments(Setup(setup.system, dict(setup) | sizes), variant)
+    field, rng, worst = vector_field(program, "exact", np), np.random.default_rng(seed), 0.0
+    moving = np.array([name not in ("tau", "clock") for name in program.state])
+    for _ in range(5):
+        y = partition.lift(0.7 * rng.standard_normal(partition.n_classes))
+        ours = field(system.sector_state(y, program.state, variant), args)
+        theirs = system.sector_state(system.field(y), program.state, variant)
+        worst = max(worst, float(np.abs(ours - theirs)[moving].max()))
+    return worst
