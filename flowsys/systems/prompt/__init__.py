@@ -59,6 +59,12 @@ def _training(setup: Setup, variant: str, mode: str, seeds: int | None):
     return training(setup, variant, seeds)
 
 
+def _derive(setup: Setup, variant: str):
+    from flowsys.systems.prompt.derive import derive
+
+    return derive(setup)
+
+
 def _validate(values: Mapping[str, Any]) -> None:
     if values["d_X"] < values["M"]:
         raise InputError(f"d_X = {values['d_X']} is not allowed: {values['M']} orthonormal patterns need at least M.")
@@ -100,5 +106,6 @@ SYSTEM = System(
     build=_build,
     validate=_validate,
     training=_training,
+    derive=_derive,
     equations=_equations,
 )

@@ -1,0 +1,73 @@
+"""The population system derived at run time: stated with M as a symbol, found by lumping at a small size.
+
+From W = 0 the input × step and output × step entries stay 0, and 4 + K + K² classes move (fewer for K = 2, where the
+conserved sums over two steps pair them up to sign); from a start that only relabelling leaves alone there are
+4 + 3K + K² classes. The enumeration has (M - 1)! cycles, so it is done at M ≤ 7.
+"""
+
+import time
+
+import numpy as np
+
+from flowsys.derivation import Derivation
+from flowsys.printers.arrays import arguments, vector_field
+from flowsys.program import Program
+from flowsys.symbolic.assemble import assemble
+from flowsys.symbolic.lumping import Partition, certificate, describe, lump, merged
+from flowsys.symbolic.render import flow_equations
+from flowsys.system import Setup
+
+from .enumerated import symmetric_of, unlumped_field
+from .limits import population_program, wraps
+from .notation import LATEX
+from .observations import score_names
+from .statement import population_statement
+from .symmetric import least_unwrapped_M
+
+MOST_PATTERNS = 7
+
+
+def enumerated_size(M: int, K: int) -> int:
+    """The M to enumerate: the one asked for if it is small, else the least at which M may be a symbol, else 6."""
+    least = least_unwrapped_M(K)
+    return M if M <= MOST_PATTERNS else least if least <= MOST_PATTERNS else MOST_PATTERNS - 1
+
+
+def derive(setup: Setup) -> Derivation:
+    """State, lump, and compare."""
+    start = time.perf_counter()
+    K, alpha = setup["K"], setup["alpha"]
+    M = enumerated_size(setup["M"], K)
+    statement = population_statement(K)
+    program = assemble(statement)
+    seconds = time.perf_counter() - start
+    full, names = unlumped_field(M, K, alpha), score_names(M, K)
+    partition = lump(full, np.zeros(len(names)))
+    words = describe(partition, names)
+    stated = population_program(K, M) if wraps(M, K) else program
+    return Derivation(
+        program=program,
+        equations=flow_equations(statement, LATEX),
+        size=f"M = {M}, K = {K}, all {np.prod(range(1, M))} cycles, from W = 0",
+        n_coordinates=len(names),
+        n_classes=partition.n_classes,
+        alike=words.alike,
+        classes=words.classes,
+        certificate=certificate(full, partition),
+        control=certificate(full, merged(partition, 0, 1)),
+        agreement=stated_against_found(stated, partition, full, M, K, alpha),
+        seconds=seconds,
+    )
+
+
+def stated_against_found(program: Program, partition: Partition, full, M: int, K: int, alpha: float) -> float:
+    """The largest difference of d(a, b, H)/dt between the stated program and the lumped full field."""
+    args = arguments(program, {"M": M, "alpha": alpha})
+    field = vector_field(program, "exact", np)
+    rng = np.random.default_rng(0)
+    worst = 0.0
+    for _ in range(5):
+        y = partition.lift(0.7 * rng.standard_normal(partition.n_classes))
+        ours, theirs = field(symmetric_of(y, M, K), args), symmetric_of(full(y), M, K)
+        worst = max(worst, float(np.abs(ours - theirs).max()))
+    return worst
