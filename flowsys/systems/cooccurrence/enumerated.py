@@ -38,7 +38,7 @@ class Enumerated:
     @cached_property
     def layout(self) -> Layout:
         d = self.samples.d
-        return Layout(cl.Small, {"G": (d,), "c": ()} | {name: (d, d) for name in MATRICES})
+        return Layout(cl.Small, {"G": (d,), "c": ()} | dict.fromkeys(MATRICES, (d, d)))
 
     @cached_property
     def words(self) -> tuple[str, ...]:
