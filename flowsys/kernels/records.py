@@ -72,6 +72,8 @@ class Workspace:
     t: Doubles
     target: Doubles
     proposed: Doubles
+    last_step: Doubles
+    last_error: Doubles
     clipped: Integers
     was_rejected: Integers
     low: Doubles

@@ -159,6 +159,9 @@ def arrived(w: Workspace, b: Batch, l: i64, s: f64) -> i64:
         if fabs(w.orientation[e * LANES + l]) > 1.5:
             record_event(w, b, l, e)
     kink = crossed_kink(w, l, which)
+    if kink >= w.n_events:
+        # beyond a kink the last error predicts nothing
+        w.last_error[l] = 0.0
     if kink >= w.n_events + w.n_gates:
         leave_surface(w, b, l, 1.0 if kink == w.n_events + w.n_gates else 0.0)
         w.proposed[l] = starting_step(w, l)

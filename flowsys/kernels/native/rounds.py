@@ -32,10 +32,13 @@ from flowsys.kernels.native.stages import enter_stage, load_stage, settle
 from flowsys.kernels.native.stepping import eighth_root, move, set_step
 from flowsys.kernels.native.watching import any_fired, first_suspect, may_hide_a_crossing
 from flowsys.kernels.records import Batch, Workspace
-from flowsys.kernels.restricted import i64
+from flowsys.kernels.restricted import f64, i64
 
 # a step may shrink or grow by these factors (HNW II.4)
 SMALLEST, LARGEST, SAFETY = 0.333, 6.0, 0.9
+LARGEST_AT_FIRST = 1000.0
+# errors of the last step that count for the prediction, and from which on it is made at all
+SMALLEST_ERROR, ERROR_MATTERS = 1e-2, 1e-4
 STIFF_LIMIT = 6.1
 
 
@@ -115,6 +118,8 @@ def rejected(w: Workspace, b: Batch, l: i64) -> i64:
     if error < 1e30:
         factor = fmax(SMALLEST, SAFETY / eighth_root(error))
     w.was_rejected[l] = 1
+    if w.last_error[l] < 0.0:
+        w.last_error[l] = 0.0
     h = w.step[l] * factor
     if h <= EPSILON * fabs(w.t[l]) or h < 1e-300:
         return finish(w, b, l, STEP_TOO_SMALL if error < 1e30 else NOT_FINITE)
@@ -124,14 +129,36 @@ def rejected(w: Workspace, b: Batch, l: i64) -> i64:
     return 1
 
 
-def accepted(w: Workspace, b: Batch, l: i64) -> i64:
-    """A step within tolerance: go on, unless something may have happened inside it."""
-    grown = LARGEST
-    if w.error[l] > 1e-12:
-        grown = fmin(LARGEST, fmax(SMALLEST, SAFETY / eighth_root(w.error[l])))
+def growth(w: Workspace, l: i64) -> f64:
+    """By how much the next step may differ from the one just accepted.
+
+    The smaller of what the error alone suggests and Gustafsson's prediction from the last two steps (Hairer & Wanner,
+    Solving ODEs II, IV.8), so that a rising error does not cost a rejection at every other step. Until the error first
+    matters, a step that started too small may grow fast.
+    """
+    error = w.error[l]
+    largest = LARGEST
+    if w.last_error[l] < 0.0:
+        largest = LARGEST_AT_FIRST
+    grown = largest
+    if error > 1e-30:
+        root = eighth_root(error)
+        grown = fmin(largest, fmax(SMALLEST, SAFETY / root))
+        if w.last_error[l] > 0.0:
+            predicted = SAFETY * (w.step[l] / w.last_step[l]) * eighth_root(w.last_error[l]) / (root * root)
+            grown = fmin(grown, fmax(SMALLEST, predicted))
     if w.was_rejected[l] != 0:
         grown = fmin(grown, 1.0)
     w.was_rejected[l] = 0
+    if error > ERROR_MATTERS or w.last_error[l] > 0.0:
+        w.last_error[l] = fmax(error, SMALLEST_ERROR)
+        w.last_step[l] = w.step[l]
+    return grown
+
+
+def accepted(w: Workspace, b: Batch, l: i64) -> i64:
+    """A step within tolerance: go on, unless something may have happened inside it."""
+    grown = growth(w, l)
     natural = w.step[l] * grown
     # a step cut short to land on its target says nothing about the next one's size
     w.proposed[l] = fmax(natural, w.proposed[l]) if w.clipped[l] != 0 else natural

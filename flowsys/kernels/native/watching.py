@@ -66,8 +66,8 @@ def may_hide_a_crossing(w: Workspace, l: i64) -> i64:
             v = oriented(w, w.at_two_thirds, p)
             top = fmax(u, v)
             low = fmin(fmin(a, d), fmin(u, v))
-            if fmax(top, fmax(a, d)) > 2.0 * low:
-                # the cubic through the four values
+            # a cubic exceeds its values by less than their range
+            if 2.0 * fmax(top, fmax(a, d)) > low:
                 for s in range(1, 14):
                     top = fmax(top, cubic(a, u, v, d, s / 14.0))
                 if top > fmax(a, d) and top > MARGIN * (low - top):
