@@ -17,6 +17,7 @@ from flowsys.symbolic.render import flow_equations, module_text
 from flowsys.system import Setup
 from flowsys.systems.cooccurrence import SYSTEM, limits
 from flowsys.systems.cooccurrence.data import LABELS
+from flowsys.systems.cooccurrence.frozen import bag_of_words_statement
 from flowsys.systems.cooccurrence.max_margin import max_margin
 from flowsys.systems.cooccurrence.model import data_outputs
 from flowsys.systems.cooccurrence.notation import LATEX
@@ -231,7 +232,7 @@ def page(programs: Mapping, equations: Mapping[str, str], rows: list[str]) -> st
             *checks,
             "",
             "Under Assumption 2.3 and the symmetric start the matrices split into small blocks (`blocks.py`). The flow",
-            "of every block follows from one loss with $n$ and $L$ as symbols ($n=\\infty$ allowed); two clocks ride along.",
+            "of every block follows from one loss in the symbols $n$ and $L$ ($n=\\infty$ allowed); clocks ride along.",
             "",
             "| program | variables | operations, observables included |",
             "|---|---|---|",
@@ -258,9 +259,10 @@ def artefacts() -> dict[str, str]:
         "PROGRAM_88": assemble(statement),
         "PROGRAM_113": assemble(limit_statement("113")),
         "PROGRAM_WITHOUT_SWAP": assemble(limit_statement("without_swap")),
+        "PROGRAM_BAG_OF_WORDS": assemble(bag_of_words_statement()),
     }
     initial_rates(programs["PROGRAM_88"])
-    summary = "The co-occurrence limit's programs: 88 variables, 113 with VV and c, 173 without the swap."
+    summary = "The co-occurrence limit's programs: 88 variables, 113 with VV and c, 173 without the swap, 7 frozen."
     equations = flow_equations(statement, LATEX)
     return {
         "flowsys/systems/cooccurrence/reduced.py": module_text("cooccurrence", summary, programs, equations),

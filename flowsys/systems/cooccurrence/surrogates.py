@@ -12,25 +12,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flowsys.problem import FunctionField, Problem, Stage
+from flowsys.printers.arrays import arguments
+from flowsys.problem import Field, FunctionField, Problem, ProgramField, Stage
+from flowsys.program import Program
 from flowsys.system import Setup
-from flowsys.systems.cooccurrence import bag_of_words
-from flowsys.systems.cooccurrence.data import LABELS
 from flowsys.systems.cooccurrence.max_margin import max_margin
-from flowsys.systems.cooccurrence.model import Sizes, bag_of_words_outputs, type_sizes
 from flowsys.systems.cooccurrence.phases import events_of, is_correct_from_the_start, marks_of
 from flowsys.systems.cooccurrence.vocabulary import shares_of
 
 _VALUES = ("G_mu1", "G_mu2", "G_mu3", "G_r1", "G_r2", "G_r3", "G_r4")
 _TYPES = ("1", "2", "3", "4")
-
-
-class Bag(NamedTuple):
-    """Sizes, β, and the constant β + m1 α."""
-
-    sizes: Sizes
-    beta: Any
-    speed: Any
 
 
 class Separator(NamedTuple):
@@ -48,40 +39,6 @@ class Rates(NamedTuple):
     beta: Any
     score_rate: Any
     moves: Any
-
-
-def _bag_rhs(y, a: Bag):
-    import jax.numpy as jnp
-
-    return jnp.concatenate([a.speed * bag_of_words.field(0.0, y[:7], a.sizes), jnp.stack([a.beta, a.speed])])
-
-
-def _bag_observed(y, a: Bag) -> dict[str, Any]:
-    import jax.numpy as jnp
-
-    from flowsys import ops
-
-    G, rate = y[:7], a.speed * bag_of_words.field(0.0, y[:7], a.sizes)
-    labels = jnp.asarray(LABELS, dtype=float)
-    # at n = ∞ the irrelevant words stay at 0, though R_T of them stand in every sentence
-    F, dF = (bag_of_words_outputs(x, a.sizes) for x in (G, rate))
-    losses, g = ops.softplus(-labels * F), a.sizes.shares * ops.sigmoid(-labels * F)
-    found = dict(zip(_VALUES, G)) | {f"d_{name}": x for name, x in zip(_VALUES, rate)}
-    for i, T in enumerate(_TYPES):
-        found |= {f"F_type{T}": F[i], f"d_F_type{T}": dF[i], f"loss_type{T}": losses[i], f"g_type{T}": g[i]}
-    unseen = bag_of_words_outputs(jnp.concatenate([G[:3], 0 * G[3:]]), a.sizes)
-    return found | {
-        "tau": y[7],
-        "clock": y[8],
-        "loss": (a.sizes.shares * losses).sum(),
-        "test_loss": (a.sizes.shares * ops.softplus(-labels * unseen)).sum(),
-        "R": -rate[2] / rate[0],
-        "overtaking": -rate[2] - jnp.maximum(rate[0], rate[1]),
-        "least_margin": (labels * F).min(),
-        "least_value": jnp.minimum(jnp.minimum(G[0], G[1]), -G[2]),
-        "balance_negative": g.sum() / (g[1] + g[2] + g[3] - g[0]),
-        "balance_positive": g.sum() / (g[0] - g[1]),
-    }
 
 
 def _margin_rhs(y, a: Separator):
@@ -117,12 +74,6 @@ def _paper_observed(y, a: Rates) -> dict[str, Any]:
 
 
 _PARTS = {
-    "bag_of_words": (
-        (*_VALUES, "tau", "clock"), _bag_rhs, _bag_observed,
-        (*_VALUES, *(f"d_{x}" for x in _VALUES), *(f"{x}_type{T}" for x in ("F", "d_F", "loss", "g") for T in _TYPES),
-         "tau", "clock", "loss", "test_loss", "R", "overtaking", "least_margin", "least_value", "balance_negative",
-         "balance_positive"),
-    ),
     "max_margin": (
         (*_VALUES, "loss", "tau", "clock"), _margin_rhs, _margin_observed,
         (*_VALUES, "loss", "tau", "clock", "R", "least_value"),
@@ -134,26 +85,26 @@ _PARTS = {
 
 
 @lru_cache(maxsize=4)
-def _field(variant: str) -> FunctionField:
+def _field(variant: str) -> Field:
+    if variant == "bag_of_words":
+        from flowsys.systems.cooccurrence import reduced
+
+        return ProgramField(Program.parse(reduced.PROGRAM_BAG_OF_WORDS))
     return FunctionField(*_PARTS[variant])
 
 
 def _arguments(setup: Setup, variant: str, moves: bool = True):
-    beta = np.float64(setup["beta"])
-    speed = np.float64(setup["beta"] + setup["m1"] * setup["alpha"])
+    shares, n = shares_of(setup), setup["n"]
     if variant == "bag_of_words":
-        sizes = type_sizes(setup["n"], setup["L"], _numpy_ops(), shares_of(setup))
-        return Bag(Sizes(*(np.asarray(x, dtype=float) for x in sizes)), beta, speed)
+        values = {name: setup[name] for name in ("alpha", "beta", "m1", "L")} | {"inverse_n": 1 / n}
+        values |= {f"share_{T}": share for T, share in zip(_TYPES, shares)}
+        return arguments(_field(variant).program, values)
+    beta = np.float64(setup["beta"])
     if variant == "max_margin":
-        separator = max_margin(setup["n"], setup["L"], shares_of(setup))
+        separator = max_margin(n, setup["L"], shares)
+        speed = np.float64(setup["beta"] + setup["m1"] * setup["alpha"])
         return Separator(separator.direction, np.float64(1 / separator.inverse_squared_margin), beta, speed)
     return Rates(beta, np.float64(setup["alpha"] * setup["score_scale"] / setup["L"]), np.float64(moves))
-
-
-def _numpy_ops():
-    from types import SimpleNamespace
-
-    return SimpleNamespace(array=lambda x: np.asarray(x, dtype=float))
 
 
 def surrogate_problem(setup: Setup, variant: str) -> Problem:
