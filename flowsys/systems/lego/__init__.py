@@ -23,3 +23,47 @@ predicate and the answer that share the query's variable (stage 2).
 
 Time of stage 1 is gradient-flow time of Loss¹; time of stage 2 is τ = t / n_x.
 """
+
+from flowsys.errors import InputError
+from flowsys.problem import Problem
+from flowsys.references import Paper
+from flowsys.system import Setup, System, Variants
+from flowsys.systems.lego.vocabulary import EVENTS, MODES, OBSERVABLES, PARAMETERS
+
+
+def _build(setup: Setup, level: str, variant: str, mode: str) -> Problem:
+    from flowsys.systems.lego.limits import limit_problem
+
+    return limit_problem(setup, mode)
+
+
+def _validate(values) -> None:
+    if values["q"] % 2:
+        raise InputError(f"q = {values['q']} is not allowed: it must be an even integer >= 4.")
+
+
+def _equations() -> dict[str, str]:
+    from flowsys.systems.lego.reduced import EQUATIONS
+
+    return EQUATIONS
+
+
+SYSTEM = System(
+    name="lego",
+    paper=Paper(
+        "lego",
+        "Transformers provably learn chain-of-thought reasoning with length generalization",
+        "NeurIPS 2025",
+    ),
+    summary="LEGO state tracking with chain-of-thought: one attention layer and one feed-forward layer",
+    parameters=PARAMETERS,
+    modes=MODES,
+    levels={
+        "L3": Variants(("isotropic",), ("four features (stage 1), four scores (stage 2)",)),
+    },
+    events=EVENTS,
+    observables=OBSERVABLES,
+    build=_build,
+    validate=_validate,
+    equations=_equations,
+)

@@ -8,6 +8,7 @@ the past value is y_0, uniform and independent of h_1. Rows equal up to a relabe
 """
 
 from itertools import permutations
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -67,6 +68,11 @@ def distractor_counts(group: GroupAction, n: int):
             (rows[:, None] + elements[None]).reshape(-1, n_y * n_y), np.repeat(weight, group.n_g) / group.n_g
         )
     return rows.reshape(-1, n_y, n_y), weight
+
+
+def n_multisets(group: GroupAction, L: int) -> int:
+    """How many multisets of L - 1 distractors there are: what an exact expectation costs at most, for each value."""
+    return comb(L - 2 + group.n_g, group.n_g - 1)
 
 
 def exact(group: GroupAction, L: int, ell: int) -> Configurations:

@@ -12,6 +12,7 @@ from math import factorial
 
 import numpy as np
 
+LARGEST_CYCLIC = 64
 LARGEST_SYMMETRIC = 6
 LARGEST_ASSOCIATIVITY_CHECK = 200
 
@@ -135,8 +136,8 @@ def _check_action(name, multiplication, action, identity):
 @lru_cache(maxsize=32)
 def cyclic(n: int) -> GroupAction:
     """C_n on Z_n by addition: simply transitive."""
-    if not isinstance(n, (int, np.integer)) or not 2 <= n <= 64:
-        raise ValueError(f"n = {n} for a cyclic group, but an integer from 2 to 64 is needed.")
+    if not isinstance(n, (int, np.integer)) or not 2 <= n <= LARGEST_CYCLIC:
+        raise ValueError(f"n = {n} for a cyclic group, but an integer from 2 to {LARGEST_CYCLIC} is needed.")
     table = (np.arange(n)[:, None] + np.arange(n)[None, :]) % n
     return GroupAction(f"C{n}", table, table)
 

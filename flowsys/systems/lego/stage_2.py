@@ -54,17 +54,22 @@ def gap(ops, scores: Scores, L, ell):
     return p.alpha - p.gamma
 
 
-def logits(ops, scores: Scores, features: Isotropic, hit, distractors, current, past, L, ell, feedforward: FeedForward):
-    """F_j of the values: hit and distractors are (…, j, y), current and past are (…, y); the answer is (…, j)."""
+def preactivation(ops, scores: Scores, features: Isotropic, hit, distractors, current, past, L, ell, bias):
+    """Λ of neurons that see these counts; the four are numbers, symbols or arrays that broadcast."""
     p = attention(ops, scores, L, ell)
     a, b_prime, c, e = features
     predicates = p.alpha + (L - 1) * p.beta
     answers = p.gamma + (ell - 1) * p.delta
     M = p.alpha * hit + p.beta * distractors
     N = p.gamma * current + p.delta * past
-    background = predicates * b_prime + answers * e + feedforward.bias
-    preactivations = background + (a - b_prime) * M + (c - e) * N[..., None, :]
-    return feedforward.clip_logits(ops, feedforward.activate(ops, preactivations).sum(axis=-1))
+    return predicates * b_prime + answers * e + bias + (a - b_prime) * M + (c - e) * N
+
+
+def logits(ops, scores: Scores, features: Isotropic, hit, distractors, current, past, L, ell, feedforward: FeedForward):
+    """F_j of the values: hit and distractors are (…, j, y), current and past are (…, y); the answer is (…, j)."""
+    of_classes = (hit, distractors, current[..., None, :], past[..., None, :])
+    Λ = preactivation(ops, scores, features, *of_classes, L, ell, feedforward.bias)
+    return feedforward.clip_logits(ops, feedforward.activate(ops, Λ).sum(axis=-1))
 
 
 def configuration_logits(ops, scores: Scores, features: Isotropic, table: Configurations, feedforward: FeedForward):

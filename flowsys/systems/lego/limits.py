@@ -1,0 +1,168 @@
+"""L3 of both stages: the four-variable flows of the isotropic layer and of attention over it.
+
+Programs for the reference activation with q = 4, 6, 8 are packaged; another structure is derived when it is first
+needed. Stage 2 starts from α = β = γ = δ = 0 over the ideal layer (Eqs. 17, 18 with the exact ratio C_α), or over the
+layer that stage 1 leaves.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from flowsys.errors import InputError
+from flowsys.printers.arrays import Arguments, arguments
+from flowsys.problem import Problem, ProgramField, Stage
+from flowsys.program import Program
+from flowsys.system import Setup
+from flowsys.systems.lego import configurations, groups
+from flowsys.systems.lego.closed_forms import clip_level, final_features
+from flowsys.systems.lego.configurations import Configurations
+from flowsys.systems.lego.events import stage_1_events, stage_2_events
+from flowsys.systems.lego.tables import program_tables
+
+PACKAGED_POWERS = (4, 6, 8)
+LARGEST_EXACT = 2_000
+
+
+@lru_cache(maxsize=32)
+def program(stage: str, q: int, activation: str, clip: str) -> Program:
+    """The committed program of a structure, or one derived here."""
+    if activation == "azl" and q in PACKAGED_POWERS and clip != "hard":
+        from flowsys.systems.lego import reduced
+
+        return Program.parse(getattr(reduced, f"{stage}_{q}_{clip}".upper()))
+    from flowsys.symbolic.assemble import assemble
+    from flowsys.systems.lego.statement import Structure, stage_1_statement, stage_2_statement
+
+    state = {"stage_1": stage_1_statement, "stage_2": stage_2_statement}[stage]
+    return assemble(state(Structure(q, activation, clip)))
+
+
+def stage_1_values(setup: Setup) -> dict[str, float]:
+    """The numbers a stage-1 program reads."""
+    n_g, n_y = groups.sizes(setup["group"])
+    return feedforward_values(setup) | {
+        "n_g": n_g,
+        "n_y": n_y,
+        "d": setup["d"],
+        "delta_2": setup["delta_2"],
+        "log_miss_target": np.log(setup["miss_target"]),
+    }
+
+
+def feedforward_values(setup: Setup) -> dict[str, float]:
+    values = {name: setup[name] for name in ("rho", "bias", "clip_width", "varpi")}
+    return values | {"B": clip_level(setup["C_B"], setup["d"])}
+
+
+def stage_1_problem(setup: Setup) -> Problem:
+    """The isotropic layer from a = c = V_0, b' = e = 0."""
+    text = program("stage_1", setup["q"], setup["activation"], setup["clip"])
+    n_g, n_y = groups.sizes(setup["group"])
+
+    def conserved(states: np.ndarray) -> np.ndarray:
+        return states @ np.array([[n_g / n_y], [n_g * (1 - 1 / n_y)], [-1.0], [1.0 - n_y]])
+
+    return Problem(
+        field=ProgramField(text),
+        initial=np.array([setup["V_0"], 0.0, setup["V_0"], 0.0]),
+        stages=(Stage("stage_1", arguments(text, stage_1_values(setup))),),
+        events=stage_1_events(setup, setup["d"]),
+        conserved=conserved,
+        scale=min(setup["V_0"], 1.0),
+        t_max=setup["t_max"],
+        default_at=("phase_1", "phase_2_1", "stage_1_end"),
+    )
+
+
+def stage_2_arguments(setup: Setup, text: Program, features, steps: Sequence[Configurations]) -> Arguments:
+    """Parameters and tables of the stage-2 program for a layer and the steps to train on."""
+    tables, links = program_tables(steps)
+    values = feedforward_values(setup) | features._asdict()
+    values |= {
+        "n_y": groups.sizes(setup["group"])[1],
+        "d": setup["d"],
+        "L": steps[0].L,
+        "inverse_others": 1 / (setup["n_x"] - 1),
+        "log_eps_target": np.log(setup["eps_target"]),
+        "gap_target": setup["gap_target"],
+    }
+    return arguments(text, values, tables, links)
+
+
+def stage_2_problem(
+    setup: Setup,
+    features,
+    clip: str,
+    steps: Sequence[Configurations],
+    initial: Sequence[float] = (0.0, 0.0, 0.0, 0.0),
+    start: float = 0.0,
+) -> Problem:
+    """Attention over a fixed layer, on the given configurations."""
+    from flowsys.systems.lego.measured import accuracies
+
+    text = program("stage_2", setup["q"], setup["activation"], clip)
+    return Problem(
+        field=ProgramField(text),
+        initial=np.array(initial, dtype=float),
+        stages=(Stage("stage_2", stage_2_arguments(setup, text, features, steps)),),
+        events=stage_2_events(setup),
+        derived=accuracies(setup, features, clip),
+        t_max=setup["t_max"],
+        start=start,
+        default_at=("stage_2_1", "stage_2_2", "loss_threshold"),
+    )
+
+
+def ideal_features(setup: Setup):
+    """a, b', c, e at the end of stage 1 (Eqs. 17, 18)."""
+    return final_features(*groups.sizes(setup["group"]), clip_level(setup["C_B"], setup["d"]))
+
+
+def trained_steps(setup: Setup, mode: str, L: int) -> tuple[int, ...]:
+    """The steps ℓ whose losses are trained at length L."""
+    choice = setup["trained_steps"]
+    if choice == "algorithm":
+        choice = "second" if mode == "algorithm_2" else "first_two"
+    return {"first_two": (1, 2), "second": (2,), "all": tuple(range(1, L + 1))}[choice]
+
+
+def true_steps(setup: Setup, mode: str) -> list[Configurations]:
+    """Configurations of the trained steps with true labels: exact where that is feasible, else a fixed sample."""
+    group, L = groups.named(setup["group"]), setup["L"]
+    steps = trained_steps(setup, mode, L)
+    tables = [expectation(group, L, ell, setup["n_samples"], setup["seed"]) for ell in steps]
+    divisor = len(steps) if setup["trained_steps"] == "all" else 1
+    return [table._replace(weight=table.weight / divisor) for table in tables]
+
+
+def expectation(group, L: int, ell: int, n_samples: int, seed: int) -> Configurations:
+    """The exact distribution of step ℓ if it has few enough configurations, else a fixed sample."""
+    if ell <= 2 and configurations.n_multisets(group, L) <= LARGEST_EXACT:
+        return configurations.exact(group, L, ell)
+    return configurations.sampled(group, L, ell, n_samples, seed)
+
+
+def limit_problem(setup: Setup, mode: str) -> Problem:
+    """The reduced flow of a mode."""
+    check_length(setup)
+    if mode == "stage_1":
+        return stage_1_problem(setup)
+    if mode == "algorithm_2":
+        from flowsys.systems.lego.rounds import last_round
+
+        return last_round(setup)
+    if mode == "algorithm_1" or setup["features"] == "trained":
+        from flowsys.systems.lego.rounds import trained_features
+
+        return stage_2_problem(setup, trained_features(setup), setup["clip"], true_steps(setup, mode))
+    return stage_2_problem(setup, ideal_features(setup), "none", true_steps(setup, mode))
+
+
+def check_length(setup: Setup) -> None:
+    """A chain of length L needs L + 1 distinct variables."""
+    if setup["L"] + 1 > setup["n_x"]:
+        raise InputError(
+            f"L = {setup['L']} is not allowed: a chain needs L + 1 distinct variables, but n_x = {setup['n_x']:g}."
+        )

@@ -1,0 +1,156 @@
+"""Both stages of the isotropic layer, stated for the derivation engine with every size a symbol but the power q.
+
+Stage 1: a, b', c, e stand for n_g n_y, n_g n_y (n_y - 1), n_y², n_y² (n_y - 1) equal weights, and the loss needs no
+table. Stage 2: α, β, γ, δ with the metric (1, 1/(n_x - 1), 1, 1/(n_x - 1)) in τ = t / n_x, and three tables, each
+summed into the next:
+
+    neurons         what a neuron sees of the clauses: one row for each combination of counts that occurs
+    classes         F_j = Σ_y s(Λ_{j,y}) of a value in a configuration, clipped
+    configurations  softplus(log[Σ_{j ≠ target} e^(F_j) + (d - n_y) e^(F_0)] - F_target), weighted
+
+Sums of e^F need no top subtracted: F stays within a few B = C_B log d, far below the largest exponent.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import sympy as sp
+
+from flowsys.symbolic import primitives as ops
+from flowsys.symbolic.assemble import Level, Statement, symbol
+from flowsys.symbolic.flow import Direct
+from flowsys.systems.lego import isotropic, stage_2
+from flowsys.systems.lego.feedforward import FeedForward
+from flowsys.systems.lego.isotropic import Isotropic
+from flowsys.systems.lego.stage_1 import outside_logit
+from flowsys.systems.lego.stage_2 import Scores
+
+n_g, n_y, d, L, B = map(symbol, "n_g n_y d L B".split())
+delta_2, log_miss_target, gap_target, log_eps_target = map(
+    symbol, "delta_2 log_miss_target gap_target log_eps_target".split()
+)
+inverse_others = symbol("inverse_others")  # 1 / (n_x - 1), 0 at n_x = inf
+FEATURES = Isotropic(*map(symbol, Isotropic._fields))
+SCORES = Scores(*map(symbol, Scores._fields))
+FEEDFORWARD_PARAMETERS = tuple(map(symbol, "rho bias B clip_width varpi".split()))
+
+
+@dataclass(frozen=True)
+class Structure:
+    """What is fixed in a program's text."""
+
+    q: int = 4
+    activation: str = "azl"
+    clip: str = "none"
+
+    @property
+    def feedforward(self) -> FeedForward:
+        rho, bias, B, clip_width, varpi = FEEDFORWARD_PARAMETERS
+        return FeedForward(bias, rho, self.q, self.activation, varpi, self.clip, B, clip_width)
+
+
+def stage_1_statement(structure: Structure) -> Statement:
+    """The four-variable flow of Loss_5¹."""
+    feedforward = structure.feedforward
+    correct, wrong = isotropic.one_step_logits(ops, FEATURES, n_y, feedforward)
+    outside = outside_logit(ops, n_y, feedforward)
+    clipped = [feedforward.clip_logits(ops, F) for F in (correct, wrong)]
+    others = ops.stack([clipped[1] - clipped[0], outside - clipped[0]])
+    log_odds = ops.log_sum_exp(others, counts=ops.array([n_y - 1, d - n_y]))
+    loss = isotropic.one_step_loss(ops, FEATURES, n_y, d, feedforward)
+    totals = {"total_loss": loss, "total_F_c": correct, "total_F_w": wrong, "total_miss": ops.sigmoid(log_odds)}
+    return Statement(
+        blocks=[Direct(tuple(FEATURES), tuple(isotropic.multiplicities(n_g, n_y)))],
+        parameters=(n_g, n_y, d, *FEEDFORWARD_PARAMETERS, delta_2, log_miss_target),
+        loss=loss,
+        totals=totals,
+        observables=stage_1_observables(feedforward.bias),
+    )
+
+
+def stage_1_observables(bias: sp.Symbol) -> dict[str, sp.Expr]:
+    """Everything stage 1 reports, by the paper's names spelt in ASCII."""
+    a, b_prime, c, e = FEATURES
+    F_c, F_w, loss, miss = (symbol(f"total_{name}") for name in ("F_c", "F_w", "loss", "miss"))
+    log_miss = sp.log(miss)
+    confounder = ops.largest([(a + e) / 2, (b_prime + c) / 2])
+    return {
+        **{str(x): x for x in FEATURES},
+        "V_psi": (a + c) / 2,
+        "x": (a + c) / 2 + bias,
+        "confounder_ae": (a + e) / 2,
+        "confounder_bc": (b_prime + c) / 2,
+        "a_over_c": a / c,
+        "F_c": F_c,
+        "F_w": F_w,
+        "F_gap": F_c - F_w,
+        "miss": miss,
+        "log_miss": log_miss,
+        "unsettled": ops.largest([confounder - delta_2, log_miss - log_miss_target]),
+        "loss": loss,
+        "log_loss": sp.log(loss),
+        "conserved": isotropic.conserved(FEATURES, n_g, n_y),
+    }
+
+
+def neurons_level(feedforward: FeedForward) -> Level:
+    """s(Λ) of a neuron that sees hit, distractors, current and past counts, `earlier` = ℓ - 1 steps into the answers."""
+    columns = tuple(map(symbol, "hit distractors current past earlier".split()))
+    Λ = stage_2.preactivation(ops, SCORES, FEATURES, *columns[:4], L, columns[4] + 1, feedforward.bias)
+    return Level("neurons", columns, {"activation": feedforward.activate(ops, ops.name("preactivation", Λ))})
+
+
+def classes_level(feedforward: FeedForward) -> Level:
+    """A class's logit, if it is the target; what it adds to the rivals' sum, if not."""
+    is_target, active = symbol("is_target"), symbol("active_neurons")
+    F = ops.name("logit", feedforward.clip_logits(ops, active))
+    outputs = {"target_logit": is_target * F, "rival": (1 - is_target) * sp.exp(F)}
+    return Level("classes", (is_target,), outputs, {active: "activation"})
+
+
+def configurations_level(feedforward: FeedForward) -> Level:
+    """-log p(target) of a configuration, accurate down to the smallest float."""
+    columns = tuple(map(symbol, "weight share weight_1 weight_2".split()))
+    correct, rivals = symbol("correct"), symbol("rivals")
+    outside = (d - n_y) * sp.exp(outside_logit(ops, n_y, feedforward))
+    log_odds = ops.name("log_odds", sp.log(rivals + outside) - correct)
+    outputs = {"configuration_loss": ops.softplus(log_odds)}
+    return Level("configurations", columns, outputs, {correct: "target_logit", rivals: "rival"})
+
+
+def stage_2_statement(structure: Structure) -> Statement:
+    """The four-variable flow of Σ_ℓ Loss_5^{L,ℓ} over an isotropic layer, in τ = t / n_x."""
+    feedforward = structure.feedforward
+    loss = symbol("configuration_loss")
+    totals = {f"sum_loss{part}": symbol(f"weight{part}") * loss for part in ("", "_1", "_2")}
+    totals["sum_probability"] = symbol("share") * sp.exp(-loss)
+    return Statement(
+        blocks=[Direct(tuple(SCORES), sp.diag(1, inverse_others, 1, inverse_others))],
+        parameters=(n_y, d, L, inverse_others, *FEATURES, *FEEDFORWARD_PARAMETERS, log_eps_target, gap_target),
+        levels=(neurons_level(feedforward), classes_level(feedforward), configurations_level(feedforward)),
+        loss=symbol("weight") * loss,
+        totals=totals,
+        observables=stage_2_observables(),
+    )
+
+
+def stage_2_observables() -> dict[str, sp.Expr]:
+    """Everything stage 2 reports; ε and Δ are those of step 2 at the training length, and at length 2."""
+    loss = symbol("sum_loss")
+    found = {str(x): x for x in SCORES}
+    found |= {"alpha_minus_gamma": SCORES.alpha - SCORES.gamma}
+    attention = stage_2.attention(ops, SCORES, L, 2)
+    eps, gap = stage_2.eps_attention(ops, SCORES, L, 2), stage_2.gap(ops, SCORES, L, 2)
+    found |= {"eps_attention": eps, "gap": gap, "log_eps": sp.log(eps)}
+    found |= {"eps_22": stage_2.eps_attention(ops, SCORES, 2, 2), "gap_22": stage_2.gap(ops, SCORES, 2, 2)}
+    velocity = [-g * symbol(f"gradient_{x}") for x, g in zip(SCORES, (1, inverse_others, 1, inverse_others))]
+    mean = sp.Add(*[n * p * v for n, p, v in zip((1, L - 1, 1, 1), attention, velocity)])
+    rates = Scores(*[p * (v - mean) for p, v in zip(attention, velocity)])
+    found |= {"gap_rate": rates.alpha - rates.gamma, "eps_rate": (L - 1) * rates.beta + rates.delta}
+    found["gap_growth"] = gap * (rates.alpha - rates.gamma)
+    found["log_eps_rate"] = ((L - 1) * rates.beta + rates.delta) / eps
+    found["unsettled"] = ops.largest([sp.log(eps) - log_eps_target, gap - gap_target, -gap - gap_target])
+    found |= {"loss": loss, "log_loss": sp.log(loss)}
+    found |= {"loss_1": symbol("sum_loss_1"), "loss_2": symbol("sum_loss_2")}
+    found |= {"p_correct": symbol("sum_probability")}
+    return {name: sp.sympify(value) for name, value in found.items()}
