@@ -148,7 +148,7 @@ def _collapsed_model(setup: Setup, level: str, variant: str, mode: str, kinks: s
     start = initial_coordinates(signs, 4 * k + 1, ε)
     sizes = {"n_neurons": 2 * width, "n_keys": 4 * k + 1, "k": k, "loss": setup["loss"], "kinks": kinks}
     if variant == "frozen":
-        structure = Structure("frozen", **sizes)
+        structure = Structure("frozen", **(sizes | {"n_neurons": 0}))
         gates = (signs > 0) * 1.0
         data = arguments_of(structure, table, metric, here, overlaps=closure.gate_overlaps(gates, h, mobility))
         return Model(structure, closure.freeze(start, gates, h), data)
