@@ -122,20 +122,21 @@ def finite_problem(setup: Setup, level: str, variant: str, mode: str) -> Problem
     """Gradient flow from the random weights of `seed`: on the weights (L1), small or six_families (L2)."""
     form = "weights" if level == "L1" else variant
     ready = experiment(setup, mode)
+    structure = ready.structure.seen_by(form)
     with jax.enable_x64(True):
         weights, a = initial_weights(ready, setup["seed"])
         start = {"weights": lambda: weights, "small": lambda: cl.small_coordinates(weights, a)}
         state = start.get(form, lambda: cl.six_families(weights))()
-        initial = np.asarray(layout(ready.structure, form).join(state, (0.0, 0.0)))
-        arguments = finite_arguments(ready, a)
+        initial = np.asarray(layout(structure, form).join(state, (0.0, 0.0)))
+        arguments = finite_arguments(ready, a, form)
     mark = setup["C_T_1"] / ready.scales.beta
     return Problem(
-        field=field(ready.structure, form),
+        field=field(structure, form),
         initial=initial,
         stages=(Stage("training", arguments),),
         events=events_of(setup),
         marks={"T_1_clock": mark} if mark <= setup["t_max"] else {},
-        conserved=_invariants(ready.structure, form, arguments),
+        conserved=_invariants(structure, form, arguments),
         scale=min(1.0, ready.scales.alpha * setup["width"] ** -0.5),
         t_max=setup["t_max"],
         default_at=DEFAULT,

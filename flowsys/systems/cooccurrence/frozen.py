@@ -52,7 +52,7 @@ def _observables(G, sizes) -> dict[str, sp.Expr]:
         "overtaking": -rates[2] - ops.largest([rates[0], rates[1]]),
         "least_margin": ops.smallest(margins),
         "least_value": ops.smallest([G[0], G[1], -G[2]]),
-        "balance_negative": sp.Add(*g) / (g_2 + g_3 + g_4 - g_1),
-        "balance_positive": sp.Add(*g) / (g_1 - g_2),
+        "balance_negative": (g_2 + g_3 + g_4 - g_1) / sp.Add(*g),
+        "balance_positive": (g_1 - g_2) / sp.Add(*g),
         "gradient_order": ops.smallest([g_2 - g_4, g_3 - g_4, g_1 - g_2, g_1 - g_3, g_2 + g_3 + g_4 - g_1]),
     }

@@ -28,6 +28,10 @@ class Structure(NamedTuple):
     m: int
     m1: int
 
+    def seen_by(self, form: str) -> "Structure":
+        """Without the sizes a form does not have, so that one compilation serves every width."""
+        return self._replace(m={"weights": self.m}.get(form, 0), m1=0 if form == "small" else self.m1)
+
     @property
     def slices(self) -> tuple[slice, ...]:
         """The samples of each type."""
@@ -101,8 +105,8 @@ def initial_weights(ready: Experiment, seed) -> tuple[Weights, Any]:
     return kaiming_weights(jax.random.key(seed), m, m1, d, ready.reading)
 
 
-def finite_arguments(ready: Experiment, a) -> FiniteArguments:
-    """What a field or a descent is told."""
+def finite_arguments(ready: Experiment, a, form: str) -> FiniteArguments:
+    """What a field or a descent is told; the small form needs of a only its length."""
     score_scale, output_norm = ready.scales.score_scale, float(np.sum(np.asarray(a) ** 2))
     test = problem(ready.test, score_scale, output_norm)
     return FiniteArguments(
@@ -110,7 +114,7 @@ def finite_arguments(ready: Experiment, a) -> FiniteArguments:
         test._replace(sample_weights=np.asarray(ready.test_weights, dtype=float)),
         np.float64(ready.scales.alpha),
         np.float64(ready.scales.beta),
-        np.asarray(a),
+        np.asarray(a) if form != "small" else np.zeros(0),
     )
 
 

@@ -91,11 +91,11 @@ def training(setup: Setup, variant: str, mode: str, seeds: int | None = None) ->
 
     one = start(setup["seed"])
     initial = one if seeds is None else jax.vmap(start)(setup["seed"] + jnp.arange(seeds))
-    build = gram_descent if variant == "gram" else weights_descent
+    form, build = ("small", gram_descent) if variant == "gram" else ("weights", weights_descent)
     return Training(
-        descent=build(ready.structure),
+        descent=build(ready.structure.seen_by(form)),
         initial=initial,
-        stages=(Stage("training", finite_arguments(ready, one.a)),),
+        stages=(Stage("training", finite_arguments(ready, one.a, form)),),
         events=events_of(setup),
         marks={"T_1_clock": setup["C_T_1"] / ready.scales.beta},
         default_steps=30_000 if mode == "data" else 2_000,
