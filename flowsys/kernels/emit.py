@@ -14,12 +14,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flowsys.kernels.expressions import Expressions, Value
+from flowsys.kernels.functions import UNARY
+from flowsys.kernels.host import Host
 from flowsys.kernels.layout import Places
 from flowsys.kernels.passes import Schedule, schedule
 from flowsys.kernels.writer import Writer
 from flowsys.program import Line, Program
 
 ARGUMENTS = ", ".join(f"ptr noalias {name}" for name in "%y %a %b %constants %gates %scratch %layout %indices".split())
+
+
+# from these numbers on, code size counts for more than calls saved
+_MANY_CALLS, _MANY_OPERATIONS = 150, 1_500
 
 
 @dataclass(frozen=True)
@@ -36,9 +42,9 @@ class Request:
 class Emitter(Expressions):
     """Writes one function of a program."""
 
-    def __init__(self, program: Program, kinks: str, request: Request, lanes: int, fused: bool, slots: int):
+    def __init__(self, program: Program, kinks: str, request: Request, host: Host, slots: int, outlined: bool):
         self.program, self.kinks, self.request, self.slots = program, kinks, request, slots
-        super().__init__(Writer(lanes, fused), request.directional)
+        super().__init__(Writer(host.lanes, host.fused), request.directional, outlined)
         self.places = Places(program)
         self.schedule: Schedule = schedule(program, outputs(program, request))
         self.row = self.over = ""
@@ -240,11 +246,36 @@ def requests_of(program: Program, watched: Sequence[str], kinks: str) -> tuple[R
     )
 
 
-def module_text(program: Program, watched: Sequence[str], kinks: str, lanes: int, fused: bool) -> str:
-    """LLVM assembly of a kernel's functions."""
+def module_text(program: Program, watched: Sequence[str], kinks: str, host: Host) -> str:
+    """LLVM assembly of a kernel's functions.
+
+    Large programs are kept small in code: exp and its kin are written once and called, and where watching costs little,
+    the field is the watched function.
+    """
     requests = requests_of(program, watched, kinks)
     slots = slots_of(program, requests)
-    emitters = [Emitter(program, kinks, request, lanes, fused, slots) for request in requests]
+    calls = sum(line.expression.count(f"{name}(") for b in program.blocks for line in b.lines for name in UNARY)
+    outlined = calls > _MANY_CALLS
+    shared = program.operations > _MANY_OPERATIONS and _watching_is_cheap(program, requests)
+    emitters = [
+        Emitter(program, kinks, request, host, slots, outlined) for request in (requests[1:] if shared else requests)
+    ]
     texts = [e.text() for e in emitters]
-    declarations = sorted(set().union(*(e.w.declared for e in emitters)))
-    return "\n".join([*declarations, *texts])
+    declared = set().union(*(e.w.declared for e in emitters))
+    if shared:
+        texts.append("@field = alias void (ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr), ptr @watched")
+    if outlined:
+        for name, write in UNARY.items():
+            w = Writer(host.lanes, host.fused)
+            w.do(f"ret {w.vector} {write(w, '%x')}")
+            texts.append(w.function(f"{name}_of", f"{w.vector} %x", f"internal {w.vector}", "noinline nounwind"))
+            declared |= w.declared
+    return "\n".join([*sorted(declared), *texts])
+
+
+def _watching_is_cheap(program: Program, requests: Sequence[Request]) -> bool:
+    field, watched = (
+        sum(line.operations for block in program.needed_for(outputs(program, request)) for line in block.lines)
+        for request in requests[:2]
+    )
+    return watched <= 1.2 * field

@@ -31,8 +31,8 @@ _ARITHMETIC = {
 class Expressions(ABC):
     """Writes expressions; what a name and a special call mean is known to the one who writes the whole function."""
 
-    def __init__(self, w: Writer, directional: bool):
-        self.w, self.directional = w, directional
+    def __init__(self, w: Writer, directional: bool, outlined: bool):
+        self.w, self.directional, self.outlined = w, directional, outlined
         self.values: dict[str, Value] = {}
 
     @abstractmethod
@@ -140,7 +140,7 @@ class Expressions(ABC):
         if 2 * p == int(2 * p):
             root = self._unary("sqrt", base)
             return self._product(root, self._integer_power(base, int(p - 0.5))) if p > 0.5 else root
-        result = functions.exp(w, w.mul(w.constant(p), functions.log(w, base.primal)))
+        result = self._applied("exp", w.mul(w.constant(p), self._applied("log", base.primal)))
         slope = w.div(w.mul(w.constant(p), result), base.primal)
         return Value(result, w.mul(slope, base.tangent) if base.tangent else None)
 
@@ -153,8 +153,14 @@ class Expressions(ABC):
         square = self._product(half, half)
         return self._product(square, base) if n % 2 else square
 
+    def _applied(self, name: str, x: str) -> str:
+        """A function written here, or called where it is written once for all."""
+        if self.outlined:
+            return self.w.value(f"call {self.w.vector} @{name}_of({self.w.vector} {x})")
+        return functions.UNARY[name](self.w, x)
+
     def _unary(self, name: str, x: Value) -> Value:
-        w, result = self.w, functions.UNARY[name](self.w, x.primal)
+        w, result = self.w, self._applied(name, x.primal)
         if not x.tangent:
             return Value(result)
         slopes: dict[str, Callable[[], str]] = {
@@ -162,10 +168,10 @@ class Expressions(ABC):
             "log": lambda: w.div(w.constant(1.0), x.primal),
             "sqrt": lambda: w.div(w.constant(0.5), result),
             "tanh": lambda: w.sub(w.constant(1.0), w.mul(result, result)),
-            "sinh": lambda: functions.cosh(w, x.primal),
-            "cosh": lambda: functions.sinh(w, x.primal),
+            "sinh": lambda: self._applied("cosh", x.primal),
+            "cosh": lambda: self._applied("sinh", x.primal),
             "sigmoid": lambda: w.mul(result, w.sub(w.constant(1.0), result)),
-            "softplus": lambda: functions.sigmoid(w, x.primal),
+            "softplus": lambda: self._applied("sigmoid", x.primal),
         }
         return Value(result, w.mul(slopes[name](), x.tangent))
 

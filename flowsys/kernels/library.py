@@ -53,7 +53,7 @@ def program_library(
         native = special.program if special else program
         level = 2 if native.operations < _LARGE else 1
         slots = slots_of(native, requests_of(native, watched, kinks))
-        code = compiled(module_text(native, watched, kinks, host.lanes, host.fused), host, level)
+        code = compiled(module_text(native, watched, kinks, host), host, level)
         places = {"entries": special.entries, "gate_names": special.gate_names} if special else {}
         head = json.dumps({"shape": vars(Shape.of(native, slots)), "places": places})
         return head.encode() + b"\n" + code

@@ -7,6 +7,7 @@ import pytest
 from toys import program
 
 from flowsys.kernels import StageBatch, kernel, observe
+from flowsys.kernels.emit import module_text
 from flowsys.kernels.host import plain_host, this_host
 from flowsys.kernels.passes import schedule
 from flowsys.printers.arrays import arguments, observed
@@ -110,3 +111,25 @@ def _line(name, expression):
     from flowsys.program import Line
 
     return Line(name, expression)
+
+
+def large_program(n_lines):
+    """Many coupled oscillators with a transcendental function each; the field's entries are known."""
+    state = [f"s{i}" for i in range(n_lines)]
+    lines = [
+        f"    d{i} = tanh({a}) - exp(-{b}**2)*{a} + {a}*{b}" for i, (a, b) in enumerate(zip(state, state[1:] + state))
+    ]
+    ends = [f"derivative {s} = d{i}" for i, s in enumerate(state)] + [f"observe d{i} = d{i}" for i in range(n_lines)]
+    return Program.parse("\n".join([f"state {' '.join(state)}", "parameters a", "once:", *lines, *ends]))
+
+
+def test_a_large_program_compiles_in_little_code_and_computes_the_same():
+    large = large_program(200)
+    native = kernel(large, ("d0", "d199"), "exact")
+    s = np.random.default_rng(0).normal(size=(3, 200))
+    after = np.roll(s, -1, axis=1)
+    expected = np.tanh(s) - np.exp(-(after**2)) * s + s * after
+    got = observe(native, s, [StageBatch(np.array([0.0]))])
+    assert np.allclose(got, expected[:, [0, 199]], rtol=1e-13, atol=1e-13)
+    text = module_text(large, ("d0",), "exact", this_host())
+    assert "@field = alias" in text and len(text.splitlines()) < 20 * 200
