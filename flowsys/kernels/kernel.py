@@ -1,5 +1,6 @@
 """A compiled kernel: the machine code of one program, and of the driver that integrates it."""
 
+import contextlib
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from flowsys.kernels.host import Host, this_host
 from flowsys.kernels.layout import Layout, Shape, nonzero_pattern
 from flowsys.kernels.library import driver_library, program_library
 from flowsys.kernels.machine_code import Library
+from flowsys.problem import ProgramField
 from flowsys.program import Program
 
 
@@ -85,29 +87,20 @@ def kernel(
         if name not in program.observables:
             raise ValueError(f"watched: {name!r} is not an observable of the program.")
     known = built_in_tables(program, stages) if stages and program.tables else None
-    return _kernel(program.digest, tuple(watched), kinks, host or this_host(), known, _Program(program))
-
-
-class _Program:
-    """A program beside its digest in a cache's key: all are equal."""
-
-    def __init__(self, program: Program):
-        self.program = program
-
-    def __hash__(self) -> int:
-        return 0
-
-    def __eq__(self, other) -> bool:
-        return isinstance(other, _Program)
+    return _kernel(ProgramField(program, kinks), tuple(watched), host or this_host(), known)
 
 
 @lru_cache(maxsize=64)
-def _kernel(
-    digest: str, watched: tuple[str, ...], kinks: str, host: Host, known: BuiltIn | None, held: _Program
-) -> Kernel:
+def _kernel(field: ProgramField, watched: tuple[str, ...], host: Host, known: BuiltIn | None) -> Kernel:
     # the driver is compiled, if need be, while the program is: LLVM does not hold the interpreter's lock
-    other = threading.Thread(target=driver_library, args=(host,))
+    other = threading.Thread(target=_prepare_driver, args=(host,))
     other.start()
-    library, shape, built_in = program_library(held.program, watched, kinks, host, known)
+    library, shape, built_in = program_library(field.program, watched, field.kinks, host, known)
     other.join()
-    return Kernel(held.program, watched, kinks, host, library, driver_library(host), shape, built_in)
+    return Kernel(field.program, watched, field.kinks, host, library, driver_library(host), shape, built_in)
+
+
+def _prepare_driver(host: Host) -> None:
+    # what goes wrong here goes wrong again, and is raised, where the driver is needed
+    with contextlib.suppress(Exception):
+        driver_library(host)

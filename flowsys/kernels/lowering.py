@@ -234,6 +234,7 @@ class Lowering:
 
     def _compare(self, operator: ast.cmpop, a: Typed, b: Typed) -> Typed:
         relation = _RELATIONS[type(operator)]
+        a, b = (self._converted(x, "i64") if x[0] == "i1" else x for x in (a, b))
         if a[0] == b[0] == "i64":
             signed = relation if relation in ("eq", "ne") else f"s{relation}"
             return "i1", self.w.value(f"icmp {signed} i64 {a[1]}, {b[1]}")

@@ -1,7 +1,7 @@
 """Kinks: which gates share a surface, which side the flow goes on to, and sliding where both sides point back."""
 
 from flowsys.kernels.native.constants import EVALUATIONS, KINKS, LANES, SECOND_SURFACE, SLIDES, STEP_BUDGET
-from flowsys.kernels.native.field import both_sides, refresh
+from flowsys.kernels.native.field import refresh
 from flowsys.kernels.native.intrinsics import fabs, fmax, invoke
 from flowsys.kernels.native.ledger import count_members, finish, log_entry
 from flowsys.kernels.native.stepping import starting_step
@@ -63,19 +63,32 @@ def meet_kink(w: Workspace, b: Batch, l: i64, g: i64) -> i64:
 
 
 def choose_side(w: Workspace, b: Batch, l: i64, g: i64) -> None:
-    """On a surface: go on to the side the flow points to, or slide where both sides point back."""
-    for i in range(w.n_gates * LANES):
-        w.gates_on[i] = w.gates[i]
-        w.gates_off[i] = w.gates[i]
+    """On a surface: go on to the side the flow points to, or slide where both sides point back.
+
+    The slope and the surface's velocity under the present gates are known (`k`, `v_now`); the other side is tried.
+    """
+    gate = w.gates[g * LANES + l]
+    is_mixed = 0
     for i in range(w.n_gates):
         p = i * LANES + l
-        if w.members[p] > 0.0:
-            w.gates_on[p] = 1.0
-            w.gates_off[p] = 0.0
-    both_sides(w, w.y)
-    w.counts[EVALUATIONS * LANES + l] += 4
-    v_on = w.v_on[g * LANES + l]
-    v_off = w.v_off[g * LANES + l]
+        if w.members[p] > 0.0 and w.gates[p] != gate:
+            is_mixed = 1
+    if is_mixed != 0:
+        set_gates(w, l, gate)
+        invoke(w.velocity, w.y, w.k, w.v_now, w.constants, w.gates, w.scratch, w.layout, w.indices)
+    for i in range(w.n_gates * LANES):
+        w.gates_on[i] = w.gates[i]
+    for i in range(w.n_gates):
+        if w.members[i * LANES + l] > 0.0:
+            w.gates_on[i * LANES + l] = 1.0 - gate
+    other = w.gates_on
+    invoke(w.watched, w.y, w.spare, w.spare_values, w.constants, other, w.scratch, w.layout, w.indices)
+    invoke(w.velocity, w.y, w.spare, w.v_on, w.constants, other, w.scratch, w.layout, w.indices)
+    w.counts[EVALUATIONS * LANES + l] += 2
+    here = w.v_now[g * LANES + l]
+    there = w.v_on[g * LANES + l]
+    v_on = here if gate > 0.0 else there
+    v_off = there if gate > 0.0 else here
     if v_on < 0.0 and v_off > 0.0:
         w.slides[l] = 1
         w.n_sliding += 1
@@ -85,11 +98,21 @@ def choose_side(w: Workspace, b: Batch, l: i64, g: i64) -> None:
         refresh(w, l)
         w.proposed[l] = starting_step(w, l)
         return
-    came_from_open = w.gates[g * LANES + l] > 0.0
-    is_open = v_on > 0.0 and (v_off > 0.0 or came_from_open == 0)
+    is_open = v_on > 0.0 and (v_off > 0.0 or gate == 0.0)
     if v_on <= 0.0 and v_off >= 0.0:
-        is_open = not came_from_open
-    set_gates(w, l, 1.0 if is_open else 0.0)
+        is_open = gate == 0.0
+    if is_open != (gate > 0.0):
+        cross(w, l)
+
+
+def cross(w: Workspace, l: i64) -> None:
+    """To the other side, where the slope and the watched values have just been looked at."""
+    for i in range(w.n_gates):
+        w.gates[i * LANES + l] = w.gates_on[i * LANES + l]
+    for j in range(w.dim):
+        w.k[j * LANES + l] = w.spare[j * LANES + l]
+    for i in range(w.n_events + w.n_gates):
+        w.at_start[i * LANES + l] = w.spare_values[i * LANES + l]
 
 
 def leave_surface(w: Workspace, b: Batch, l: i64, gate: f64) -> None:
