@@ -46,7 +46,7 @@ def test_the_agreement_notices_a_flipped_sign():
 
 
 def test_the_committed_program_is_the_derived_one():
-    assert reduced.PROGRAM_POSITION == str(assemble(position_statement()))
+    assert str(assemble(position_statement())) == reduced.PROGRAM_POSITION
 
 
 def test_the_page_holds_the_committed_equations():

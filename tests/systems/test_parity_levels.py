@@ -139,6 +139,19 @@ def test_three_steps_with_sampled_neurons_are_reached_at_two_levels():
     assert 0.09 < map_["margin_min"][2] < 0.11 and 0.44 < map_["margin_max"][2] < 0.47
 
 
+@pytest.mark.parametrize(("n", "violation"), [(20, 2.76), (40, 1.49), (80, 0.77)])
+def test_scores_of_two_steps_against_lemmas_18_and_21(n, violation):
+    m, ε = 4000.0, 1.0
+    found = course("L3", "collapsed", ["step_1", "step_2"], mode="three_step", n=n, k=3, m=m, epsilon=ε)
+    η = 0.3 * 4 * m * n * ε
+    # Lemma 21.1 holds; 21.2 is violated for n ≲ 62 by the end-of-sequence token at n+1
+    assert found["score_target_min"][1] > η**2 / (256 * m * n**2)
+    assert abs(found["score_other_max"][1] * 512 * m * n**2 / η**2 - violation) < 0.01
+    # Lemmas 18 and 19: off target there should be nothing, but the common mode is twice the signal
+    assert abs(found["common_mode"][0] / (-η / (16 * m * (n + 1))) - 1) < 1e-12
+    assert abs(found["g"][0] / (η / (32 * m * (n + 3))) - 1) < 1e-12
+
+
 def test_with_m_of_2k_three_steps_do_not_lock():
     found = course("L2", "frozen", None, mode="three_step", n=20, k=8, m=16, epsilon=1.0)
     assert found["one_hot_error_max"][1] > 0.9 and found["accuracy_mean"][1] < 0.6

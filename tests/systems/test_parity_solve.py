@@ -67,6 +67,10 @@ def test_invariants_hold_to_1e_10_from_lock_to_margin_one(n, k, m):
     assert course(["lock", "margin_1"], n=n, k=k, m=m, rtol=1e-10).statistics["conserved_drift"] <= 1e-10
 
 
+def test_invariants_of_the_block_hold_to_1e_10():
+    assert course(["lock", "margin_1"], mode="block", rtol=1e-10).statistics["conserved_drift"] <= 1e-10
+
+
 def test_the_default_run_records_lock_before_margin_one():
     found = course(None, observe=["s_target", "margin", "accuracy"])
     assert found.labels == ("lock", "margin_1") and found.t[0] < found.t[1]

@@ -19,7 +19,7 @@ from flowsys.systems.parity.model import Coordinates, FrozenCoordinates, Weights
 OBSERVED = (
     *("g", "u", "v", "w", "s_target", "one_hot_error", "margin", "entropy", "accuracy", "loss"),
     *("margin_min", "margin_max", "margin_i_min", "s_min", "one_hot_error_max"),
-    *("accuracy_all", "accuracy_mean", "P_max"),
+    *("accuracy_all", "accuracy_mean", "common_mode", "score_target_min", "score_other_max", "P_max"),
 )
 
 

@@ -16,13 +16,18 @@ from flowsys.systems.parity.model import Coordinates, FrozenCoordinates, Weights
 
 
 class View(NamedTuple):
-    """How position i is read: its number 0 … k-1, and averages of K (queries × keys) and a (keys × queries)."""
+    """How position i is read: its number 0 … k-1, and averages of K (queries × keys) and a (keys × queries).
+
+    `targets` marks the scores of S[i] at every position (keys × queries).
+    """
 
     number: Any
     g: Any
+    common: Any
     u: Any
     v: Any
     w: Any
+    targets: Any
 
 
 class GatedArguments(NamedTuple):
@@ -101,8 +106,10 @@ def observations(y: Coordinates | FrozenCoordinates, arguments: GatedArguments, 
         "loss": (table.weight * row_losses(margin, arguments, loss, kinks)).sum(),
         **{"margin_min": margin.min(), "margin_max": margin.max()},
         "margin_i_min": jnp.take(by_sequence, view.number, axis=1).min(),
-        "s_min": s.min(),
-        "one_hot_error_max": off.max(),
+        **{"s_min": s.min(), "one_hot_error_max": off.max()},
+        "common_mode": (view.common * frozen.K).sum(),
+        "score_target_min": jnp.where(view.targets, y.a, jnp.inf).min(),
+        "score_other_max": jnp.where(view.targets, 0.0, jnp.abs(y.a)).max(),
         **{"accuracy_all": share @ right.min(axis=1), "accuracy_mean": (share @ right).mean()},
         "P_max": jnp.abs(frozen.P[table.query]).max(),
     }

@@ -67,7 +67,8 @@ def limit_program(setup: Setup, mode: str) -> tuple[Program, Arguments]:
 def limit_problem(setup: Setup, mode: str) -> Problem:
     """The limit's flow from 0."""
     text, values = limit_program(setup, mode)
-    return _problem(text, values, setup, invariants(setup) if text.state == ("g", "u", "v", "w") else None)
+    conserved = block_invariants(setup["n"]) if is_in_block(setup, mode) else position_invariants(setup)
+    return _problem(text, values, setup, conserved)
 
 
 def surrogate_problem(setup: Setup, mode: str) -> Problem:
@@ -94,13 +95,22 @@ def _problem(text: Program, values: Arguments, setup: Setup, conserved) -> Probl
     )
 
 
-def invariants(setup: Setup):
+def position_invariants(setup: Setup):
     """u + N_o v + N_w w/2 and e^(-w) - 2e^(-v) + 1, both 0 along the flow."""
     n_sure = 1 if setup["k"] == 1 else 2
-    n_ordinary = setup["i"] - 1 - n_sure
+    return lambda states: _of_position(*states.T[1:], setup["i"] - 1 - n_sure, n_sure)
+
+
+def _of_position(u, v, w, n_ordinary: int, n_sure: int) -> np.ndarray:
+    return np.stack([u + n_ordinary * v + n_sure * w / 2, np.expm1(-w) - 2 * np.expm1(-v)], axis=1)
+
+
+def block_invariants(n: int):
+    """The same at n+1, and the sum of all scores at n+2."""
 
     def conserved(states: np.ndarray) -> np.ndarray:
-        _, u, v, w = states.T
-        return np.stack([u + n_ordinary * v + n_sure * w / 2, np.expm1(-w) - 2 * np.expm1(-v)], axis=1)
+        a_x0, a_x1, a_z, a_o, a_e, a_f = states.T[10:]
+        total = a_x0 + a_x1 + a_z + 2 * (n - 2) * a_o + a_e + a_f
+        return np.column_stack([_of_position(*states.T[1:4], n - 1, 1), total])
 
     return conserved

@@ -54,6 +54,7 @@ def problem(setup: Setup, level: str, variant: str, mode: str) -> Problem:
         initial=flat(model.initial),
         stages=(Stage("flow", model.arguments),),
         events=events_of(setup),
+        conserved=None if np.isfinite(setup["d"]) else total_scores(model),
         scale=smallest_scale(setup),
         t_max=setup["t_max"],
         default_at=("lock", "margin_1"),
@@ -93,27 +94,36 @@ def position_number(setup: Setup, mode: str) -> int:
     return 0 if mode == "block" and number > 1 else number
 
 
-def view(k: int, n_keys: int, number: int, target: int, ordinary: np.ndarray, end: int) -> View:
-    """Averages that read position n+1+number: its target's first token, ordinary tokens, the end of sequence."""
+def view(k: int, number: int, targets: np.ndarray, ordinary: np.ndarray, end: int, n_keys: int) -> View:
+    """Averages that read position n+1+number.
+
+    `targets` are the tokens (S[n+1+j], 0), whose successors are (S[n+1+j], 1); then ordinary tokens, the end's token.
+    """
     queries = [0] if number == 0 else [2 * number, 2 * number + 1]
-    g, u, v, w = np.zeros((2 * k, n_keys)), *np.zeros((3, n_keys, 2 * k))
+    g, common = np.zeros((2, 2 * k, n_keys))
+    u, v, w = np.zeros((3, n_keys, 2 * k))
+    share = 1 / len(queries)
     for query in queries:
         for bit in (0, 1):
-            g[query, target + bit] = -((-1.0) ** (query + bit)) / (2 * len(queries))
-            u[target + bit, query] = 1 / (2 * len(queries))
-        v[ordinary, query] = 1 / (len(ordinary) * len(queries))
-        w[end, query] = 1 / len(queries)
-    return View(np.int64(number), g, u, v, w)
+            g[query, targets[number] + bit] = -((-1.0) ** (query + bit)) * share / 2
+            common[query, targets[0] + bit] = (-1.0) ** bit * share / 2
+            u[targets[number] + bit, query] = share / 2
+        v[ordinary, query] = share / len(ordinary)
+        w[end, query] = share
+    is_target = np.zeros((n_keys, 2 * k), dtype=bool)
+    for j, token in enumerate(targets):
+        is_target[token : token + 2, [0] if j == 0 else [2 * j, 2 * j + 1]] = True
+    return View(np.int64(number), g, common, u, v, w, is_target)
 
 
 def collapsed_view(k: int, number: int) -> View:
-    return view(k, 4 * k + 1, number, 2 * number, np.array([2 * k]), 2 * k + 1)
+    return view(k, number, 2 * np.arange(k), np.array([2 * k]), 2 * k + 1, 4 * k + 1)
 
 
 def enumerated_view(parity: Parity, number: int) -> View:
-    secret = set(parity.secrets)
-    ordinary = [2 * (j - 1) + b for j in range(1, parity.n + 1) if j not in secret for b in (0, 1)]
-    return view(parity.k, parity.n_tokens, number, 2 * (parity.secrets[number] - 1), np.array(ordinary), 2 * parity.n)
+    targets = 2 * (np.array(parity.secrets) - 1)
+    ordinary = np.setdiff1d(np.arange(2 * parity.n), np.concatenate([targets, targets + 1]))
+    return view(parity.k, number, targets, ordinary, 2 * parity.n, parity.n_tokens)
 
 
 def arguments_of(structure: Structure, table: Table, metric, view: View, **given) -> GatedArguments:
@@ -190,6 +200,22 @@ def weights_of_signs(signs, tokens, epsilon: float) -> Weights:
     own = epsilon * signs @ tokens[-signs.shape[1] :]
     d = tokens.shape[1]
     return Weights(W=jnp.concatenate([own, jnp.zeros_like(own)], axis=1), A=jnp.zeros((d, d)))
+
+
+def total_scores(model: Model):
+    """Σ of a query's scores over all tokens, which no softmax can change: 0 for ever (orthonormal tokens)."""
+    structure = model.structure
+    sizes = 1 / np.diag(np.asarray(model.arguments.metric.keys))
+
+    def conserved(states: np.ndarray) -> np.ndarray:
+        scores = states[:, -structure.zeros().A.size if structure.kind == "weights" else -structure.zeros().a.size :]
+        if structure.kind == "weights":
+            tokens = np.asarray(model.arguments.embeddings)
+            A = scores.reshape(-1, structure.dimension, structure.dimension)
+            return np.einsum("t,td,nde,qe->nq", sizes, tokens, A, tokens[-2 * structure.k :])
+        return np.einsum("t,ntq->nq", sizes, scores.reshape(-1, structure.n_keys, 2 * structure.k))
+
+    return conserved
 
 
 def frozen_state(model: Model, y: np.ndarray) -> FrozenCoordinates:

@@ -35,7 +35,8 @@ PARAMETERS = (
     Parameter("epsilon", 20.0, "scale of the initial neuron weights ν = ±ε", low=1e-4, high=1e4, latex=r"\epsilon"),
     Parameter("i", _first_decoupled, "query position that is observed, n+1 … n+k", low=3, high=10**7 + 10**6,
               integer=True, default_text="n+3, or n+k if k < 3"),
-    Parameter("loss", "linear", "loss of a margin: -margin, or max(1 - margin, 0)", choices=("linear", "hinge")),
+    Parameter("loss", "linear", "loss of a margin: -margin, or max(1 - margin, 0); past margin 1 the hinge is exact "
+              "for k = 1 and in the variants collapsed and balanced", choices=("linear", "hinge")),
     Parameter("lock_threshold", 0.5, "attention on S[i] that counts as locked", low=0.0, high=1.0, open_low=True,
               open_high=True),
     Parameter("margin_threshold", 1.0, "margin at which margin_1 is reported", low=0.0, open_low=True, high=1e6),
@@ -115,6 +116,9 @@ OBSERVABLES |= {
     "one_hot_error_max": "largest 1 - attention on S[i] over sequences and positions",
     "accuracy_all": "share of sequences right at every position",
     "accuracy_mean": "share of predictions that are right, over sequences and positions",
+    "common_mode": "part of K that all queries share, (-1)^b' K on the tokens of S[n+1], mean at position i (i > n+1)",
+    "score_target_min": "least score of S[i], over its tokens and all positions",
+    "score_other_max": "largest |score| of any other token, over all positions",
     "flipped": "share of gates (sequence, position, neuron) that differ from the start",
     "P_max": "largest output |P| of a query token's own neurons, 0 at infinite width",
 }
