@@ -1,0 +1,142 @@
+"""The co-occurrence limit found by lumping and stated with symbols; the surrogates beside it."""
+
+import numpy as np
+import pytest
+
+from flowsys.printers.arrays import vector_field
+from flowsys.solve import solve
+from flowsys.symbolic.assemble import assemble
+from flowsys.symbolic.lumping import Partition, certificate, lump, merged
+from flowsys.systems.cooccurrence import SYSTEM
+from flowsys.systems.cooccurrence.blocks import pair_orbits, word_classes
+from flowsys.systems.cooccurrence.derive import class_counts, enumerated, stated_against_found
+from flowsys.systems.cooccurrence.limits import program, program_arguments
+from flowsys.systems.cooccurrence.statement import limit_statement
+from flowsys.systems.cooccurrence.vocabulary import OBSERVABLES
+from tests.systems.cooccurrence_oracle import Limit
+
+
+@pytest.fixture(scope="module")
+def found():
+    setup = SYSTEM.setup(n=12, L=5)
+    system = enumerated(setup)
+    return setup, system, lump(system.field, system.start)
+
+
+def test_lumping_finds_classes_at_least_as_coarse_as_the_orbits(found):
+    # orbits: G 5, c 1, S 35, VV, KK, QQ 24. From the limit's start S within a sentence does not tell a word from its
+    # neighbours (32), and VV does not tell sentences apart (19).
+    _, system, partition = found
+    assert class_counts(partition, system.names) == {"G": 5, "c": 1, "VV": 19, "S": 32, "KK": 24, "QQ": 24}
+    assert certificate(system.field, partition) < 1e-14
+    assert certificate(system.field, merged(partition, 0, 2)) > 1e-2
+
+
+def orbit_partition(system):
+    """Words and pairs by their orbits under the symmetry group."""
+    classes = np.array([0, 0, 1, 2, 3, 3, 4])[word_classes(system.samples)]
+    labels = [*classes, 5]
+    for name in ("VV", "S", "KK", "QQ"):
+        orbits = pair_orbits(system.samples, symmetric=name != "S")
+        layout = system.layout.symmetric.get(name)
+        entries = orbits[layout.rows, layout.columns] if layout else orbits.ravel()
+        labels += [max(labels) + 1 + int(x) for x in np.unique(entries, return_inverse=True)[1]]
+    return Partition(np.array(labels), np.ones(len(labels)))
+
+
+def test_the_orbits_are_an_exact_lumping_into_113_classes(found):
+    _, system, _ = found
+    partition = orbit_partition(system)
+    assert class_counts(partition, system.names) == {"G": 5, "c": 1, "VV": 24, "S": 35, "KK": 24, "QQ": 24}
+    assert partition.n_classes == 113 and certificate(system.field, partition) < 1e-14
+
+
+@pytest.mark.parametrize("variant", ["113", "without_swap"])
+def test_the_stated_program_is_the_unlumped_flow_on_the_orbits(found, variant):
+    setup, system, partition = found
+    for lumping in (partition, orbit_partition(system)):
+        assert stated_against_found(program(variant), variant, lumping, system, setup) < 1e-12
+
+
+def test_a_wrong_multiplicity_is_noticed(found):
+    setup, _, _ = found
+    wrong = SYSTEM.setup(n=12, L=5, share_1=0.4)
+    args = [program_arguments(s, "113") for s in (setup, wrong)]
+    y = np.random.default_rng(0).normal(size=len(program("113").state))
+    rates = [vector_field(program("113"), "exact", np)(y, a) for a in args]
+    assert np.abs(rates[0] - rates[1]).max() > 1e-3
+
+
+def test_the_committed_program_is_the_derived_one():
+    fresh, committed = assemble(limit_statement("88")), program("88")
+    arguments = program_arguments(SYSTEM.setup(n=17.5, L=6.5), "88")
+    y = np.random.default_rng(1).normal(size=len(committed.state))
+    rates = [vector_field(p, "exact", np)(y, arguments) for p in (fresh, committed)]
+    np.testing.assert_allclose(*rates, rtol=1e-12, atol=1e-12)
+
+
+def test_every_program_reports_every_observable_of_the_vocabulary():
+    for variant in ("88", "113", "without_swap"):
+        assert set(program(variant).observables) == set(OBSERVABLES)
+
+
+def test_the_derived_field_is_the_oracle_at_real_sizes():
+    n, L, scales = 17.3, 6.4, (1.3, 2.1, 3.0, 0.7)
+    oracle = Limit(n, L, *scales)
+    y = oracle.solve([0.7])[-1]
+    G, c, VV, S, KK, QQ = oracle.unpack(y)
+    text = program("without_swap")
+    values = {"tau": 0.0, "clock": 0.0, "u_u": c / scales[2]}
+    basis = ("mu1", "mu2", "mu3", "f1", "f2", "f3", "f4")
+    values |= dict(zip((f"g_{x}" for x in basis), np.sqrt(oracle.class_sizes) * G / np.sqrt(scales[2])))
+    for name, blocks in (("VV", VV), ("S", S), ("KK", KK), ("QQ", QQ)):
+        values |= {f"{name}_all_{a}_{b}": blocks[0][i, j] for i, a in enumerate(basis) for j, b in enumerate(basis)}
+        for T in range(4):
+            values |= {f"{name}_across_{T + 1}": blocks[1][T], f"{name}_within_{T + 1}": blocks[2][T]}
+    setup = SYSTEM.setup(n=n, L=L, alpha=scales[0], beta=scales[1], m1=scales[2], score_scale=scales[3])
+    state = np.array([values[name] for name in text.state])
+    rates = dict(zip(text.state, vector_field(text, "exact", np)(state, program_arguments(setup, "without_swap"))))
+    dG, dc, dVV, dS, *_ = oracle.unpack(oracle.field(0.0, y))
+    assert rates["u_u"] * scales[2] == pytest.approx(dc, rel=1e-10)
+    assert rates["g_mu1"] * np.sqrt(scales[2]) == pytest.approx(dG[0], rel=1e-10)
+    assert rates["S_all_mu2_mu1"] == pytest.approx(dS[0][1, 0], rel=1e-10)
+    assert rates["S_across_1"] == pytest.approx(dS[1][0], rel=1e-10)
+    assert rates["VV_all_mu1_mu3"] == pytest.approx(dVV[0][0, 2], rel=1e-10)
+
+
+def test_frozen_attention_is_the_limit_of_small_lambda_and_delta():
+    limit = solve(SYSTEM, SYSTEM.setup(beta=1e5, alpha=0.01, score_scale=1e-3), at=["T_1"])
+    bag = solve(SYSTEM, SYSTEM.setup(beta=1e5, alpha=0.01, score_scale=1e-3), level="L4", at=["T_1"])
+    for name in ("clock", "G_mu1", "G_r2", "loss", "test_loss", "R", "g_type2"):
+        assert bag.series[name][0] == pytest.approx(limit.series[name][0], rel=1e-6), name
+
+
+def test_the_bag_of_words_has_the_constants_of_the_spec_at_infinitely_many_samples():
+    setup = SYSTEM.setup(n=np.inf)
+    found = solve(SYSTEM, setup, level="L4", at=["T_0.5", "T_1", 1e6 / 12], rtol=1e-11)
+    np.testing.assert_allclose(found.series["clock"][:2], [3.56472, 12.97941], atol=1e-5)
+    assert found.series["loss_type2"][0] == pytest.approx(0.80257, abs=1e-5)
+    np.testing.assert_allclose((found.series["G_mu1"][1], found.series["G_mu3"][1]), (0.99618, -0.99618), atol=1e-5)
+    assert found.series["R"][2] == pytest.approx(1.5, abs=1e-4)
+    assert found.series["loss"][2] * 1e6 == pytest.approx(17, abs=5e-3)
+
+
+@pytest.mark.parametrize(
+    "n, L, R, constant", [(60, 5, 1.2693, 8.216), (600, 5, 1.4745, 15.354), (600, 10, 1.4425, 13.057)]
+)
+def test_the_bag_of_words_comes_to_its_late_constants(n, L, R, constant):
+    found = solve(SYSTEM, SYSTEM.setup(n=n, L=L), level="L4", at=[1e6 / 12], rtol=1e-10).series
+    assert found["R"][0] == pytest.approx(R, abs=1e-4)
+    assert found["loss"][0] * found["clock"][0] == pytest.approx(constant, abs=2e-3)
+
+
+def test_the_surrogates_fall_as_they_say():
+    setup = SYSTEM.setup()
+    margin = solve(SYSTEM, setup, level="L4", variant="max_margin", at=[1e5]).series
+    assert margin["loss"][0] * margin["clock"][0] == pytest.approx(8.2233, rel=1e-4)
+    assert margin["R"][0] == pytest.approx(1.2687, abs=1e-4)
+    paper = solve(SYSTEM, setup, level="L4", variant="paper", at=["T_1_clock", 100.0])
+    t, loss = paper.t, paper.series["loss"]
+    assert t[0] == 13 / 8 and loss[0] == pytest.approx(np.log(2))
+    assert 1 / loss[1] == pytest.approx(8 * (100 - t[0]) + 1 / np.log(2), rel=1e-8)
+    assert paper.series["S_21"][1] == -paper.series["S_31"][1] > 0
