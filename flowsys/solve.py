@@ -3,22 +3,21 @@
 All dynamics run in float64 inside a precision scope of their own; the importing program's JAX settings are untouched.
 """
 
+import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
+from flowsys.automatic import SOLVERS, integrate
 from flowsys.errors import InputError
-from flowsys.problem import Problem
+from flowsys.integrate.record import Tolerances
+from flowsys.problem import Problem, ProgramField
 from flowsys.system import Setup, System
 from flowsys.trajectory import Origin, Trajectory
 from flowsys.version import VERSION
 
-SOLVERS = {
-    "dopri8": "explicit, order 8: the default for smooth, non-stiff flows",
-    "tsit5": "explicit, order 5: for loose tolerances",
-    "kvaerno5": "implicit, order 5: for stiff flows",
-}
 Request = str | float
 
 
@@ -33,7 +32,7 @@ def solve(
     observe: Sequence[str] | None = None,
     rtol: float = 1e-8,
     atol: float | None = None,
-    solver: str = "dopri8",
+    solver: str = "auto",
     max_steps: int = 1_000_000,
     kink_width: float | None = None,
     command: str = "",
@@ -64,14 +63,9 @@ def solve(
 def _integrate(
     problem: Problem, requests, events, times, observe, tolerances, solver, kink_width, on_progress, origin: Origin
 ) -> Trajectory:
-    import jax
-
-    from flowsys.integrate.driver import Run
-    from flowsys.integrate.record import Tolerances
-
-    with jax.enable_x64(True):
-        run = Run(problem, Tolerances(*tolerances), solver, times, events, kink_width, on_progress)
-        outcome = run.run()
+    with double_precision(problem):
+        run = integrate(problem, times, events, Tolerances(*tolerances), solver, kink_width, on_progress)
+        outcome = run.outcome
         states = np.array([r.y for r in run.records]).reshape(len(run.records), len(problem.initial))
         series = observe_states(problem, run.records, observe)
         drift = conserved_drift(problem, states)
@@ -101,6 +95,15 @@ def _integrate(
     )
 
 
+def double_precision(problem: Problem):
+    """The precision scope of a field in JAX; a derived program runs natively and does not import jax for it."""
+    if isinstance(problem.field, ProgramField) and "jax" not in sys.modules:
+        return nullcontext()
+    import jax
+
+    return jax.enable_x64(True)
+
+
 def conserved_drift(problem: Problem, states: np.ndarray) -> float | None:
     """The largest change of any conserved quantity over the recorded states."""
     if problem.conserved is None or not len(states):
@@ -111,12 +114,10 @@ def conserved_drift(problem: Problem, states: np.ndarray) -> float | None:
 
 def observe_states(problem: Problem, records, observe: Sequence[str]) -> dict[str, np.ndarray]:
     """The named observables at every recorded state."""
-    from flowsys.integrate.stepper import observer
-
     direct = tuple(n for n in observe if n in problem.field.observables)
     values = np.empty((len(records), len(direct)))
     if direct:
-        evaluate = observer(problem.field, direct)
+        evaluate = _observer(problem, direct)
         for row, record in enumerate(records):
             values[row] = np.asarray(evaluate(record.y, problem.stages[record.stage].arguments))
     series = {name: values[:, i] for i, name in enumerate(direct)}
@@ -124,6 +125,13 @@ def observe_states(problem: Problem, records, observe: Sequence[str]) -> dict[st
         if name in problem.derived:
             series[name] = np.array([float(problem.derived[name](r.y)) for r in records])
     return {name: series[name] for name in observe}
+
+
+def _observer(problem: Problem, names: tuple[str, ...]):
+    """The named observables of a state: on NumPy for programs, compiled for functions."""
+    from flowsys.integrate.lsoda import numpy_observer
+
+    return numpy_observer(problem.field, names)
 
 
 def _sorted_requests(system: System, problem: Problem, requests: Sequence[Request]) -> tuple[list[str], list[float]]:

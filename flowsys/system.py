@@ -9,6 +9,7 @@ checks) works from these values. Parameters are named and ranged here and nowher
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import isfinite
 from typing import Any
 
@@ -110,6 +111,26 @@ class Setup(Mapping):
 
     def __len__(self) -> int:
         return len(self.values)
+
+
+class LazyMapping(Mapping):
+    """A mapping made when it is first read, so that a system can be listed without importing what it draws with."""
+
+    def __init__(self, make: Callable[[], Mapping]):
+        self._make = make
+
+    @cached_property
+    def _made(self) -> Mapping:
+        return self._make()
+
+    def __getitem__(self, key):
+        return self._made[key]
+
+    def __iter__(self):
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,162 @@
-"""`flowsys phase`: sweep parameters, write a data file and a picture."""
+"""`flowsys phase` and `flowsys plot`: sweep parameters, write a data file and a picture; draw a file again."""
+
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
+from flowsys.cli import options
+from flowsys.cli.progress import bar
+from flowsys.errors import InputError
+
+AxisOption = Annotated[str | None, typer.Option(metavar="NAME=start:stop:count[:log]", help="An axis, or NAME=a,b,c.")]
+
 
 def register(app: typer.Typer) -> None:
-    pass
+    app.command("phase")(phase)
+    app.command("plot")(plot)
+
+
+def phase(
+    system: options.SystemName,
+    diagram: Annotated[str | None, typer.Option(help="A named diagram; `flowsys show SYSTEM` lists them.")] = None,
+    x: AxisOption = None,
+    y: AxisOption = None,
+    z: AxisOption = None,
+    observable: Annotated[str | None, typer.Option(metavar="NAME,…", help="e.g. T_2-T_1, w_c@T_2, loss@t=300.")] = None,
+    level: options.Level = None,
+    variant: options.Variant = None,
+    mode: options.Mode = None,
+    set: options.Set = None,
+    rtol: options.Rtol = 1e-8,
+    atol: options.Atol = None,
+    solver: options.Solver = "auto",
+    kink_width: options.KinkWidth = None,
+    threads: Annotated[int, typer.Option(min=1, help="How many threads.")] = 2,
+    log: Annotated[bool, typer.Option("--log", help="Logarithmic colours.")] = False,
+    out: Annotated[str | None, typer.Option(metavar="FILE.nc", help="Data file; the picture goes beside it.")] = None,
+) -> None:
+    """Sweep parameters: a phase diagram as a data file and a picture. The same command resumes a broken sweep."""
+    from functools import partial
+
+    from flowsys.phase import make_sweep, parse_axis, run
+    from flowsys.phase.points import evaluate_chunk
+    from flowsys.phase.store import Store
+    from flowsys.phase.sweep import CHUNK
+    from flowsys.systems import load
+
+    found = load(system)
+    named = _named(found, diagram, x, observable)
+    axes = [parse_axis(text) for text in ([t for t in (x, y, z) if t] or (named.axes if named else []))]
+    quantities = options.names(observable) or (list(named.observables) if named else [])
+    fixed = (dict(named.fixed) if named else {}) | options.assignments(set)
+    sweep = make_sweep(
+        found,
+        axes,
+        quantities,
+        level or (named and named.level),
+        variant or (named and named.variant),
+        mode or (named and named.mode),
+        fixed,
+        rtol=rtol,
+        atol=atol,
+        solver=solver,
+        kink_width=kink_width if kink_width is not None else named and named.kink_width,
+    )
+    path = Path(out or f"{system}-{diagram or 'phase'}.nc")
+    store = Store(path, sweep)
+    done = store.done()
+    if done:
+        typer.echo(f"resuming: {len(done)} of {sweep.n_chunks} chunks are there already", err=True)
+    chunks = run(sweep, done, partial(evaluate_chunk, threads=threads))
+    for chunk in bar(chunks, sweep.size, "points", min(len(done) * CHUNK, sweep.size), CHUNK):
+        store.write(chunk)
+    result = store.finish()
+    picture = path.with_suffix(".png")
+    _draw(result, picture, log or bool(named and named.logarithmic), named)
+    for outcome, count in result.outcome_counts().items():
+        typer.echo(f"{count:8d} {outcome}")
+    typer.echo(f"wrote {path} and {picture}")
+
+
+def plot(
+    file: Annotated[str, typer.Argument(metavar="FILE.nc", help="A file that phase or solve wrote.")],
+    out: Annotated[
+        str | None, typer.Option(metavar="FILE.png", help="Picture file (default: beside the data).")
+    ] = None,
+    quantity: Annotated[str | None, typer.Option(help="Which quantity (default: the first).")] = None,
+    log: Annotated[bool, typer.Option("--log", help="Logarithmic colours, or time axis of a trajectory.")] = False,
+) -> None:
+    """Draw a data file again, without computing anything."""
+    from flowsys.phase import load as load_diagram
+
+    if not Path(file).is_file():
+        raise InputError(f"file = {file} is not there.")
+    picture = Path(out) if out else Path(file).with_suffix(".png")
+    try:
+        diagram = load_diagram(file)
+    except InputError:
+        from flowsys.trajectory import load as load_trajectory
+
+        _draw_trajectory(load_trajectory(file), picture, quantity, log)
+    else:
+        _draw(diagram, picture, log, _named_by_origin(diagram), quantity)
+    typer.echo(f"wrote {picture}")
+
+
+def _named(system, name, x, observable):
+    """The named diagram to start from: the one asked for, or the first when nothing is asked for."""
+    if name is None:
+        return next(iter(system.diagrams.values()), None) if x is None and observable is None else None
+    if name not in system.diagrams:
+        known = ", ".join(system.diagrams) or "none"
+        raise InputError(f"diagram = {name} is not one of {system.name}'s: {known}.")
+    return system.diagrams[name]
+
+
+def _named_by_origin(diagram):
+    """The named diagram whose axes a stored one has, for its boundary."""
+    from flowsys.systems import load, names
+
+    if diagram.origin.get("system") not in names():
+        return None
+    dims = [axis.name for axis in diagram.axes]
+    for candidate in load(diagram.origin["system"]).diagrams.values():
+        if [a.partition("=")[0] for a in candidate.axes] == dims and list(diagram.quantities) == list(
+            candidate.observables
+        ):
+            return candidate
+    return None
+
+
+def _draw(diagram, picture: Path, logarithmic: bool, named=None, quantity: str | None = None) -> None:
+    import matplotlib
+    import numpy as np
+
+    matplotlib.use("Agg")
+    from matplotlib.figure import Figure
+
+    from flowsys.files import write_atomically
+    from flowsys.plot import phase as draw
+
+    if quantity is not None and quantity not in diagram.quantities:
+        raise InputError(f"quantity = {quantity} is not in the file; it holds {', '.join(diagram.quantities)}.")
+    figure = Figure(figsize=(7, 5.2), layout="constrained")
+    lines = ()
+    if named and named.boundary and len(diagram.axes) >= 2:
+        x, y = (np.array(axis.values) for axis in diagram.axes[:2])
+        lines = named.boundary(x, y)
+    draw(diagram, figure.subplots(), quantity, logarithmic or bool(named and named.logarithmic), lines,
+         named.title if named else "")  # fmt: skip
+    write_atomically(picture, lambda temporary: figure.savefig(temporary, dpi=150))
+
+
+def _draw_trajectory(trajectory, picture: Path, quantity: str | None, logarithmic: bool) -> None:
+    from matplotlib.figure import Figure
+
+    from flowsys.files import write_atomically
+    from flowsys.plot import trajectory as draw
+
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    draw(trajectory, figure.subplots(), options.names(quantity), logarithmic=logarithmic)
+    write_atomically(picture, lambda temporary: figure.savefig(temporary, dpi=150))

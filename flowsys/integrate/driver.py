@@ -16,23 +16,11 @@ from scipy.optimize import brentq
 from flowsys.integrate.kinks import Gates
 from flowsys.integrate.outcome import Ending, Outcome
 from flowsys.integrate.record import Record, Statistics, Tolerances
-from flowsys.integrate.stepper import (
-    NOT_FINITE,
-    REACHED,
-    STEP_TOO_SMALL,
-    TOO_MANY_STEPS,
-    Advance,
-    Slide,
-    Stepper,
-    Watch,
-    compiled,
-    observer,
-    right_hand_side,
-)
+from flowsys.integrate.stepper import Stepper, compiled, observer, right_hand_side
+from flowsys.integrate.stepper_values import Advance, Slide, Status, Watch
 from flowsys.problem import Problem, Stage
 
 _FALLBACK_WIDTH = 1e-5
-_MOST_KINKS = 10_000
 
 
 class _GaveUp(Exception):
@@ -41,7 +29,11 @@ class _GaveUp(Exception):
 
 
 class Run:
-    """One integration under way. `records` grows; `outcome` says how it ended."""
+    """One integration under way; `records` grows.
+
+    `patience` is how many steps the explicit solver may take on one stretch before a stiff one takes over (None: no
+    hand-over).
+    """
 
     def __init__(
         self,
@@ -52,6 +44,7 @@ class Run:
         events: Sequence[str] = (),
         kink_width: float | None = None,
         on_progress=None,
+        patience: int | None = None,
     ):
         self.problem, self.tolerances, self.solver = problem, tolerances, solver
         self.records: list[Record] = []
@@ -67,6 +60,8 @@ class Run:
         self._kink_width = kink_width
         self._gates: Gates | None = None
         self._slide_start = self.t
+        self._patience = patience
+        self._live: tuple | None = None
         self._on_progress = on_progress or (lambda t: None)
         if kink_width is not None and problem.field.has_kinks:
             self._field = problem.field.smoothed()
@@ -161,8 +156,12 @@ class Run:
         return Watch(thresholds, directions, orientations)
 
     def _call(self, y, t, dt, target, watching: bool) -> Advance:
-        advance, _ = compiled(self._stepper)
         budget = max(self.tolerances.max_steps - self.statistics.steps - self.statistics.rejected, 1)
+        if self.solver == "lsoda":
+            return self._counted(self._lsoda.advance(y, t, dt, target, self._watch, budget))
+        advance, _ = compiled(self._stepper)
+        if self._patience is not None:
+            budget = min(budget, self._patience)
         result = advance(
             y,
             np.float64(t),
@@ -176,16 +175,46 @@ class Run:
             np.int64(budget),
             np.bool_(watching),
         )
-        result = Advance(*(np.asarray(part) for part in result))
+        return self._counted(Advance(*(np.asarray(part) for part in result)))
+
+    def _counted(self, result: Advance) -> Advance:
+        """The result, its steps counted; raises where the stepper gave up."""
         self.statistics.steps += int(result.accepted)
         self.statistics.rejected += int(result.rejected)
+        if result.status == Status.TOO_MANY_STEPS and self._may_hand_over:
+            return result
         if int(result.status) in _FAILURES:
             ending, why = _FAILURES[int(result.status)]
             where = f"at t = {float(result.t):.10g} in stage {self.problem.stages[self._number].name!r}"
             raise _GaveUp(Outcome(ending, f"the solver {self.solver} gave up {where}: {why.format(self=self)}"))
         return result
 
+    @property
+    def _may_hand_over(self) -> bool:
+        used = self.statistics.steps + self.statistics.rejected
+        return self._patience is not None and self.solver != "lsoda" and used < self.tolerances.max_steps
+
+    def _hand_over(self) -> None:
+        """Go on with a stiff solver: the explicit one has used up its patience on one stretch."""
+        self.solver = "kvaerno5" if self._field.has_kinks else "lsoda"
+        self._patience = None
+        self.dt = 0.0
+        self.statistics.solvers.append(self.solver)
+        self.remarks.append(f"handed over to {self.solver} at t = {self.t:.8g}: the flow is stiff from there on")
+
+    @property
+    def _lsoda(self):
+        from flowsys.integrate.lsoda import Lsoda
+
+        key = (self._field, self._number, self._kink_width)
+        if self._live is None or self._live[0] != key:
+            watched = tuple(event.observable for event in self.problem.events)
+            self._live = key, Lsoda(self._field, watched, self._arguments, self.tolerances.rtol, self.tolerances.atol)
+        return self._live[1]
+
     def _values(self, y) -> np.ndarray:
+        if self.solver == "lsoda":
+            return self._lsoda.values(y, self._watch)
         _, values = compiled(self._stepper)
         return np.asarray(values(y, self._arguments, self._watch, self._slide))
 
@@ -201,7 +230,11 @@ class Run:
         """Integrate to the target, or to the next thing that happens before it."""
         result = self._call(self.y, self.t, self.dt or self._first_step(target), target, watching=True)
         self.dt = float(result.dt)
-        if result.status == REACHED:
+        if result.status == Status.TOO_MANY_STEPS:
+            self.t, self.y = float(result.t), result.y
+            self._hand_over()
+            return
+        if result.status == Status.REACHED:
             self.t, self.y = target, result.y
             return
         located = self._locate(result)
@@ -219,7 +252,10 @@ class Run:
 
     def _first_step(self, target: float) -> float:
         """A step over which the state changes by about a hundredth of its size in tolerance units."""
-        rate = np.asarray(right_hand_side(self._field)(self.y, self._arguments))
+        if self.solver == "lsoda":
+            rate = self._lsoda.rhs(self.y, self._arguments)
+        else:
+            rate = np.asarray(right_hand_side(self._field)(self.y, self._arguments))
         size = self.tolerances.atol + self.tolerances.rtol * np.abs(self.y)
         speed = np.sqrt(np.mean((rate / size) ** 2))
         length = np.sqrt(np.mean((self.y / size) ** 2))
@@ -238,7 +274,9 @@ class Run:
         cache: dict[float, np.ndarray] = {a: y_a}
 
         def state(s: float) -> np.ndarray:
-            if s not in cache:
+            if s not in cache and self.solver == "lsoda":
+                cache[s] = self._lsoda.state(s)
+            elif s not in cache:
                 cache[s] = self._call(y_a, a, s - a, s, watching=False).y
             return cache[s]
 
@@ -269,8 +307,9 @@ class Run:
         self.dt = 0.0
         members = self._gates.surface_of(self.y, i)
         self.statistics.kinks += 1
-        if self.statistics.kinks > _MOST_KINKS:
-            raise _GaveUp(Outcome(Ending.STEP_BUDGET, f"more than {_MOST_KINKS} gate switches by t = {self.t:.10g}"))
+        if self._gates.chatters(members):
+            self._smooth_from_here("gates chatter between several surfaces")
+            return
         if self._gates.slide is not None:
             if not self._gates.crosses_while_sliding(self.y, members, i):
                 self._smooth_from_here("sliding on two switching surfaces at once")
@@ -299,19 +338,19 @@ class Run:
         self._field, self._kink_width = self.problem.field.smoothed(), width
         self._plain_arguments = self._gates.arguments._replace(kink_width=np.float64(width))
         self._gates = None
-        self.solver = "kvaerno5"
+        self.solver, self._patience = "lsoda", None
         self.statistics.solvers.append(self.solver)
         self.remarks.append(f"smoothed the kinks over {width:g} from t = {self.t:.8g} on: {why}")
 
 
 _FAILURES = {
-    TOO_MANY_STEPS: (
+    Status.TOO_MANY_STEPS: (
         Ending.STEP_BUDGET,
         "the budget of {self.tolerances.max_steps} steps is used up; raise max_steps or use a stiff solver (kvaerno5).",
     ),
-    STEP_TOO_SMALL: (
+    Status.STEP_TOO_SMALL: (
         Ending.STEP_TOO_SMALL,
         "the step size underflowed; loosen rtol or use a stiff solver (kvaerno5).",
     ),
-    NOT_FINITE: (Ending.NOT_FINITE, "the state stopped being finite."),
+    Status.NOT_FINITE: (Ending.NOT_FINITE, "the state stopped being finite."),
 }

@@ -13,6 +13,8 @@ from flowsys.problem import Field
 # Gates whose switching functions agree this closely (in value and velocity) share one surface.
 _SAME_SURFACE = 1e-9
 _ON_SURFACE = 1e-14
+# A gate that has switched this often within a stage is not crossing any more: it slides on several surfaces at once.
+_CHATTER = 20
 
 
 class Gates:
@@ -25,6 +27,7 @@ class Gates:
         self.field, self.arguments = field, arguments
         self.slide: Slide | None = None
         h = np.asarray(switching(field)(y, arguments))
+        self._switches = np.zeros(len(h), dtype=int)
         self._set(np.ones(len(h), dtype=bool), (h > 0).astype(float))
         for i in np.flatnonzero(np.abs(h) <= _ON_SURFACE):
             self.choose_side(y, self.surface_of(y, i), i)
@@ -41,6 +44,11 @@ class Gates:
         v = self._velocity(y, self.arguments)
         close = lambda x: np.abs(x - x[i]) <= _SAME_SURFACE * (1 + np.abs(x).max())
         return close(h) & close(v)
+
+    def chatters(self, members: np.ndarray) -> bool:
+        """Count a switch of these gates; whether one of them switches without end."""
+        self._switches += members
+        return bool(self._switches.max() > _CHATTER)
 
     def choose_side(self, y: np.ndarray, members: np.ndarray, i: int) -> None:
         """On a surface: go on to the side the flow points to, or begin to slide where both sides point back."""

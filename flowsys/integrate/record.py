@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from flowsys.integrate.outcome import Outcome
+
 
 @dataclass(frozen=True)
 class Tolerances:
@@ -33,3 +35,12 @@ class Statistics:
     kinks: int = 0
     slides: int = 0
     solvers: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run that has ended: what it recorded, how it ended, what it cost."""
+
+    records: list[Record]
+    outcome: Outcome
+    statistics: Statistics

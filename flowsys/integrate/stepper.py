@@ -9,50 +9,14 @@ followed along the method's own interpolant, so that two crossings within one st
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
 
 import diffrax
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 
+from flowsys.integrate.stepper_values import CUBIC, NODES, Advance, Slide, Status, Watch
 from flowsys.problem import Field
-
-REACHED, WATCHED, TOO_MANY_STEPS, STEP_TOO_SMALL, NOT_FINITE = range(5)
-
-# values at 0, 1/3, 2/3, 1 of a step -> the cubic through them at 13 interior points
-_NODES = np.array([0.0, 1 / 3, 2 / 3, 1.0])
-_INTERIOR = np.linspace(0, 1, 15)[1:-1]
-_CUBIC = np.array([[np.prod([(x - b) / (a - b) for b in _NODES if b != a]) for a in _NODES] for x in _INTERIOR])
-
-
-class Watch(NamedTuple):
-    """What to stop for, as data: thresholds and directions of events (0 = off), orientation of kinks (0 = off)."""
-
-    thresholds: np.ndarray
-    directions: np.ndarray
-    orientations: np.ndarray
-
-
-class Slide(NamedTuple):
-    """A surface to slide on: which gates share it, and the kink that represents it."""
-
-    members: np.ndarray
-    representative: np.ndarray
-
-
-class Advance(NamedTuple):
-    """Where a call of `advance` stopped, and the start of its last step."""
-
-    status: np.ndarray
-    t: np.ndarray
-    y: np.ndarray
-    t_before: np.ndarray
-    y_before: np.ndarray
-    dt: np.ndarray
-    accepted: np.ndarray
-    rejected: np.ndarray
 
 
 def method(name: str) -> diffrax.AbstractSolver:
@@ -150,11 +114,11 @@ class Stepper:
             )
             y_new = jnp.where(keep, y1, c["y"])
             interpolant = solver.interpolation_cls(t0=c["t"], t1=end, **dense)
-            inner = [interpolant.evaluate(c["t"] + x * (end - c["t"])) for x in _NODES[1:3]]
+            inner = [interpolant.evaluate(c["t"] + x * (end - c["t"])) for x in NODES[1:3]]
             at_nodes = jnp.stack(
                 [c["values"], *jax.vmap(lambda z: self.values(z, arguments, watch, slide))(jnp.stack([*inner, y1]))]
             )
-            inside = jnp.asarray(_CUBIC) @ at_nodes
+            inside = jnp.asarray(CUBIC) @ at_nodes
             n_events = len(self.watched)
             was_negative = jnp.where(jnp.arange(at_nodes.shape[1]) < n_events, at_nodes[0] < 0, True)
             # a kink that starts on its surface is judged at the end of the step only
@@ -166,10 +130,12 @@ class Stepper:
             tiny = ~keep & (jnp.abs(t_next - c["t"]) <= 1e-15 * jnp.maximum(jnp.abs(c["t"]), 1e-300))
             status = jnp.where(
                 stop,
-                WATCHED,
-                jnp.where(keep & clipped, REACHED, jnp.where(tiny, STEP_TOO_SMALL, -1)),
+                Status.WATCHED.value,
+                jnp.where(keep & clipped, Status.REACHED.value, jnp.where(tiny, Status.STEP_TOO_SMALL.value, -1)),
             )
-            status = jnp.where((status == -1) & (c["accepted"] + c["rejected"] + 1 >= budget), TOO_MANY_STEPS, status)
+            status = jnp.where(
+                (status == -1) & (c["accepted"] + c["rejected"] + 1 >= budget), Status.TOO_MANY_STEPS.value, status
+            )
             return {
                 "status": status,
                 "t": jnp.where(keep, end, c["t"]),
@@ -191,7 +157,7 @@ class Stepper:
             }
 
         c = jax.lax.while_loop(lambda c: c["status"] == -1, body, carry)
-        status = jnp.where(jnp.isfinite(c["y"]).all(), c["status"], NOT_FINITE)
+        status = jnp.where(jnp.isfinite(c["y"]).all(), c["status"], Status.NOT_FINITE.value)
         return Advance(status, c["t"], c["y"], c["t_before"], c["y_before"], c["dt"], c["accepted"], c["rejected"])
 
 

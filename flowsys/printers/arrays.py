@@ -135,7 +135,7 @@ def _functions(xp: Any, kinks: Kinks) -> dict[str, Callable]:
         "softplus": softplus,
         "max": fold(xp.maximum),
         "min": fold(xp.minimum),
-        "masked": lambda score, count: xp.where(count > 0, score, -1e300),
+        "masked": lambda score, count: xp.where(count > 0, score, -xp.inf),
         "positive": lambda x: xp.where(x > 0, 1.0, 0.0),
         "total": xp.sum,
         "linked": lambda x, C: C @ x,

@@ -17,7 +17,7 @@ what trains, `statement` for the limit as it is derived, `limits`, `finite` and 
 from flowsys.errors import InputError
 from flowsys.problem import Problem
 from flowsys.references import Paper
-from flowsys.system import Setup, System, Variants
+from flowsys.system import LazyMapping, Setup, System, Variants
 from flowsys.systems.mixture.stages import EVENTS, MODES
 from flowsys.systems.mixture.vocabulary import OBSERVABLES, PARAMETERS
 
@@ -56,6 +56,12 @@ def _equations() -> dict[str, str]:
     return EQUATIONS
 
 
+def _diagrams() -> dict:
+    from flowsys.systems.mixture.diagrams import DIAGRAMS
+
+    return DIAGRAMS
+
+
 SYSTEM = System(
     name="mixture",
     paper=Paper(
@@ -81,4 +87,5 @@ SYSTEM = System(
     training=_training,
     derive=_derive,
     equations=_equations,
+    diagrams=LazyMapping(_diagrams),
 )

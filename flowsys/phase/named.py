@@ -1,0 +1,34 @@
+"""Named phase diagrams: the sweeps a paper's system is best looked at through, with the theory's boundary.
+
+A system lists them in `SYSTEM.diagrams`; the first is drawn when nothing else is asked for.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Line(NamedTuple):
+    """A predicted boundary in the plane of the first two axes."""
+
+    x: np.ndarray
+    y: np.ndarray
+    label: str
+
+
+@dataclass(frozen=True)
+class NamedDiagram:
+    """A sweep with a title. `boundary` maps (x values, y values) to the theory's lines over the measured colour."""
+
+    title: str
+    axes: Sequence[str]
+    observables: Sequence[str]
+    mode: str | None = None
+    level: str | None = None
+    variant: str | None = None
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    kink_width: float | None = None
+    logarithmic: bool = False
+    boundary: Callable[[np.ndarray, np.ndarray], Sequence[Line]] | None = None

@@ -1,0 +1,7 @@
+"""Pictures of values: every function draws on a given Axes and returns it; nothing here computes or shows.
+
+Theory is a line, simulation is dots, in every picture of the house.
+"""
+
+from flowsys.plot.phase import phase as phase
+from flowsys.plot.trajectory import trajectory as trajectory

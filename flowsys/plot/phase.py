@@ -1,0 +1,95 @@
+"""A phase diagram: colour for values, hatching where there is an outcome instead, lines for the theory."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap, LogNorm, Normalize
+
+from flowsys.phase.axes import Axis
+from flowsys.phase.diagram import OUTCOMES, PhaseDiagram
+from flowsys.phase.named import Line
+
+
+def phase(
+    diagram: PhaseDiagram,
+    ax: Axes,
+    quantity: str | None = None,
+    logarithmic: bool = False,
+    boundary: Sequence[Line] = (),
+    title: str = "",
+) -> Axes:
+    """Draw a quantity over the first axis (and the second, if there is one; further axes at their first value)."""
+    name = quantity or next(iter(diagram.quantities))
+    values, outcomes = diagram.quantities[name], diagram.outcomes
+    extra = values.ndim - 2
+    if extra > 0:
+        values, outcomes = values[(..., *[0] * extra)], outcomes[(..., *[0] * extra)]
+    if values.ndim == 1:
+        return _curve(diagram.axes[0], values, ax, name, logarithmic, title)
+    x, y = diagram.axes[:2]
+    picture = np.ma.masked_invalid(values.T)
+    norm = LogNorm() if logarithmic and picture.count() and picture.min() > 0 else Normalize()
+    mesh = ax.pcolormesh(_edges(x), _edges(y), picture, norm=norm, cmap="viridis", rasterized=True)
+    ax.figure.colorbar(mesh, ax=ax, label=name)
+    _hatch_outcomes(x, y, outcomes, ax)
+    for line in boundary:
+        ax.plot(line.x, line.y, color="crimson", linewidth=1.8, label=line.label)
+    for axis, where in ((x, "x"), (y, "y")):
+        _scale(ax, axis, where)
+    if ax.get_legend_handles_labels()[0]:
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), frameon=False, fontsize="small", ncols=2)
+    ax.set_title(title, fontsize="medium")
+    return ax
+
+
+def _curve(axis: Axis, values: np.ndarray, ax: Axes, name: str, logarithmic: bool, title: str) -> Axes:
+    positions = _positions(axis)
+    ax.plot(positions, values, marker="o", markersize=3, linewidth=1)
+    missing = ~np.isfinite(values)
+    for position in positions[missing]:
+        ax.axvline(position, color="0.8", linewidth=3, zorder=0)
+    _scale(ax, axis, "x")
+    if logarithmic:
+        ax.set_yscale("log")
+    ax.set_ylabel(name)
+    ax.set_title(title, fontsize="medium")
+    return ax
+
+
+def _hatch_outcomes(x: Axis, y: Axis, outcomes: np.ndarray, ax: Axes) -> None:
+    """Hatch every kind of point that has no value, with its name in the legend."""
+    hatches = {3: "////", 4: "xxxx", 5: "....", 6: "++++", 7: "oooo"}
+    for code, hatch in hatches.items():
+        here = np.equal(outcomes.T, code)
+        if not here.any():
+            continue
+        layer = np.ma.masked_where(~here, np.zeros(here.shape))
+        grey = ListedColormap(["0.93"])
+        ax.pcolor(_edges(x), _edges(y), layer, cmap=grey, hatch=hatch, edgecolor="0.6", linewidth=0, rasterized=True)
+        ax.fill_between([], [], [], facecolor="0.93", edgecolor="0.55", hatch=hatch, label=OUTCOMES[code])
+
+
+def _positions(axis: Axis) -> np.ndarray:
+    numbers = all(isinstance(v, int | float) for v in axis.values)
+    return np.array(axis.values, dtype=float) if numbers else np.arange(len(axis), dtype=float)
+
+
+def _edges(axis: Axis) -> np.ndarray:
+    """Cell edges half-way between the values (geometrically on a logarithmic axis)."""
+    positions = _positions(axis)
+    if len(positions) == 1:
+        return positions[0] + np.array([-0.5, 0.5])
+    warp, unwarp = (np.log, np.exp) if axis.spacing == "log" else (lambda v: v, lambda v: v)
+    middles = (warp(positions)[1:] + warp(positions)[:-1]) / 2
+    first, last = 2 * warp(positions)[0] - middles[0], 2 * warp(positions)[-1] - middles[-1]
+    return unwarp(np.concatenate([[first], middles, [last]]))
+
+
+def _scale(ax: Axes, axis: Axis, where: str) -> None:
+    set_scale, set_label = (ax.set_xscale, ax.set_xlabel) if where == "x" else (ax.set_yscale, ax.set_ylabel)
+    if axis.spacing == "log":
+        set_scale("log")
+    set_label(axis.name)
+    if any(isinstance(v, str) for v in axis.values):
+        (ax.set_xticks if where == "x" else ax.set_yticks)(range(len(axis)), labels=[str(v) for v in axis.values])
