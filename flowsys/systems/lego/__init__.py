@@ -32,14 +32,32 @@ from flowsys.systems.lego.vocabulary import EVENTS, MODES, OBSERVABLES, PARAMETE
 
 
 def _build(setup: Setup, level: str, variant: str, mode: str) -> Problem:
-    from flowsys.systems.lego.limits import limit_problem
+    if level == "L4":
+        from flowsys.systems.lego.surrogate import surrogate_problem
 
-    return limit_problem(setup, mode)
+        return surrogate_problem(setup, mode)
+    if level == "L3" and variant == "isotropic":
+        from flowsys.systems.lego.limits import limit_problem
+
+        return limit_problem(setup, mode)
+    if mode not in ("stage_1", "stage_2") or (
+        variant in ("exchangeable", "frozen_x", "many_variables") and mode != "stage_1"
+    ):
+        raise InputError(f"mode = {mode} is not allowed at {level}, variant {variant}.")
+    if mode == "stage_1":
+        from flowsys.systems.lego.finite_layer import layer_problem
+
+        return layer_problem(setup, variant)
+    from flowsys.systems.lego.finite_attention import attention_problem
+
+    return attention_problem(setup, level)
 
 
 def _validate(values) -> None:
     if values["q"] % 2:
         raise InputError(f"q = {values['q']} is not allowed: it must be an even integer >= 4.")
+    if values["d"] <= int(values["group"][1:]) + 1:
+        raise InputError(f"d = {values['d']:g} is not allowed: it must exceed n_y + 1 of group {values['group']}.")
 
 
 def _equations() -> dict[str, str]:
@@ -59,7 +77,20 @@ SYSTEM = System(
     parameters=PARAMETERS,
     modes=MODES,
     levels={
-        "L3": Variants(("isotropic",), ("four features (stage 1), four scores (stage 2)",)),
+        "L1": Variants(("weights",), ("every weight of W_5 (stage 1), of Q_43 and Q_44 (stage 2)",)),
+        "L2": Variants(
+            ("full", "exchangeable", "frozen_x"),
+            (
+                "inner products with tokens (stage 1), Q on pairs of variables (stage 2)",
+                "stage 1 with variable slots constant in the variable, n_x a number",
+                "stage 1 with variable slots frozen (Assumption B.1)",
+            ),
+        ),
+        "L3": Variants(
+            ("isotropic", "many_variables"),
+            ("four features (stage 1), four scores (stage 2)", "stage 1 with random neurons and n_x = inf"),
+        ),
+        "L4": Variants(("phase_1",), ("the winner's power law (stage 1)",)),
     },
     events=EVENTS,
     observables=OBSERVABLES,

@@ -83,9 +83,13 @@ def step_loss(ops, features, Q_43, Q_44, sentences, ell, target, feedforward):
     return losses.sum() / losses.shape[0]
 
 
+def one_step_logits(ops, features, sentences, feedforward):
+    """Logits at Q = 0, where the only predicate and the only answer get attention ½ each: (classes, N)."""
+    half = np.full((len(sentences.actions), 2), 0.5)
+    return logits(ops, preactivations(features, sentences, half, 1, feedforward.bias), feedforward)
+
+
 def one_step_loss(ops, features, sentences, target, feedforward, outside=None):
-    """Loss_i¹ at Q = 0, where the only predicate and the only answer get attention ½ each (stage 1)."""
-    half = np.full((len(target), 2), 0.5)
-    F = logits(ops, preactivations(features, sentences, half, 1, feedforward.bias), feedforward)
-    losses = cross_entropy(ops, F, target, outside)
+    """Loss_i¹ at Q = 0 (stage 1)."""
+    losses = cross_entropy(ops, one_step_logits(ops, features, sentences, feedforward), target, outside)
     return losses.sum() / losses.shape[0]

@@ -5,6 +5,7 @@ it labels its data with them. Both are found here and handed on as an ordinary p
 the τ its predecessors took.
 """
 
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -18,7 +19,7 @@ from flowsys.systems.lego import groups
 from flowsys.systems.lego.isotropic import Isotropic
 from flowsys.systems.lego.limits import ideal_features, stage_1_problem, stage_2_problem, trained_steps
 from flowsys.systems.lego.measured import layer_nonlinearity
-from flowsys.systems.lego.self_training import Layer, Round, recursive_self_training
+from flowsys.systems.lego.self_training import Layer, Round, round_tables
 from flowsys.systems.lego.stage_2 import Scores
 
 RTOL = 1e-9
@@ -45,3 +46,50 @@ def _trained_features(items: tuple) -> Isotropic:
 def trained_features(setup: Setup) -> Isotropic:
     """a, b', c, e where stage 1 ends."""
     return _trained_features(tuple(setup.items()))
+
+
+def layer_of(setup: Setup) -> tuple[Layer, str]:
+    """The fixed feed-forward layer of Algorithm 2, and how its logits are clipped."""
+    is_trained = setup["features"] == "trained"
+    clip = setup["clip"] if is_trained else "none"
+    features = trained_features(setup) if is_trained else ideal_features(setup)
+    return Layer(groups.named(setup["group"]), features, setup["d"], layer_nonlinearity(setup, clip)), clip
+
+
+@lru_cache(maxsize=256)
+def _round(items: tuple, L: int) -> Round:
+    """The round at length L, after all shorter ones, integrated until its loss falls to loss_target."""
+    setup = Setup("lego", dict(items))
+    start = _round(items, L // 2).end if L > 2 else Scores(0.0, 0.0, 0.0, 0.0)
+    problem, label_accuracy = _round_problem(setup, L, start)
+    tau, y = run_to(problem, "loss_threshold")
+    return Round(L, start, Scores(*map(float, y)), tau, label_accuracy)
+
+
+def _round_problem(setup: Setup, L: int, start: Scores, tau: float = 0.0) -> tuple[Problem, float]:
+    layer, clip = layer_of(setup)
+    steps = trained_steps(setup, "algorithm_2", L)
+    tables, label_accuracy = round_tables(layer, start, L, steps, setup["n_samples"], setup["seed"])
+    divisor = len(steps) if setup["trained_steps"] == "all" else 1
+    tables = [table._replace(weight=table.weight / divisor) for table in tables]
+    return stage_2_problem(setup, layer.features, clip, tables, start, tau), label_accuracy
+
+
+def rounds(setup: Setup, L: int | None = None) -> tuple[Round, ...]:
+    """Every round of Algorithm 2 up to length L, the setup's by default."""
+    L = setup["L"] if L is None else L
+    if L & (L - 1):
+        raise InputError(f"L = {L} is not allowed in algorithm_2: it must be a power of 2.")
+    # the last length does not matter to a round: one run serves every L
+    items = tuple((setup.values | {"L": 2}).items())
+    return tuple(_round(items, 2**k) for k in range(1, L.bit_length()))
+
+
+def last_round(setup: Setup) -> Problem:
+    """The round at length L as a problem; it starts at the τ of the rounds before it."""
+    L = setup["L"]
+    before = rounds(setup, L // 2) if L > 2 and not L & (L - 1) else rounds(setup, L)[:0]
+    start = before[-1].end if before else Scores(0.0, 0.0, 0.0, 0.0)
+    problem, label_accuracy = _round_problem(setup, L, start, sum(r.tau for r in before))
+    derived = {**problem.derived, "label_accuracy": lambda y: label_accuracy}
+    return replace(problem, derived=derived)

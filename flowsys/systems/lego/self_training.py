@@ -1,11 +1,9 @@
-"""Algorithm 2 on the reduced model: recursive self-training with greedy self-labels, doubling the length.
+"""Algorithm 2 on the reduced model: what each round of recursive self-training trains on.
 
 Stage 1.2 trains the scores on Loss_5^{2,2}; stage k ≥ 2 takes L = 2^k, lets the previous model answer greedily, and
-trains on its answers until the loss falls below a threshold. The flow itself is not here: `advance(loss, scores)` moves
-the scores down a loss to the threshold and returns them with the τ it took, so a solver or gradient descent both serve.
+trains on its answers until the loss falls below a threshold. The flow of a round is in `rounds`.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -65,32 +63,8 @@ def self_labelled_tables(layer: Layer, scores: Scores, L: int, trained_steps, si
     return tables, float(np.mean(answers[:, 1 : last + 1] == truth[:, 1 : last + 1]))
 
 
-def recursive_self_training(
-    advance: Callable,
-    layer: Layer,
-    n_rounds: int,
-    *,
-    all_steps: bool = False,
-    size: int = 1024,
-    seed: int = 0,
-) -> list[Round]:
-    """Rounds k = 1 … n_rounds at L = 2^k from α = β = γ = δ = 0; the first has true labels and exact expectation.
-
-    `all_steps` trains on the mean over ℓ = 1 … L of the step losses instead of ℓ = 2 alone.
-    """
-    if not isinstance(n_rounds, (int, np.integer)) or n_rounds < 1:
-        raise ValueError(f"n_rounds = {n_rounds}, but a positive integer is needed.")
-    scores, rounds = Scores(0.0, 0.0, 0.0, 0.0), []
-    for k in range(1, n_rounds + 1):
-        L = 2**k
-        trained = range(1, L + 1) if all_steps else (2,)
-        if k == 1:
-            tables, label_accuracy = [configurations.exact(layer.group, L, ell) for ell in trained], 1.0
-        else:
-            tables, label_accuracy = self_labelled_tables(layer, scores, L, trained, size, seed)
-        tables = [table._replace(weight=table.weight / len(tables)) for table in tables]
-        loss = lambda y, tables=tables: stage_2.loss(ops, y, layer.features, tables, layer.d, layer.feedforward)
-        end, tau = advance(loss, scores)
-        rounds.append(Round(L, scores, end, tau, label_accuracy))
-        scores = end
-    return rounds
+def round_tables(layer: Layer, scores: Scores, L: int, trained_steps, size: int, seed: int):
+    """What a round trains on, and the share of right labels: true ones, exactly, at L = 2; self-labels beyond."""
+    if L == 2:
+        return [configurations.exact(layer.group, L, ell) for ell in trained_steps], 1.0
+    return self_labelled_tables(layer, scores, L, trained_steps, size, seed)

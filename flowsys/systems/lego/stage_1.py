@@ -51,10 +51,14 @@ def slots(features: model.Features) -> Slots:
     return Slots(features.action, features.value, features.variable, features.source + features.holder)
 
 
+def full_features(y: Slots) -> model.Features:
+    """The tables of a head with these stage-1 coordinates; slots 3 and 4 count together, so U stands in slot 3."""
+    return model.Features(variable=y.X, action=y.V_g, source=y.U, holder=0.0 * y.U, value=y.V_y)
+
+
 def full_loss(ops, y: Slots, sentences: Sentences, target, feedforward: FeedForward):
     """Loss_i¹ as a function of the stage-1 coordinates."""
-    features = model.Features(variable=y.X, action=y.V_g, source=y.U, holder=0.0 * y.U, value=y.V_y)
-    return model.one_step_loss(ops, features, sentences, target, feedforward)
+    return model.one_step_loss(ops, full_features(y), sentences, target, feedforward)
 
 
 def full_field(sentences: Sentences, target, feedforward: FeedForward, metric: Slots = METRIC):
@@ -68,13 +72,29 @@ def outside_logit(ops, m, feedforward: FeedForward):
     return m * feedforward.activate(ops, ops.array(feedforward.bias))
 
 
-def exchangeable_loss(ops, y: Exchangeable, group: GroupAction, d, feedforward: FeedForward):
-    """Loss_5¹ over the n_g n_y inputs, with the d - n_y other classes at the constant logit F_0."""
-    g, value = (index.ravel() for index in np.indices((group.n_g, group.n_y)))
+def inputs(group: GroupAction):
+    """(g, y) of the n_g n_y equally likely one-step inputs."""
+    return tuple(index.ravel() for index in np.indices((group.n_g, group.n_y)))
+
+
+def exchangeable_logits(ops, y: Exchangeable, group: GroupAction, feedforward: FeedForward):
+    """F_j of every input: (n_y, n_g n_y)."""
+    g, value = inputs(group)
     preactivations = 0.5 * (y.V_g[:, :, g] + y.V_y[:, :, value]) + y.chi[:, :, None] + feedforward.bias
-    F = model.logits(ops, preactivations, feedforward)
+    return model.logits(ops, preactivations, feedforward)
+
+
+def exchangeable_losses(ops, y: Exchangeable, group: GroupAction, d, feedforward: FeedForward):
+    """-log p of every input, with the d - n_y other classes at the constant logit F_0."""
+    g, value = inputs(group)
+    F = exchangeable_logits(ops, y, group, feedforward)
     outside = (d - group.n_y, outside_logit(ops, y.V_g.shape[1], feedforward))
-    losses = model.cross_entropy(ops, F, group.action[g, value], outside)
+    return model.cross_entropy(ops, F, group.action[g, value], outside)
+
+
+def exchangeable_loss(ops, y: Exchangeable, group: GroupAction, d, feedforward: FeedForward):
+    """Loss_5¹ over the n_g n_y inputs."""
+    losses = exchangeable_losses(ops, y, group, d, feedforward)
     return losses.sum() / losses.shape[0]
 
 

@@ -13,7 +13,6 @@ Sums of e^F need no top subtracted: F stays within a few B = C_B log d, far belo
 
 from dataclasses import dataclass
 
-import numpy as np
 import sympy as sp
 
 from flowsys.symbolic import primitives as ops

@@ -92,8 +92,11 @@ def greedy_values(weights, vocabulary: Vocabulary, sentences: Sentences, L_prime
 def isotropic_head(vocabulary: Vocabulary, a, b_prime, c, e):
     """W_5 with one neuron r_{j,y} per fibre and the four feature values of an isotropic feed-forward layer; m = n_y."""
     group, d, n_y = vocabulary.group, vocabulary.d, vocabulary.group.n_y
-    W = np.zeros((d, n_y, 5, d - 1))
+    in_fibre = np.zeros((d, n_y, 5, d - 1))
+    off_fibre, own, other = in_fibre.copy(), in_fibre.copy(), in_fibre.copy()
     # matrices[g, j, y] = 1{g in Fib_{j,y}}
-    W[vocabulary.values, :, 1, vocabulary.actions] = np.moveaxis(b_prime + (a - b_prime) * group.matrices, 0, -1)
-    W[vocabulary.values, :, 4, vocabulary.values] = np.broadcast_to(e + (c - e) * np.eye(n_y), (n_y, n_y, n_y))
-    return W
+    in_fibre[vocabulary.values, :, 1, vocabulary.actions] = np.moveaxis(group.matrices, 0, -1)
+    off_fibre[vocabulary.values, :, 1, vocabulary.actions] = np.moveaxis(1 - group.matrices, 0, -1)
+    own[vocabulary.values, :, 4, vocabulary.values] = np.broadcast_to(np.eye(n_y), (n_y, n_y, n_y))
+    other[vocabulary.values, :, 4, vocabulary.values] = np.broadcast_to(1 - np.eye(n_y), (n_y, n_y, n_y))
+    return a * in_fibre + b_prime * off_fibre + c * own + e * other

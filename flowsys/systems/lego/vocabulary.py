@@ -2,7 +2,7 @@
 
 from math import inf, log
 
-from flowsys.system import Parameter, t_max
+from flowsys.system import FINITE, Parameter, t_max
 from flowsys.systems.lego.feedforward import ACTIVATIONS, CLIPS
 from flowsys.systems.lego.groups import LARGEST_CYCLIC, LARGEST_SYMMETRIC
 
@@ -16,13 +16,15 @@ TRAINED_STEPS = ("algorithm", "first_two", "second", "all")
 PARAMETERS = (
     Parameter("group", "C5", f"C2 … C{LARGEST_CYCLIC} or S2 … S{LARGEST_SYMMETRIC}: which group acts on the values",
               choices=GROUPS),
-    Parameter("d", 1000.0, "vocabulary size, a free number at L3 and L4 (n_x + n_g + n_y + 1 at finite levels)", low=65,
+    Parameter("d", 1000.0, "vocabulary size, a free number at L3 and L4 (n_x + n_g + n_y + 1 at finite levels)", low=4,
               high=1e15),
     Parameter("C_B", 3.0, "logit clip B = C_B log d", low=0.5, high=15, latex="C_B"),
     Parameter("rho", 0.3, "width of the smoothed ReLU", low=1e-3, high=10, latex=r"\varrho"),
     Parameter("q", 4, "power of the smoothed ReLU, even", low=4, high=12, integer=True),
     Parameter("bias", 0.1, "fixed bias b of every neuron", low=0, high=1, latex="b"),
     Parameter("n_x", inf, "number of variables", low=2, high=1e12, integer=True, infinite=True, latex="n_x"),
+    Parameter("n_x_finite", 5, "number of variables at finite levels where n_x = inf", low=3, high=1000, integer=True,
+              levels=FINITE),
     Parameter("L", 2, "chain length in training; for algorithm_2 the last one, a power of 2", low=2, high=128,
               integer=True),
     Parameter("V_0", 0.005, "stage 1: initial feature a = c of the winning neurons (b' = e = 0)", low=1e-9, high=1,
@@ -58,7 +60,7 @@ PARAMETERS = (
     Parameter("n_sequences", 256, "sequences of an accuracy measurement", low=1, high=65_536, integer=True),
     Parameter("n_steps", 6, "steps looked at in an accuracy measurement, spread over 1 … L", low=1, high=1000,
               integer=True),
-    Parameter("width", lambda p: 4, "neurons m of each class (stage 1 at finite levels and many_variables)", low=1,
+    Parameter("width", 4, "neurons m of each class (stage 1 at finite levels and many_variables)", low=1,
               high=4096, integer=True),
     Parameter("sigma_0", lambda p: p["d"] ** -0.5, "scale of the random initial weights", low=0, high=10,
               default_text="d^(-1/2)", latex=r"\sigma_0"),
@@ -108,6 +110,7 @@ STAGE_2_OBSERVABLES = {
     "gap_growth": "gap times its time derivative",
     "eps_rate": "time derivative of eps_attention",
     "log_eps_rate": "time derivative of log eps_attention",
+    "spread": "largest difference of an entry of Q from the mean of its kind (finite levels)",
     "unsettled": "positive until stage_2_3 (stage 1: until phase_2_3)",
     "loss": "the loss that is trained",
     "log_loss": "log of the loss",
@@ -119,6 +122,7 @@ DERIVED = {
     "accuracy": "Acc at L_test: mean probability of the right value given the true prefix (Eq. 5)",
     "accuracy_greedy": "share of steps with the right likeliest token at L_test, given the true prefix",
     "accuracy_rollout": "share of right answers at L_test when the model continues its own greedy answers",
+    "label_accuracy": "algorithm_2: share of self-labels that are right",
     "L_star": "longest length, on the grid L <- ceil(2^(1/3) L), up to which accuracy stays above accuracy_target",
 }
 STAGE_1_OBSERVABLES = {
@@ -136,6 +140,10 @@ STAGE_1_OBSERVABLES = {
     "F_gap": "F_c - F_w; 0 in the additive trap",
     "miss": "1 - p(correct)",
     "log_miss": "log of 1 - p(correct)",
+    "V_psi_min": "smallest winning feature over combinations (finite width)",
+    "t_1": "L4: when phase I ends, in closed form",
+    "t_star": "L4: where the power law alone would diverge",
+    "one_neuron": "share of combinations carried by exactly one neuron (finite width, Eq. 16)",
     "conserved": "f a + n_g (1 - 1/n_y) b' - c - (n_y - 1) e, constant",
 }
 OBSERVABLES = STAGE_2_OBSERVABLES | DERIVED | STAGE_1_OBSERVABLES
