@@ -54,6 +54,9 @@ class Workspace:
     gates_on: Doubles
     gates_off: Doubles
     members: Doubles
+    crossed: Doubles
+    crossed_time: Doubles
+    returns: Integers
     slides: Integers
     representative: Integers
     f_on: Doubles

@@ -23,10 +23,13 @@ _CTYPES = {
 }
 _STATES = "y y_new y_stage f_on f_off spare"
 _WATCHED = "at_start at_third at_two_thirds at_end at_inside at_low at_high at_other orientation threshold spare_values"
-_GATES = "gates gates_on gates_off members v_now v_on v_off"
-_PER_LANE = "fraction step error rtol atol stiffness t target proposed last_step last_error low high other full"
+_GATES = "gates gates_on gates_off members crossed v_now v_on v_off"
+_PER_LANE = (
+    "fraction step error rtol atol stiffness t target proposed last_step last_error crossed_time low high other full"
+)
 _INTEGERS = (
-    "slides representative trajectory stage mode clipped was_rejected full_clipped trials next_time pending stiff_steps"
+    "slides representative returns trajectory stage mode clipped was_rejected full_clipped trials next_time pending "
+    "stiff_steps"
 )
 _N_COUNTS = 6
 

@@ -52,6 +52,29 @@ def test_sliding_ends_when_one_side_lets_go():
     assert np.allclose(result.time_states[0, 0], [2.0, 4.0], rtol=1e-9)
 
 
+GRAZING = program(
+    """
+    state x z
+    parameters a
+    once:
+    gate = step(x)
+    dx = gate*(a - z) + (1 - gate)
+    dz = 1 + 0*x
+    derivative x = dx
+    derivative z = dz
+    observe x = x
+    """
+)
+
+
+@pytest.mark.parametrize("a", [1e-9, 1e-12, 1e-15, 0.0])
+def test_a_side_that_holds_the_flow_off_by_less_than_rounding_does_not_stall_it(a):
+    # at contact (t = 1, z = 0) the upper side still points up, but only for a time a: then both sides point back
+    result = integrate(kernel_of(GRAZING), batch_of([-1.0, -1.0], [a], times=[3.0], rtol=1e-10, atol=1e-12))
+    assert Code(result.outcome[0]) is Code.COMPLETED and result.statistic("kinks")[0] <= 10
+    assert np.allclose(result.time_states[0, 0], [0.0, 2.0], atol=1e-11)
+
+
 SHARED = program(
     """
     state x z

@@ -111,3 +111,36 @@ def test_the_reference_driver_agrees(parameters):
     run = run_problem(problem("simultaneous", **parameters), [100.0, 300.0], rtol=1e-10)
     assert np.abs(reference.states - np.array([r.y for r in run.records])).max() < 1e-8
     assert reference.statistics["slides"] == run.statistics.slides
+
+
+@pytest.mark.parametrize("built_in", [True, False], ids=["written out", "loops"])
+def test_a_diagram_is_the_same_to_the_last_bit_in_any_order_chunks_and_threads(built_in):
+    # this corner of the diagram holds trajectories that slide
+    native, batch = corner(48, built_in)
+    whole = integrate(native, batch(np.arange(48)), threads=2)
+    assert {0, 1} <= set(whole.statistic("slides"))
+    order = np.random.default_rng(1).permutation(48)
+    parts = [integrate(native, batch(places)) for places in np.array_split(order, 7)]
+    for name in ("outcome", "time_states", "event_times", "event_states", "statistics"):
+        assert np.array_equal(
+            getattr(whole, name)[order], np.concatenate([getattr(p, name) for p in parts]), equal_nan=True
+        )
+
+
+def corner(n, built_in):
+    """A kernel, and batches of chosen trajectories with large omega and small b."""
+    stated = problem("simultaneous")
+    names, program = stated.field.program.parameters, stated.field.program
+    given = stated.stages[0].arguments
+    parameters = np.tile(given.parameters, (n, 1))
+    ω = np.linspace(0.4, 0.5, n)
+    parameters[:, names.index("omega")] = ω
+    parameters[:, names.index("b")] = np.tile(np.linspace(0.1, 0.3, 6), n // 6)
+    initial = np.array([initial_state(program.state, x) for x in ω])
+    native = kernel(program, ("S_cv_same",), "frozen", stages_of(stated) if built_in else ())
+
+    def batch(places):
+        stage = StageBatch(parameters[places], given.tables, given.links)
+        return Batch(initial[places], [stage], [1.0], [1], times=[290.0], t_max=300.0, rtol=1e-8, atol=1e-13)
+
+    return native, batch

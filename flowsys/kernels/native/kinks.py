@@ -1,6 +1,6 @@
 """Kinks: which gates share a surface, which side the flow goes on to, and sliding where both sides point back."""
 
-from flowsys.kernels.native.constants import EVALUATIONS, KINKS, LANES, SECOND_SURFACE, SLIDES, STEP_BUDGET
+from flowsys.kernels.native.constants import EPSILON, EVALUATIONS, KINKS, LANES, SECOND_SURFACE, SLIDES, STEP_BUDGET
 from flowsys.kernels.native.field import refresh
 from flowsys.kernels.native.intrinsics import fabs, fmax, invoke
 from flowsys.kernels.native.ledger import count_members, finish, log_entry
@@ -11,6 +11,8 @@ from flowsys.kernels.restricted import f64, i64
 # gates whose switching functions agree this closely (in value and velocity) share one surface
 SAME_SURFACE = 1e-9
 ON_SURFACE = 1e-14
+# so often in a row may a surface be met again in no time before the flow is said to slide
+MAX_RETURNS = 3
 
 
 def gates_from_state(w: Workspace, b: Batch, l: i64) -> None:
@@ -18,6 +20,7 @@ def gates_from_state(w: Workspace, b: Batch, l: i64) -> None:
     for g in range(w.n_gates):
         w.gates[g * LANES + l] = 1.0
         w.members[g * LANES + l] = 0.0
+        w.crossed[g * LANES + l] = 0.0
     if w.n_gates > 0:
         refresh(w, l)
         for g in range(w.n_gates):
@@ -58,8 +61,26 @@ def meet_kink(w: Workspace, b: Batch, l: i64, g: i64) -> i64:
         return finish(w, b, l, STEP_BUDGET)
     find_surface(w, l, g)
     log_entry(w, b, l, 0.0, count_members(w, l))
-    choose_side(w, b, l, g)
+    w.returns[l] = w.returns[l] + 1 if is_back_at_once(w, l, g) != 0 else 0
+    if w.returns[l] > MAX_RETURNS:
+        w.returns[l] = 0
+        begin_slide(w, b, l, g)
+    else:
+        choose_side(w, b, l, g)
+    w.crossed_time[l] = w.t[l]
+    for i in range(w.n_gates):
+        w.crossed[i * LANES + l] = w.members[i * LANES + l]
     return 1
+
+
+def is_back_at_once(w: Workspace, l: i64, g: i64) -> i64:
+    """Whether the flow returned to the surface it has just left, in no time.
+
+    It does, again and again, where a side holds it off the surface by less than rounding: both sides then point back.
+    """
+    if w.crossed[g * LANES + l] > 0.0 and w.t[l] - w.crossed_time[l] <= 8.0 * EPSILON * fabs(w.t[l]):
+        return 1
+    return 0
 
 
 def choose_side(w: Workspace, b: Batch, l: i64, g: i64) -> None:
@@ -90,19 +111,24 @@ def choose_side(w: Workspace, b: Batch, l: i64, g: i64) -> None:
     v_on = here if gate > 0.0 else there
     v_off = there if gate > 0.0 else here
     if v_on < 0.0 and v_off > 0.0:
-        w.slides[l] = 1
-        w.n_sliding += 1
-        w.representative[l] = g
-        w.counts[SLIDES * LANES + l] += 1
-        log_entry(w, b, l, 1.0, count_members(w, l))
-        refresh(w, l)
-        w.proposed[l] = starting_step(w, l)
+        begin_slide(w, b, l, g)
         return
     is_open = v_on > 0.0 and (v_off > 0.0 or gate == 0.0)
     if v_on <= 0.0 and v_off >= 0.0:
         is_open = gate == 0.0
     if is_open != (gate > 0.0):
         cross(w, l)
+
+
+def begin_slide(w: Workspace, b: Batch, l: i64, g: i64) -> None:
+    """Follow the surface of gate g from here on."""
+    w.slides[l] = 1
+    w.n_sliding += 1
+    w.representative[l] = g
+    w.counts[SLIDES * LANES + l] += 1
+    log_entry(w, b, l, 1.0, count_members(w, l))
+    refresh(w, l)
+    w.proposed[l] = starting_step(w, l)
 
 
 def cross(w: Workspace, l: i64) -> None:
@@ -119,6 +145,8 @@ def leave_surface(w: Workspace, b: Batch, l: i64, gate: f64) -> None:
     log_entry(w, b, l, -1.0, count_members(w, l))
     w.slides[l] = 0
     w.n_sliding -= 1
+    for i in range(w.n_gates):
+        w.crossed[i * LANES + l] = 0.0
     set_gates(w, l, gate)
 
 

@@ -55,6 +55,7 @@ def enter_stage(w: Workspace, b: Batch, l: i64, stage: i64) -> None:
     w.stage[l] = stage
     w.was_rejected[l] = 0
     w.last_error[l] = -1.0
+    w.returns[l] = 0
     load_stage(w, b, l, n, stage)
     gates_from_state(w, b, l)
     refresh(w, l)
