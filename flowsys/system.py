@@ -159,6 +159,7 @@ class System:
     training: Callable[[Setup, str, str, int | None], Any] | None = None
     derive: Callable[[Setup, str], Any] | None = None
     equations: Callable[[], Mapping[str, str]] | None = None
+    ladder: Callable[[Setup], Any] | None = None
     diagrams: Mapping[str, Any] = field(default_factory=dict)
 
     def setup(self, **given: Any) -> Setup:

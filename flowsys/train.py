@@ -95,6 +95,11 @@ def _observer(descent: Descent, names: tuple[str, ...], batched: bool) -> Callab
     return jax.jit(jax.vmap(values, in_axes=(0, None)) if batched else values)
 
 
+def steps_from(descent: Descent, weights, arguments, learning_rate: float, n: int):
+    """The weights after n steps from given ones."""
+    return _chunk(descent, (), False)(weights, arguments, learning_rate, n, np.zeros(0), np.zeros(0))[1]
+
+
 def train(
     system: System,
     setup: Setup | None = None,

@@ -56,6 +56,12 @@ def _equations() -> dict[str, str]:
     return EQUATIONS
 
 
+def _ladder(setup: Setup):
+    from flowsys.systems.mixture.ladder import ladder
+
+    return ladder(setup)
+
+
 def _diagrams() -> dict:
     from flowsys.systems.mixture.diagrams import DIAGRAMS
 
@@ -87,5 +93,6 @@ SYSTEM = System(
     training=_training,
     derive=_derive,
     equations=_equations,
+    ladder=_ladder,
     diagrams=LazyMapping(_diagrams),
 )

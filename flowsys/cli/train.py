@@ -1,0 +1,105 @@
+"""`flowsys train` and `flowsys compare`: the real finite-width model, and the ladder between theory and it."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from flowsys.cli import options
+from flowsys.errors import InputError
+
+
+def register(app: typer.Typer) -> None:
+    app.command("train")(train)
+    app.command("compare")(compare)
+
+
+def train(
+    system: options.SystemName,
+    variant: options.Variant = None,
+    mode: options.Mode = None,
+    set: options.Set = None,
+    steps: Annotated[int | None, typer.Option(help="How many steps (default: the system's).")] = None,
+    at: options.At = None,
+    records: Annotated[int, typer.Option(min=1, help="How many evenly spaced steps to keep.")] = 200,
+    observe: options.Observe = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Train this many seeds side by side.")] = None,
+    format: Annotated[str, typer.Option(help="table | json | csv")] = "table",
+    out: Annotated[str | None, typer.Option(metavar="FILE.nc", help="Write the whole trajectory to this file.")] = None,
+) -> None:
+    """Train the finite-width model by gradient descent (L0) and show its observables."""
+    from tqdm.auto import tqdm
+
+    from flowsys.cli.solve import FORMATS, as_csv, as_json, as_table
+    from flowsys.systems import load
+    from flowsys.train import train as descend
+
+    if format not in FORMATS:
+        raise InputError(f"--format {format} is not known: it must be one of {', '.join(FORMATS)}.")
+    if seeds is not None and not out:
+        raise InputError(f"seeds = {seeds} needs --out FILE.nc: many seeds do not fit a table.")
+    found = load(system)
+    with tqdm(unit="steps", disable=not sys.stderr.isatty(), leave=False) as bar:
+
+        def progress(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        trajectory = descend(
+            found, found.setup(**options.assignments(set)), variant=variant, mode=mode, steps=steps,
+            at=options.requests(at), records=records, observe=options.names(observe), seeds=seeds,
+            command=options.command_line(), progress=progress,
+        )  # fmt: skip
+    if out:
+        trajectory.save(out)
+        typer.echo(f"wrote {out}: {trajectory.outcome.sentence}")
+        return
+    if not trajectory.requested:
+        from dataclasses import replace
+
+        trajectory = replace(trajectory, requested=(float(trajectory.t[-1]),))
+    typer.echo({"json": as_json, "csv": as_csv, "table": as_table}[format](trajectory))
+    if trajectory.outcome.is_failure:
+        typer.echo(f"flowsys: {trajectory.outcome.sentence}", err=True)
+        raise typer.Exit(1)
+
+
+def compare(
+    system: options.SystemName,
+    set: options.Set = None,
+    rung: Annotated[list[str] | None, typer.Option(help="Only this rung, e.g. L2-L3; repeatable.")] = None,
+    format: Annotated[str, typer.Option(help="table | json")] = "table",
+    out: Annotated[str | None, typer.Option(metavar="FILE.png", help="Also draw the rungs.")] = None,
+) -> None:
+    """Measure the ladder L0-L4: the error between neighbouring levels and its rate."""
+    from tqdm.auto import tqdm
+
+    from flowsys.compare import compare as climb
+    from flowsys.systems import load
+
+    if format not in ("table", "json"):
+        raise InputError(f"--format {format} is not known: it must be table or json.")
+    found = load(system)
+    with tqdm(unit="runs", disable=not sys.stderr.isatty(), leave=False) as bar:
+        result = climb(found, found.setup(**options.assignments(set)), rung, lambda name: bar.update())
+    if out:
+        from matplotlib.figure import Figure
+
+        from flowsys.files import write_atomically
+        from flowsys.plot.ladder import ladder as draw
+
+        figure = draw(result, Figure(figsize=(9, 3.6), layout="constrained"))
+        write_atomically(out, lambda temporary: figure.savefig(temporary, dpi=150))
+    if format == "json":
+        import json
+
+        typer.echo(json.dumps({"system": system, "rungs": result.rows()}, indent=2, ensure_ascii=False))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("rung", "what", "measured", "expected", "holds")
+    for row in result.rows():
+        holds = "" if row["holds"] is None else "yes" if row["holds"] else "no"
+        table.add_row(row["rung"], row["meaning"], row["measured"], row["expected"], holds)
+    Console().print(table)
