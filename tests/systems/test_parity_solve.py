@@ -77,6 +77,12 @@ def test_the_default_run_records_lock_before_margin_one():
     assert abs(found["s_target"][0] - 0.5) < 1e-12 and abs(found["margin"][1] - 1) < 1e-12
 
 
+@pytest.mark.parametrize(("n", "k", "m"), [(10**7, 1, 1e9), (10**7, 10**6, 1.0), (2, 1, 1e-2), (4, 3, 1e9)])
+def test_both_events_are_reached_at_the_corners_of_the_allowed_box(n, k, m):
+    found = course(["lock", "margin_1"], n=n, k=k, m=m)
+    assert found.outcome.is_complete and np.isfinite(found.states).all()
+
+
 def test_margin_one_comes_32_m_after_a_fast_lock():
     found = course(None, n=10, k=3, m=4e5)
     assert abs((found.t[1] - found.t[0]) / (32 * 4e5) - 1) < 0.02
@@ -176,6 +182,7 @@ def test_bad_parameters_are_refused_by_name(given, name):
         ({"mode": "block", "k": 1}, "k = 1"),
         ({"mode": "block", "loss": "hinge"}, "loss = hinge"),
         ({"level": "L4", "mode": "block"}, "L4"),
+        ({"level": "L0"}, "L0"),
         ({"level": "L1", "variant": "enumerated"}, "n = 20"),
         ({"level": "L2", "d": 40}, "d = 40"),
         ({"variant": "balanced", "k": 6}, "k = 6"),

@@ -22,6 +22,7 @@ the next bit; everything the loss sees of the weights are inner products with th
 | Ent | `attention_entropy` | normalised attention entropy, Eq. (1) | |
 """
 
+from flowsys.errors import InputError
 from flowsys.problem import Problem
 from flowsys.references import Paper
 from flowsys.system import Setup, System, Variants
@@ -31,6 +32,8 @@ from flowsys.systems.parity.vocabulary import EVENTS, MODES, OBSERVABLES, PARAME
 def _build(setup: Setup, level: str, variant: str, mode: str) -> Problem:
     from flowsys.systems.parity import infinite
 
+    if level == "L0":
+        raise InputError("level = L0 is gradient descent, which has no flow to integrate: train it.")
     if level == "L4":
         return infinite.surrogate_problem(setup, mode)
     if (level, variant) == ("L3", "limit") and mode != "three_step":

@@ -1,6 +1,7 @@
 """The names of the parity system: parameters with their ranges, modes, events, observables with their meanings."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from flowsys.errors import InputError
@@ -25,6 +26,11 @@ _SEED = FINITE_PARAMETERS[1]
 
 def _first_decoupled(p: Mapping[str, Any]) -> int:
     return p["n"] + min(3, p["k"])
+
+
+def _long_enough(p: Mapping[str, Any]) -> float:
+    """Well past lock-on (about 14 n√m) and margin 1 (about 32 m later)."""
+    return max(1e9, 100 * p["n"] * p["m"] ** 0.5 + 1000 * p["m"])
 
 
 PARAMETERS = (
@@ -52,13 +58,13 @@ PARAMETERS = (
               integer=True, infinite=True, levels=FINITE),
     Parameter("batch", float("inf"), "three_step at L0: fresh sequences per step; inf is the population", low=1,
               high=10**6, integer=True, infinite=True, levels=("L0",)),
-    Parameter("width", lambda p: max(1, round(p["m"])), "half the number of neurons of the finite model; unless it is "
+    Parameter("width", lambda p: min(10**6, max(1, round(p["m"]))), "half the number of neurons of the finite model; unless it is "
               "m, W moves width/m times as fast, so that the limit stays that of m", low=1, high=10**6, integer=True,
               levels=FINITE, default_text="m"),
     _SEED,
     Parameter("learning_rate", lambda p: p["m"] ** 0.5 / 4, "step of gradient descent", low=0.0, open_low=True,
               levels=("L0",), default_text="sqrt(m) / 4"),
-    t_max(1e9),
+    replace(t_max(_long_enough), default_text="1e9, or 100 n sqrt(m) + 1000 m if that is more"),
 )  # fmt: skip
 
 
