@@ -58,9 +58,9 @@ PARAMETERS = (
               integer=True, infinite=True, levels=FINITE),
     Parameter("batch", float("inf"), "three_step at L0: fresh sequences per step; inf is the population", low=1,
               high=10**6, integer=True, infinite=True, levels=("L0",)),
-    Parameter("width", lambda p: min(10**6, max(1, round(p["m"]))), "half the number of neurons of the finite model; unless it is "
-              "m, W moves width/m times as fast, so that the limit stays that of m", low=1, high=10**6, integer=True,
-              levels=FINITE, default_text="m"),
+    Parameter("width", lambda p: min(10**6, max(1, round(p["m"]))), "half the number of neurons of the finite model; "
+              "unless it is m, W moves width/m times as fast, so that the limit stays that of m", low=1, high=10**6,
+              integer=True, levels=FINITE, default_text="m"),
     _SEED,
     Parameter("learning_rate", lambda p: p["m"] ** 0.5 / 4, "step of gradient descent", low=0.0, open_low=True,
               levels=("L0",), default_text="sqrt(m) / 4"),
