@@ -160,6 +160,7 @@ class System:
     derive: Callable[[Setup, str], Any] | None = None
     equations: Callable[[], Mapping[str, str]] | None = None
     ladder: Callable[[Setup], Any] | None = None
+    figures: Mapping[str, Callable[[Setup], Any]] = field(default_factory=dict)
     diagrams: Mapping[str, Any] = field(default_factory=dict)
 
     def setup(self, **given: Any) -> Setup:

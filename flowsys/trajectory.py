@@ -89,7 +89,7 @@ class Trajectory:
         """The same as an xarray Dataset over `t`, with provenance as attributes."""
         import xarray as xr
 
-        data = {name: ("row", values) for name, values in self.series.items()}
+        data = {name: (("row", "seed")[: values.ndim], values) for name, values in self.series.items()}
         data["state"] = (("row", "state_name"), self.states)
         coordinates = {
             "t": ("row", self.t),

@@ -11,7 +11,7 @@ LAYERS = [
     ("problem",),
     ("system", "integrate", "kernels"),
     ("trajectory",),
-    ("solve", "train"),
+    ("automatic", "solve", "train", "drawing"),
     ("compare", "claims", "phase", "fits"),
     ("plot",),
     ("systems",),

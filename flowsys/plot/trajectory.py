@@ -13,8 +13,14 @@ def trajectory(
     """Draw named series: a line for theory (L1 … L4), dots for training (L0)."""
     is_training = result.origin.level == "L0"
     for i, name in enumerate(names if names is not None else list(result.series)[:4]):
-        style = {"linestyle": "none", "marker": ".", "markersize": 3} if is_training else {"linewidth": 1.5}
-        ax.plot(result.t, result[name], color=f"C{i}", label=f"{name} {label}".strip(), **style)
+        if is_training:
+            # dots take the colours of the lines they lie on, and one entry in the legend for all
+            dots = {"linestyle": "none", "marker": ".", "markersize": 4}
+            ax.plot(result.t, result[name], color=f"C{i}", **dots)
+        else:
+            ax.plot(result.t, result[name], color=f"C{i}", linewidth=1.5, label=f"{name} {label}".strip())
+    if is_training:
+        ax.plot([], [], ".", color="0.4", label=label or "training")
     for t, event in zip(result.t, result.labels):
         if event:
             ax.axvline(t, color="0.7", linewidth=0.8, linestyle=":")

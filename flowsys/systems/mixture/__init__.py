@@ -62,6 +62,12 @@ def _ladder(setup: Setup):
     return ladder(setup)
 
 
+def _figures() -> dict:
+    from flowsys.systems.mixture.figures import FIGURES
+
+    return FIGURES
+
+
 def _diagrams() -> dict:
     from flowsys.systems.mixture.diagrams import DIAGRAMS
 
@@ -94,5 +100,6 @@ SYSTEM = System(
     derive=_derive,
     equations=_equations,
     ladder=_ladder,
+    figures=LazyMapping(_figures),
     diagrams=LazyMapping(_diagrams),
 )

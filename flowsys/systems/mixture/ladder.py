@@ -14,7 +14,7 @@ from flowsys.systems.mixture.network import ReducedLayout
 from flowsys.train import steps_from
 
 SCORES = tuple(f"S_{xy}_{part}" for xy in ("cc", "cv", "vc", "vv") for part in ("same", "diff"))
-AFTER_KINK, END = 5.0, 60.0
+AFTER_KINK, END = 5.0, 61.0
 WIDTHS = (128.0, 512.0, 2048.0, 8192.0)
 SEEDS = 12
 

@@ -1,0 +1,27 @@
+"""A paper's figure made again: the picture and the trajectories it was drawn from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flowsys.trajectory import Trajectory
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A matplotlib figure with its data; `notes` says what a reader should see in it."""
+
+    figure: Any
+    data: Mapping[str, Trajectory]
+    notes: str = ""
+
+    def save(self, picture: str | Path) -> list[Path]:
+        """Write the picture (PNG or PDF, by its name) and one netCDF file for each trajectory beside it."""
+        from flowsys.files import write_atomically
+
+        picture = Path(picture)
+        written = [write_atomically(picture, lambda temporary: self.figure.savefig(temporary, dpi=150))]
+        for name, trajectory in self.data.items():
+            written.append(trajectory.save(picture.with_name(f"{picture.stem}-{name}.nc")))
+        return written
