@@ -53,6 +53,18 @@ def _build(setup: Setup, level: str, variant: str, mode: str) -> Problem:
     return attention_problem(setup, level)
 
 
+def _training(setup: Setup, variant: str, mode: str, seeds: int | None):
+    from flowsys.systems.lego.training import training
+
+    return training(setup, mode, seeds)
+
+
+def _derive(setup: Setup, variant: str):
+    from flowsys.systems.lego.derive import derive
+
+    return derive(setup, variant)
+
+
 def _validate(values) -> None:
     if values["q"] % 2:
         raise InputError(f"q = {values['q']} is not allowed: it must be an even integer >= 4.")
@@ -77,6 +89,7 @@ SYSTEM = System(
     parameters=PARAMETERS,
     modes=MODES,
     levels={
+        "L0": Variants(("weights",), ("gradient descent on the weights",)),
         "L1": Variants(("weights",), ("every weight of W_5 (stage 1), of Q_43 and Q_44 (stage 2)",)),
         "L2": Variants(
             ("full", "exchangeable", "frozen_x"),
@@ -96,5 +109,7 @@ SYSTEM = System(
     observables=OBSERVABLES,
     build=_build,
     validate=_validate,
+    training=_training,
+    derive=_derive,
     equations=_equations,
 )

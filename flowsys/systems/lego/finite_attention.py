@@ -27,10 +27,11 @@ from flowsys.systems.lego.limits import trained_steps
 from flowsys.systems.lego.stage_1 import outside_logit
 from flowsys.systems.lego.stage_2 import Scores
 
-OBSERVED = (
+MEASURED = (
     "alpha", "beta", "gamma", "delta", "alpha_minus_gamma", "eps_attention", "gap", "log_eps", "eps_22", "gap_22",
-    "gap_rate", "eps_rate", "log_eps_rate", "unsettled", "loss", "log_loss", "loss_1", "loss_2", "spread",
+    "unsettled", "loss", "log_loss", "loss_1", "loss_2", "spread",
 )  # fmt: skip
+RATES = ("gap_rate", "eps_rate", "log_eps_rate")
 
 
 class Numbers(NamedTuple):
@@ -111,28 +112,36 @@ def field(variant: str, group_name: str, n_x: int, kind: Nonlinearity) -> Functi
         return -n_x * jax.grad(loss)(y)
 
     def observed(y, numbers):
-        scores, spread = scores_of(blocks_of(y), n_x)
-        rate, _ = scores_of(blocks_of(rhs(y, numbers)), n_x)
-        both = numbers.trains * jnp.stack(losses(*blocks_of(y), numbers))
-        return observations(scores, rate, both, numbers) | {"spread": spread}
+        scores, _ = scores_of(blocks_of(y), n_x)
+        velocity, _ = scores_of(blocks_of(rhs(y, numbers)), n_x)
+        steps = numbers.trains * jnp.stack(losses(*blocks_of(y), numbers))
+        return observations(blocks_of(y), n_x, steps, numbers) | rates(scores, velocity)
 
-    names = tuple(f"Q_{4}{slot}_{i}_{j}" for slot in (3, 4) for i in range(size) for j in range(size))
-    return FunctionField(names, rhs, observed, OBSERVED)
+    names = tuple(f"Q_4{slot}_{i}_{j}" for slot in (3, 4) for i in range(size) for j in range(size))
+    return FunctionField(names, rhs, observed, (*MEASURED, *RATES))
 
 
-def observations(scores: Scores, rate: Scores, losses, numbers: Numbers) -> dict:
-    """The limit's observables at L = 2."""
-    measure = lambda function: lambda s: function(ops, s, 2, 2)
-    eps, eps_rate = jax.jvp(measure(stage_2.eps_attention), (scores,), (rate,))
-    gap, gap_rate = jax.jvp(measure(stage_2.gap), (scores,), (rate,))
+def observations(blocks, n_x: int, losses, numbers: Numbers) -> dict:
+    """The limit's observables at L = 2, from both blocks and the losses of both steps."""
+    scores, spread = scores_of(blocks, n_x)
+    eps, gap = stage_2.eps_attention(ops, scores, 2, 2), stage_2.gap(ops, scores, 2, 2)
     settled = [jnp.log(eps) - numbers.log_eps_target, gap - numbers.gap_target, -gap - numbers.gap_target]
+    loss = losses.sum()
     return scores._asdict() | {
         "alpha_minus_gamma": scores.alpha - scores.gamma,
         "eps_attention": eps, "gap": gap, "log_eps": jnp.log(eps), "eps_22": eps, "gap_22": gap,
-        "gap_rate": gap_rate, "eps_rate": eps_rate, "log_eps_rate": eps_rate / eps,
         "unsettled": jnp.stack(settled).max(),
-        "loss": losses.sum(), "log_loss": jnp.log(losses.sum()), "loss_1": losses[0], "loss_2": losses[1],
+        "loss": loss, "log_loss": jnp.log(loss), "loss_1": losses[0], "loss_2": losses[1],
+        "spread": spread,
     }  # fmt: skip
+
+
+def rates(scores: Scores, velocity: Scores) -> dict:
+    """How fast ε and Δ change."""
+    measure = lambda function: lambda s: function(ops, s, 2, 2)
+    eps, eps_rate = jax.jvp(measure(stage_2.eps_attention), (scores,), (velocity,))
+    _, gap_rate = jax.jvp(measure(stage_2.gap), (scores,), (velocity,))
+    return {"gap_rate": gap_rate, "eps_rate": eps_rate, "log_eps_rate": eps_rate / eps}
 
 
 def attention_problem(setup: Setup, level: str) -> Problem:

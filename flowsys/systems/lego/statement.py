@@ -93,7 +93,7 @@ def stage_1_observables(bias: sp.Symbol) -> dict[str, sp.Expr]:
 
 
 def neurons_level(feedforward: FeedForward) -> Level:
-    """s(Λ) of a neuron that sees hit, distractors, current and past counts, `earlier` = ℓ - 1 steps into the answers."""
+    """s(Λ) of a neuron that sees these counts; `earlier` = ℓ - 1 answers came before the query's."""
     columns = tuple(map(symbol, "hit distractors current past earlier".split()))
     Λ = stage_2.preactivation(ops, SCORES, FEATURES, *columns[:4], L, columns[4] + 1, feedforward.bias)
     return Level("neurons", columns, {"activation": feedforward.activate(ops, ops.name("preactivation", Λ))})

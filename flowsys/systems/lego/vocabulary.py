@@ -65,7 +65,9 @@ PARAMETERS = (
     Parameter("sigma_0", lambda p: p["d"] ** -0.5, "scale of the random initial weights", low=0, high=10,
               default_text="d^(-1/2)", latex=r"\sigma_0"),
     Parameter("seed", 0, "seed of random weights, samples and test sequences", low=0, high=2**31 - 1, integer=True),
-    Parameter("learning_rate", 0.1, "step of gradient descent", low=0, open_low=True, high=1e4, levels=("L0",)),
+    Parameter("T_1", 200.0, "algorithm_1 in training: stage 1 ends at this time", low=0, open_low=True, high=1e6,
+              levels=("L0",), latex="T_1"),
+    Parameter("learning_rate", 0.1, "step of gradient descent (on Q: this times n_x)", low=0, open_low=True, high=1e4, levels=("L0",)),
     t_max(1e13),
 )  # fmt: skip
 
