@@ -7,7 +7,7 @@ the packaged definition; everything else (command line, sweeps, comparison,
 checks) works from these values. Parameters are named and ranged here and nowhere else.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isfinite
@@ -133,6 +133,23 @@ class LazyMapping(Mapping):
         return len(self._made)
 
 
+class LazySequence(Sequence):
+    """A sequence made when it is first read."""
+
+    def __init__(self, make: Callable[[], Sequence]):
+        self._make = make
+
+    @cached_property
+    def _made(self) -> Sequence:
+        return self._make()
+
+    def __getitem__(self, index):
+        return self._made[index]
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+
 @dataclass(frozen=True)
 class Variants:
     """The forms a level comes in; the first is the default."""
@@ -160,6 +177,7 @@ class System:
     derive: Callable[[Setup, str], Any] | None = None
     equations: Callable[[], Mapping[str, str]] | None = None
     ladder: Callable[[Setup], Any] | None = None
+    claims: Sequence[Any] = ()
     figures: Mapping[str, Callable[[Setup], Any]] = field(default_factory=dict)
     diagrams: Mapping[str, Any] = field(default_factory=dict)
 
