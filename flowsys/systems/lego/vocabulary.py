@@ -67,7 +67,8 @@ PARAMETERS = (
     Parameter("seed", 0, "seed of random weights, samples and test sequences", low=0, high=2**31 - 1, integer=True),
     Parameter("T_1", 200.0, "algorithm_1 in training: stage 1 ends at this time", low=0, open_low=True, high=1e6,
               levels=("L0",), latex="T_1"),
-    Parameter("learning_rate", 0.1, "step of gradient descent (on Q: this times n_x)", low=0, open_low=True, high=1e4, levels=("L0",)),
+    Parameter("learning_rate", 0.1, "step of gradient descent (on Q: this times n_x)", low=0, open_low=True, high=1e4,
+              levels=("L0",)),
     t_max(1e13),
 )  # fmt: skip
 
