@@ -5,7 +5,7 @@ as approximations), and where that comes near zero, by the method's dense output
 """
 
 from flowsys.kernels.native.constants import EVALUATIONS, LANES, THIRD, TWO_THIRDS
-from flowsys.kernels.native.intrinsics import dense_output, fmax, fmin, interpolate, invoke
+from flowsys.kernels.native.intrinsics import dense_output, fabs, fmax, fmin, interpolate, invoke, sqrt
 from flowsys.kernels.records import Batch, Workspace
 from flowsys.kernels.restricted import Doubles, f64, i64
 
@@ -68,8 +68,7 @@ def may_hide_a_crossing(w: Workspace, l: i64) -> i64:
             low = fmin(fmin(a, d), fmin(u, v))
             # a cubic exceeds its values by less than their range
             if 2.0 * fmax(top, fmax(a, d)) > low:
-                for s in range(1, 14):
-                    top = fmax(top, cubic(a, u, v, d, s / 14.0))
+                top = fmax(top, highest_of_cubic(a, u, v, d))
                 if top > fmax(a, d) and top > MARGIN * (low - top):
                     return 1
     return 0
@@ -82,6 +81,32 @@ def cubic(a: f64, u: f64, v: f64, d: f64, x: f64) -> f64:
     last = ((d - v) / (1.0 - TWO_THIRDS) - (v - u) / (TWO_THIRDS - THIRD)) / (1.0 - THIRD)
     third = last - second
     return a + x * (first + (x - THIRD) * (second + (x - TWO_THIRDS) * third))
+
+
+def highest_of_cubic(a: f64, u: f64, v: f64, d: f64) -> f64:
+    """The cubic's highest value inside the step at a point where its slope vanishes; the larger end if there is none."""
+    first = (u - a) / THIRD
+    second = ((v - u) / (TWO_THIRDS - THIRD) - first) / TWO_THIRDS
+    last = ((d - v) / (1.0 - TWO_THIRDS) - (v - u) / (TWO_THIRDS - THIRD)) / (1.0 - THIRD)
+    third = last - second
+    # the slope is c0 + c1 x + c2 x²
+    c2 = 3.0 * third
+    c1 = 2.0 * (second - third * (THIRD + TWO_THIRDS))
+    c0 = first - THIRD * second + third * THIRD * TWO_THIRDS
+    top = fmax(a, d)
+    discriminant = c1 * c1 - 4.0 * c2 * c0
+    if discriminant >= 0.0:
+        # written so that no digits cancel
+        q = -0.5 * (c1 + (sqrt(discriminant) if c1 >= 0.0 else -sqrt(discriminant)))
+        if q != 0.0:
+            x = c0 / q
+            if x > 0.0 and x < 1.0:
+                top = fmax(top, cubic(a, u, v, d, x))
+        if c2 != 0.0:
+            x = q / c2
+            if x > 0.0 and x < 1.0:
+                top = fmax(top, cubic(a, u, v, d, x))
+    return top
 
 
 def first_suspect(w: Workspace, l: i64) -> f64:
@@ -138,10 +163,11 @@ def highest_vertex(w: Workspace, l: i64, x: f64) -> f64:
         a = oriented(w, w.at_other, p)
         m = oriented(w, w.at_high, p)
         d = oriented(w, w.at_inside, p)
-        if m < 0.0 and m >= a and m >= d and 2.0 * m - a - d > 0.0:
+        highest = fmax(m, fmax(a, d))
+        if highest < 0.0 and 2.0 * m - a - d > 0.0 and fabs(d - a) <= 2.0 * (2.0 * m - a - d):
             shift = 0.5 * (d - a) / (2.0 * m - a - d)
             top = m + 0.25 * (d - a) * shift
-            if top > 0.1 * (fmin(a, d) - m) and top > best:
+            if top > MARGIN * (fmin(m, fmin(a, d)) - highest) and top > best:
                 best = top
                 found = x + (shift - 1.0) / (1.0 * N_INSIDE)
     return found
