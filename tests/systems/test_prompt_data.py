@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from flowsys import ops
-from flowsys.systems.prompt import prompts, symmetric, tasks, training, transformer
+from flowsys.systems.prompt import prompts, symmetric, tasks, transformer
 
 
 @partial(jax.jit, static_argnums=(0, 2, 3, 4))
@@ -88,6 +88,19 @@ def test_a_batch_asks_all_patterns_and_steps_equally_and_shows_alpha_of_the_quer
     assert (sample.counts.sum(axis=2) == 10 + own_columns).all()
 
 
+def test_endless_prompts_weigh_columns_as_the_population_does():
+    drawn = tasks.all_cycle_tasks(3, 2)[np.arange(6) % 2]
+    endless = prompts.batch(jax.random.key(0), drawn, 0.3, np.inf)
+    everything = prompts.population(drawn[:1], 0.3)
+    assert np.asarray(endless.counts)[0] == pytest.approx(2 * everything.counts[0], rel=1e-6)
+
+
+def test_origins_invert_the_chains():
+    sample = prompts.population(tasks.all_cycle_tasks(5, 3), 0.4)
+    back = np.take_along_axis(sample.origins, sample.chains[:, 1:], axis=-1)
+    assert (back == np.arange(5)).all()
+
+
 def test_every_other_pattern_is_shown_equally_often_in_the_mean(large_batch):
     sample, start = large_batch
     others = sample.counts[start == 0, -1, 1:]  # 6 examples each on 4 patterns
@@ -117,10 +130,7 @@ def test_initial_weights_have_the_standard_deviation_xi():
         (lambda: transformer.orthonormal_patterns(None, 5, 4), "M = 5, but M must be an integer from 1 to 4"),
         (lambda: transformer.weights(None, 4, 2, -1), "xi = -1, but xi must be a finite number of at least 0"),
         (
-            lambda: training.train_scores(
-                jax.random.key(0), np.zeros((10, 6)), 2,
-                alpha=0.4, n_examples=5, batch_size=10, learning_rate=1.0, n_iterations=2,
-            ),
+            lambda: prompts.batch(jax.random.key(0), np.zeros((10, 2, 4), dtype=int), 0.4, 5),
             "batch_size = 10, but batch_size must be a multiple of K . M = 8",
         ),
     ],

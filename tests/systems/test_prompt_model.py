@@ -11,7 +11,7 @@ from prompt_oracle import Population
 
 from flowsys import ops
 from flowsys.systems.prompt import model, prompts, scores, symmetric, tasks, transformer
-from flowsys.systems.prompt.scores import SymmetricScores
+from flowsys.systems.prompt.orbits import SymmetricScores, orbits_from_zero
 
 
 def loss_from_columns(W, patterns, sample):
@@ -52,7 +52,7 @@ def batch_of_cycles(key, n, M, K):
 def symmetric_scores_and_field(point, sample):
     """S at the symmetric point, its velocity, that velocity's symmetric part and what the latter rebuilds."""
     M, K = sample.counts.shape[2], sample.counts.shape[1]
-    S = scores.scores_from_orbits(scores.orbits_from_zero(point, M), M)
+    S = scores.scores_from_orbits(orbits_from_zero(point, M), M)
     dS = scores.field(0.0, S, sample)
     rebuilt = scores.scores_from_orbits(scores.orbits(dS, K), M)
     return dS, scores.symmetric_part(dS, K), rebuilt
@@ -68,20 +68,17 @@ def flat(symmetric):
 
 
 def attention(scores, counts):
+    """Softmax without the engine's opaque primitives."""
     weights = counts * np.frompyfunc(sympy.exp, 1, 1)(scores)
-    return weights / weights.sum(axis=-1)[..., None]
+    return weights / np.asarray(weights.sum(axis=-1), dtype=object)[..., None]
 
 
 arrays = SimpleNamespace(
     array=np.asarray,
-    attend=lambda values, scores, counts: (
-        (values * counts * np.exp(scores)).sum(axis=-1) / (counts * np.exp(scores)).sum(axis=-1)
-    ),
+    softmax=lambda scores, counts: counts * np.exp(scores) / (counts * np.exp(scores)).sum(axis=-1)[..., None],
+    name=lambda label, x: x,
 )
-symbolic = SimpleNamespace(
-    array=lambda x: np.array(x, dtype=object),
-    attend=lambda values, scores, counts: (values * attention(scores, counts)).sum(axis=-1),
-)
+symbolic = SimpleNamespace(array=lambda x: np.array(x, dtype=object), softmax=attention, name=lambda label, x: x)
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +158,7 @@ def test_grouped_columns_have_the_loss_of_all_columns_at_every_size(M, K):
 
 
 def masses_twice(point, kinds, sample):
-    S = scores.scores_from_orbits(scores.orbits_from_zero(point, 5), 5)
+    S = scores.scores_from_orbits(orbits_from_zero(point, 5), 5)
     return model.symmetric_masses(ops, *point, kinds), model.score_masses(ops, S, sample)
 
 

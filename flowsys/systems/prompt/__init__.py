@@ -66,8 +66,8 @@ def _derive(setup: Setup, variant: str):
 
 
 def _validate(values: Mapping[str, Any]) -> None:
-    if values["d_X"] < values["M"]:
-        raise InputError(f"d_X = {values['d_X']} is not allowed: {values['M']} orthonormal patterns need at least M.")
+    if values["M_test"] > values["M"]:
+        raise InputError(f"M_test = {values['M_test']} is not allowed: it must be at most M = {values['M']}.")
 
 
 def _equations() -> dict[str, str]:

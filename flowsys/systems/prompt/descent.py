@@ -23,13 +23,13 @@ from flowsys.system import Setup
 from flowsys.train import Descent, Training, gradient_step
 
 from . import transformer
-from .finite import initial_weights, training_prompts, unseen_prompts
+from .finite import check_sizes, initial_weights, training_prompts, unseen_prompts
 from .limits import limit_problem, population_program, wraps
 from .model import score_loss
 from .observations import FiniteArguments, observations
 from .prompts import batch, n_matching_examples
-from .stages import events_of
-from .tasks import random_cycle_tasks
+from .stages import stage_events
+from .tasks import random_cycle_tasks, random_permutation_tasks
 from .vocabulary import finite_observables
 
 
@@ -46,13 +46,16 @@ def _loss_of_scores(scores, patterns, prompts):
 
 
 @lru_cache(maxsize=16)
-def stochastic_descent(M: int, K: int, alpha: float, l_tr: float, batch_size: int, is_on_scores: bool) -> Descent:
+def stochastic_descent(
+    M: int, K: int, alpha: float, l_tr: float, batch_size: int, family: str, is_on_scores: bool
+) -> Descent:
     """Algorithm 1, on W or on its frame entries."""
+    tasks = {"cycles": random_cycle_tasks, "permutations": random_permutation_tasks}[family]
     loss = _loss_of_scores if is_on_scores else transformer.loss
 
     def step(iterate, arguments, learning_rate):
         key, task_key, example_key = jax.random.split(iterate.key, 3)
-        prompts = batch(example_key, random_cycle_tasks(task_key, batch_size, M, K), alpha, l_tr)
+        prompts = batch(example_key, tasks(task_key, batch_size, M, K), alpha, l_tr)
         gradient = jax.grad(loss)(iterate.parameters, arguments.patterns, prompts)
         return Iterate(iterate.parameters - learning_rate * gradient, key)
 
@@ -91,6 +94,7 @@ def training(setup: Setup, variant: str, seeds: int | None = None) -> Training:
     """Descent from the weights of `seed` (or of `seeds` seeds side by side, all on the patterns of the first)."""
     if variant == "symmetric":
         return _symmetric_training(setup, seeds)
+    check_sizes(setup)
     M, K = setup["M"], setup["K"]
     patterns = initial_weights(setup, setup["seed"])[1]
     arguments = FiniteArguments(_evaluated_on(setup, variant), unseen_prompts(setup), patterns)
@@ -105,12 +109,14 @@ def training(setup: Setup, variant: str, seeds: int | None = None) -> Training:
         descent = full_batch_descent(K)
     else:
         _check_batch(setup)
-        descent = stochastic_descent(M, K, setup["alpha"], setup["l_tr"], setup["batch_size"], variant == "sgd_scores")
+        descent = stochastic_descent(
+            M, K, setup["alpha"], setup["l_tr"], setup["batch_size"], setup["family"], variant == "sgd_scores"
+        )
     return Training(
         descent=descent,
         initial=start(setup["seed"]) if seeds is None else jax.vmap(start)(setup["seed"] + jnp.arange(seeds)),
         stages=(Stage("population", arguments),),
-        events=events_of(setup),
+        events=stage_events(setup),
         default_steps=200,
     )
 

@@ -10,6 +10,7 @@ from math import isinf
 import jax
 import numpy as np
 
+from flowsys.errors import InputError
 from flowsys.problem import FunctionField, Problem, Stage
 from flowsys.system import Setup
 
@@ -17,31 +18,49 @@ from . import scores, transformer
 from .model import Prompts
 from .observations import FiniteArguments, observations, score_names, token_sums
 from .prompts import population
-from .stages import events_of
-from .tasks import all_cycle_tasks, cycle_powers
+from .stages import stage_events
+from .tasks import N_MOST_CYCLE_PATTERNS, all_cycle_tasks, cycle_powers
 from .vocabulary import finite_observables
 
+MOST_PATTERNS = 200
 N_TEST_TASKS = 20
 MOST_TEST_PROMPTS = 4096
 
 
-def random_cycles(rng: np.random.Generator, n: int, M: int, K: int) -> np.ndarray:
-    """n cycle tasks (n, K, M)."""
+def random_tasks(rng: np.random.Generator, n: int, setup: Setup) -> np.ndarray:
+    """n tasks (n, K, M) of the family asked for."""
+    M, K = setup["M"], setup["K"]
+    if setup["family"] == "permutations":
+        return rng.permuted(np.tile(np.arange(M), (n, K, 1)), axis=-1)
     return cycle_powers(rng.permuted(np.tile(np.arange(M), (n, 1)), axis=1), K)
+
+
+def check_sizes(setup: Setup) -> None:
+    """Refuse what cannot be written out entry by entry."""
+    if setup["M"] > MOST_PATTERNS:
+        raise InputError(f"M = {setup['M']} is not allowed at finite levels: it must be at most {MOST_PATTERNS}.")
+    if setup["d_X"] < setup["M"]:
+        raise InputError(f"d_X = {setup['d_X']} is not allowed: it must be at least M = {setup['M']}.")
 
 
 def training_prompts(setup: Setup) -> Prompts:
     """Every query of every training task once: all cycles, or `n_tasks` random ones of `seed`."""
     M, K, n = setup["M"], setup["K"], setup["n_tasks"]
-    tasks = all_cycle_tasks(M, K) if isinf(n) else random_cycles(np.random.default_rng([setup["seed"], 1]), n, M, K)
+    if isinf(n) and setup["family"] != "cycles":
+        raise InputError("n_tasks = inf is not allowed with family = permutations: it must be a number.")
+    if isinf(n) and M > N_MOST_CYCLE_PATTERNS:
+        raise InputError(
+            f"n_tasks = inf is not allowed for M = {M}: all (M - 1)! cycles are written out up to M = "
+            f"{N_MOST_CYCLE_PATTERNS} only."
+        )
+    tasks = all_cycle_tasks(M, K) if isinf(n) else random_tasks(np.random.default_rng([setup["seed"], 1]), n, setup)
     return population(tasks, setup["alpha"])
 
 
 def unseen_prompts(setup: Setup) -> Prompts:
-    """The same of fresh random cycles."""
-    M, K = setup["M"], setup["K"]
-    n = max(1, min(N_TEST_TASKS, MOST_TEST_PROMPTS // (M * K)))
-    return population(random_cycles(np.random.default_rng([setup["seed"], 2]), n, M, K), setup["alpha"])
+    """The same of fresh random tasks."""
+    n = max(1, min(N_TEST_TASKS, MOST_TEST_PROMPTS // (setup["M"] * setup["K"])))
+    return population(random_tasks(np.random.default_rng([setup["seed"], 2]), n, setup), setup["alpha"])
 
 
 def initial_weights(setup: Setup, seed):
@@ -82,12 +101,13 @@ def weights_field(d_X: int, K: int) -> FunctionField:
 
 def finite_problem(setup: Setup, level: str) -> Problem:
     """Gradient flow on the weights (L1) or on their frame entries (L2)."""
+    check_sizes(setup)
     M, K, d_X = setup["M"], setup["K"], setup["d_X"]
     D = 2 * d_X + K
     with jax.enable_x64(True):
         W, patterns = (np.asarray(x) for x in initial_weights(setup, setup["seed"]))
         keys, queries = (np.asarray(frame) for frame in transformer.frames(patterns, K))
-    arguments = FiniteArguments(training_prompts(setup), unseen_prompts(setup), patterns)
+    arguments = FiniteArguments(training_prompts(setup), unseen_prompts(setup), patterns if level == "L1" else None)
 
     def sums(states: np.ndarray) -> np.ndarray:
         if level == "L2":
@@ -98,7 +118,7 @@ def finite_problem(setup: Setup, level: str) -> Problem:
         field=weights_field(d_X, K) if level == "L1" else score_field(M, K),
         initial=W.ravel() if level == "L1" else (keys @ W @ queries.T).ravel(),
         stages=(Stage("population", arguments),),
-        events=events_of(setup),
+        events=stage_events(setup),
         conserved=sums,
         t_max=setup["t_max"],
         default_at=("T_1", "T_2", "T_3"),

@@ -14,6 +14,7 @@ from flowsys.program import Program
 from flowsys.system import Setup
 from flowsys.systems.prompt.stages import events_of
 from flowsys.systems.prompt.symmetric import least_unwrapped_M
+from flowsys.systems.prompt.testing import tested_observables
 
 
 def wraps(M: int, K: int) -> bool:
@@ -55,6 +56,7 @@ def limit_problem(setup: Setup, mode: str) -> Problem:
         initial=np.zeros(len(program.state)),
         stages=(Stage(mode, arguments(program, {"M": M, "K": K, "alpha": setup["alpha"]})),),
         events=events_of(setup),
+        derived=tested_observables(setup) if mode == "population" else {},
         conserved=conserved,
         t_max=setup["t_max"],
         default_at=("T_1", "T_2", "T_3"),

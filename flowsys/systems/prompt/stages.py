@@ -18,16 +18,20 @@ EVENTS = {
     "T_1": "attention on other steps, largest over query steps, falls to epsilon_1 (end of stage 1)",
     "T_2": "attention on the query's pattern and step, smallest over query steps, reaches p_2",
     "T_3": "that attention p reaches 1 - epsilon, or (1 - p)^2 = epsilon with T_3_rule = squared",
-    "T_peak": "attention on other patterns of the query's step, mean over query steps, is largest",
+    "T_peak": "attention on other patterns of the query's step, mean over query steps, is largest (L3)",
 }
 
 
-def events_of(setup: Setup) -> tuple[Event, ...]:
-    """Crossings of logarithms, so that small thresholds are located as sharply as large ones."""
+def stage_events(setup: Setup) -> tuple[Event, ...]:
+    """Ends of stages: crossings of logarithms, so that small thresholds are located as sharply as large ones."""
     missed = np.log(setup["epsilon"]) * (0.5 if setup["T_3_rule"] == "squared" else 1.0)
     return (
         Event("T_1", "log_other_step_max", float(np.log(setup["epsilon_1"])), -1, EVENTS["T_1"]),
         Event("T_2", "p_min", setup["p_2"], +1, EVENTS["T_2"]),
         Event("T_3", "log_missed_max", float(missed), -1, EVENTS["T_3"]),
-        Event("T_peak", "rate_mass_other_same", 0.0, -1, EVENTS["T_peak"]),
     )
+
+
+def events_of(setup: Setup) -> tuple[Event, ...]:
+    """All events of the population flow."""
+    return (*stage_events(setup), Event("T_peak", "rate_mass_other_same", 0.0, -1, EVENTS["T_peak"]))

@@ -14,7 +14,7 @@ import numpy as np
 from flowsys.problem import FunctionField, Problem, Stage
 from flowsys.system import Setup
 
-from .stages import events_of
+from .stages import stage_events
 
 OBSERVABLES = (
     "s", "u", "mass_same_same", "p_min", "mass_other_step", "mass_other_step_max", "log_other_step_max",
@@ -84,7 +84,7 @@ def surrogate_problem(setup: Setup) -> Problem:
         field=surrogate_field(),
         initial=np.zeros(2),
         stages=(Stage("surrogate", sizes),),
-        events=tuple(event for event in events_of(setup) if event.observable in OBSERVABLES),
+        events=stage_events(setup),
         t_max=setup["t_max"],
         default_at=("T_1", "T_2", "T_3"),
     )

@@ -36,7 +36,7 @@ def runner_up_transitions(
     """A_k (K, M', M') with min trajectory probability τ and primacy ρ, runner-up f_k(i) + 1.
 
     style "equal": p_k = τ^(1/K) at every step; style "one": p = τ at `noisy_step`, the other steps exact.
-    Eq. (15) is an inequality: with `is_exact` False a runner-up that would need more than all errors gets all errors.
+    With `is_exact` False a primacy that such steps cannot have is replaced by the nearest one that they can.
     """
     check_fraction("tau", tau, closed="1")
     check_fraction("rho", rho, closed="0")
@@ -47,7 +47,7 @@ def runner_up_transitions(
     p = tau ** (1 / len(noisy_steps))
     least, most = 1 - (1 - p) / p, 1 - (1 - p) / ((M_test - 1) * p)
     if not is_exact:
-        rho = max(rho, least)
+        rho = min(max(rho, least), most)
     runner_up = (1 - rho) * p
     if not least - 1e-12 <= rho <= most + 1e-12:
         raise InputError(

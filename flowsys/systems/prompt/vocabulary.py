@@ -20,17 +20,34 @@ PARAMETERS = (
     Parameter("l_tr", 20, "examples in a training prompt (SGD)", low=1, high=1e4, integer=True, infinite=True,
               levels=("L0",), latex=r"l_{tr}"),
     Parameter("batch_size", lambda p: 4 * p["K"] * p["M"], "prompts in a batch (SGD), a multiple of K M", low=2,
-              high=1e6, integer=True, levels=("L0",), default_text="4 K M"),
-    Parameter("n_tasks", lambda p: inf if p["M"] <= 6 else N_DEFAULT_TASKS,
-              "training tasks: random cycles, or all (M - 1)! of them (inf; M <= 8)", low=1, high=4096, integer=True,
-              infinite=True, levels=FINITE, default_text=f"inf for M <= 6, else {N_DEFAULT_TASKS}"),
+              high=1e12, integer=True, levels=("L0",), default_text="4 K M"),
+    Parameter("family", "cycles", "training tasks: powers of one random cycle, or independent random permutations",
+              choices=("cycles", "permutations"), levels=FINITE),
+    Parameter("n_tasks", lambda p: inf if p["M"] <= 6 and p["family"] == "cycles" else N_DEFAULT_TASKS,
+              "training tasks: random ones, or all (M - 1)! cycles (inf; M <= 8); SGD draws fresh ones", low=1,
+              high=4096, integer=True, infinite=True, levels=FINITE,
+              default_text=f"inf for cycles at M <= 6, else {N_DEFAULT_TASKS}"),
     Parameter("xi", 1e-3, "standard deviation of the initial weights", low=0.0, high=1.0, levels=FINITE, latex=r"\xi"),
     Parameter("d_X", lambda p: max(30, min(p["M"], 4096)), "dimension of the patterns, at least M", low=2, high=4096,
               integer=True, levels=FINITE, default_text="max(30, M)", latex="d_X"),
     Parameter("seed", 0, "seed of random weights, tasks and prompts", low=0, high=2**31 - 1, integer=True),
     Parameter("learning_rate", 1.0, "step of gradient descent", low=0, open_low=True, high=1e4, levels=("L0",),
               latex=r"\eta"),
-    t_max(1e9),
+    Parameter("M_test", lambda p: min(10, p["M"]), "test patterns, at most M", low=2, high=200, integer=True,
+              default_text="min(10, M)", latex="M'"),
+    Parameter("alpha_test", 0.8, "fraction of a test prompt's examples that start at the query's pattern (at least "
+              "one does)", low=0.01, high=1.0, latex=r"\alpha'"),
+    Parameter("l_ts", 20, "examples in a test prompt", low=1, high=1000, integer=True, latex="l_{ts}"),
+    Parameter("tau", 0.5, "probability that an example is right at every step", low=0.01, high=1.0, latex=r"\tau"),
+    Parameter("rho", 0.8, "primacy of the right pattern over the runner-up (or the nearest possible)", low=0.0,
+              high=0.99, latex=r"\rho"),
+    Parameter("style", "equal", "errors of examples: runner-up at every step or at step 1 only, uniform, or towards an "
+              "attractor", choices=("equal", "one", "uniform", "attractor")),
+    Parameter("beta", 0.9, "fraction of attractor errors that go to the attractor", low=0.0, high=1.0,
+              latex=r"\beta"),
+    Parameter("noise", 0.2, "norm of the noise on test examples", low=0.0, high=10.0),
+    Parameter("n_prompts", 1000, "test prompts sampled", low=1, high=1e6, integer=True),
+    t_max(1e12),
 )  # fmt: skip
 
 _KIND = {
@@ -86,6 +103,11 @@ FINITE_ONLY = {
 # The default number of steps; another K has the same names with its own step numbers.
 OBSERVABLES = finite_observables(3) | {
     "mass_chain_other": "planar: attention on the query's own chain at other steps",
+    "cot_error": "error of chain-of-thought inference on test prompts (Eq. 7), by Monte-Carlo (L3)",
+    "icl_error": "error of one-step inference on the same prompts (Eq. 9)",
+    "attention_matching": "attention on matching examples along chain-of-thought inference (Proposition 1)",
+    "cot_error_limit": "error of chain-of-thought inference with all attention on matching examples",
+    "icl_error_limit": "error of one-step inference with all attention on matching examples",
     "s": "L4: the paper's exponent of the query's step",
     "u": "L4: the paper's exponent of the query's pattern, a lower bound on a",
 }

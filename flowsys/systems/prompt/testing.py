@@ -1,0 +1,122 @@
+"""The trained model tested: errors of CoT and ICL at a state of the population flow, by Monte-Carlo.
+
+From W(0) = 0 the model is known through a, b and H, so W is never built. For random test patterns only their overlaps
+λ with the blind direction 1/√M matter, the first M' coordinates of a uniform unit vector of R^M:
+
+    μ'_jᵀ W μ'_i = a (δ_ij - λ_i λ_j) on inputs,    b (δ_ij - λ_i λ_j) on labels,    C_k' √M λ_i + G_k'k on steps,
+
+and noise δ ⊥ span(M') enters through its component along what the test patterns leave of that direction. The same
+prompts are drawn at every state, so errors at two times differ by the model alone.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from flowsys.system import Setup
+
+from .examples import ReasoningErrors, sampled_prompts, tallied
+from .inference import N_HELD, Scorer, chain_of_thought, in_context
+from .orbits import SymmetricScores, orbits_from_zero
+from .transitions import (
+    attractor_transitions,
+    runner_up_transitions,
+    shifting_task,
+    trajectories,
+    uniform_transitions,
+)
+from .voting import voting_errors
+
+LEAST_TEST_PATTERNS = 3
+
+
+def example_transitions(setup: Setup) -> np.ndarray:
+    """A_k (K, M', M') of the errors asked for; a primacy no such matrix has is replaced by the nearest one."""
+    M_test, K, tau = setup["M_test"], setup["K"], setup["tau"]
+    if setup["style"] == "uniform":
+        return uniform_transitions(M_test, K, tau ** (1 / K))
+    if setup["style"] == "attractor":
+        return attractor_transitions(M_test, K, tau ** (1 / K), setup["beta"])
+    return runner_up_transitions(M_test, K, tau, setup["rho"], setup["style"], is_exact=False)
+
+
+def queries(setup: Setup) -> np.ndarray | None:
+    """Which test patterns are asked: with attractor errors those that are not on the attractor themselves."""
+    return np.arange(setup["M_test"] - 1) if setup["style"] == "attractor" else None
+
+
+def matching_fraction(setup: Setup) -> float:
+    """α', raised so that at least one example starts at the query."""
+    return max(setup["alpha_test"], 1 / setup["l_ts"])
+
+
+def symmetric_scorer(y: np.ndarray, M: int, overlaps: np.ndarray) -> Scorer:
+    """Score tables of the state y = (a, b, H) for test patterns of the given overlaps with the blind direction."""
+    K = round(np.sqrt(len(y) - 2))
+    a, b, H = SymmetricScores(y[0], y[1], y[2:].reshape(K, K))
+    orbits = orbits_from_zero(SymmetricScores(a, b, H), M)
+    seen = np.eye(len(overlaps)) - np.outer(overlaps, overlaps)
+    unseen = -overlaps[:, None] * np.sqrt(max(0.0, 1 - overlaps @ overlaps))
+    at_every_step = lambda table: np.broadcast_to(table, (K, *table.shape))
+    steps = np.sqrt(M) * overlaps[None, :, None] * orbits.C[None, None, :] + orbits.G.T[:, None, :]
+    return Scorer(*(at_every_step(table) for table in (a * seen, b * seen, a * unseen, b * unseen)), steps)
+
+
+def blind_noise(rng: np.random.Generator, shape, n_directions: int, level: float) -> np.ndarray | None:
+    """One coordinate of isotropic noise of norm `level` in `n_directions` dimensions, for every pattern; or None."""
+    if level == 0 or n_directions == 0:
+        return None
+    square = rng.beta(0.5, (n_directions - 1) / 2, shape) if n_directions > 1 else np.ones(shape)
+    return (level * np.sqrt(square) * rng.choice([-1.0, 1.0], shape))[..., None]
+
+
+def tested(setup: Setup, y: np.ndarray) -> tuple[ReasoningErrors, float]:
+    """CoT and ICL errors on the same prompts, and the mean attention on matching examples along CoT (Proposition 1)."""
+    M, M_test = setup["M"], setup["M_test"]
+    direction = np.random.default_rng([setup["seed"], 3]).standard_normal(min(M, 10**6))
+    tables = symmetric_scorer(y, M, direction[:M_test] / np.sqrt(direction @ direction * M / len(direction)))
+    rng = np.random.default_rng([setup["seed"], 4])
+    A, n_directions = example_transitions(setup), max(setup["d_X"], M) - M_test
+    matching = []
+
+    def answers():
+        alpha = matching_fraction(setup)
+        for prompts in sampled_prompts(rng, A, setup["n_prompts"], setup["l_ts"], alpha, queries(setup), N_HELD):
+            noises = blind_noise(rng, prompts.chains.shape, n_directions, setup["noise"])
+            steps = chain_of_thought(rng, tables, prompts, noises)
+            matching.append(np.stack([step.matching for step in steps], axis=1))
+            one_step = in_context(rng, tables, prompts, noises)
+            yield prompts.query, np.stack([step.answer for step in steps], axis=1), one_step.answer
+
+    errors = tallied(answers(), trajectories(shifting_task(M_test, setup["K"])))
+    return errors, float(np.concatenate(matching).mean())
+
+
+def limit_errors(setup: Setup) -> ReasoningErrors:
+    """Errors once all attention is on matching examples: a vote."""
+    rng = np.random.default_rng([setup["seed"], 5])
+    task = shifting_task(setup["M_test"], setup["K"])
+    A, alpha = example_transitions(setup), matching_fraction(setup)
+    return voting_errors(rng, A, task, setup["n_prompts"], setup["l_ts"], alpha, queries(setup))
+
+
+def tested_observables(setup: Setup) -> dict[str, Callable[[np.ndarray], float]]:
+    """Functions of a state of the population flow, computed after the fact."""
+    if setup["M_test"] < LEAST_TEST_PATTERNS:
+        return {}
+    last: dict[bytes, tuple[ReasoningErrors, float]] = {}
+
+    def at(y: np.ndarray) -> tuple[ReasoningErrors, float]:
+        key = np.asarray(y).tobytes()
+        if key not in last:
+            last.clear()
+            last[key] = tested(setup, np.asarray(y))
+        return last[key]
+
+    return {
+        "cot_error": lambda y: at(y)[0].cot,
+        "icl_error": lambda y: at(y)[0].icl,
+        "attention_matching": lambda y: at(y)[1],
+        "cot_error_limit": lambda y: limit_errors(setup).cot,
+        "icl_error_limit": lambda y: limit_errors(setup).icl,
+    }
