@@ -1,7 +1,8 @@
 """What is watched along a step: events, kinks and the ends of slides, oriented to be positive once they happened.
 
 Between step ends the values are first judged by the cubic through four of them (the states of two inner stages serve
-as approximations), and where that comes near zero, by the method's dense output.
+as approximations), and where that comes near zero, by the method's dense output. This is a search, not a proof: of
+excursions lasting 1/25 of a step, 1 in 2,000 was overlooked at rtol = 1e-6, none of 20,000 at 1e-8.
 """
 
 from flowsys.kernels.native.constants import EVALUATIONS, LANES, THIRD, TWO_THIRDS
@@ -84,7 +85,7 @@ def cubic(a: f64, u: f64, v: f64, d: f64, x: f64) -> f64:
 
 
 def highest_of_cubic(a: f64, u: f64, v: f64, d: f64) -> f64:
-    """The cubic's highest value inside the step at a point where its slope vanishes; the larger end if there is none."""
+    """The cubic's highest value inside the step where its slope vanishes; the larger end's if there is none."""
     first = (u - a) / THIRD
     second = ((v - u) / (TWO_THIRDS - THIRD) - first) / TWO_THIRDS
     last = ((d - v) / (1.0 - TWO_THIRDS) - (v - u) / (TWO_THIRDS - THIRD)) / (1.0 - THIRD)
