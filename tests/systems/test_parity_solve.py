@@ -131,9 +131,11 @@ def test_under_gradient_flow_attention_at_n_plus_2_does_not_become_one_hot():
     assert abs(found["a_x0"][0] - 0.11) < 0.005 and found["s_2_min"][0] < 0.01 and found["s_1"][0] > 0.99
 
 
-def test_the_hinge_stops_the_only_position_at_margin_one():
-    found = course(["margin_1", 1e5], n=20, k=1, m=16, loss="hinge")
-    assert np.allclose(found["margin"], 1, rtol=0, atol=1e-9) and np.allclose(found.states[0], found.states[1])
+@pytest.mark.parametrize("m", [16, 100, 400])
+def test_the_hinge_stops_the_only_position_at_margin_one(m):
+    found = course(["margin_1", 1e5], n=20, k=1, m=m, loss="hinge")
+    assert found.labels == ("margin_1", "")
+    assert np.allclose(found["margin"], 1, rtol=0, atol=2e-9) and np.allclose(found.states[0], found.states[1])
 
 
 def test_hinge_and_linear_loss_agree_before_margin_one():
