@@ -32,6 +32,15 @@ def test_lumping_finds_classes_at_least_as_coarse_as_the_orbits(found):
     assert certificate(system.field, merged(partition, 0, 2)) > 1e-2
 
 
+def test_from_scores_that_know_their_own_word_lumping_finds_the_orbits_of_pairs(found):
+    _, system, _ = found
+    start = system.split(system.start)
+    counts = class_counts(
+        lump(system.field, system.flat(start._replace(S=0.3 * np.eye(system.samples.d)))), system.names
+    )
+    assert counts == {"G": 5, "c": 1, "VV": 19, "S": 35, "KK": 24, "QQ": 24}
+
+
 def orbit_partition(system):
     """Words and pairs by their orbits under the symmetry group."""
     classes = np.array([0, 0, 1, 2, 3, 3, 4])[word_classes(system.samples)]
