@@ -48,7 +48,7 @@ def programs_of(text: str) -> dict[str, Program]:
 
 def evaluated(program: Program, seed: int) -> list[np.ndarray]:
     rng = np.random.default_rng(seed)
-    rows = {table: 3 for table in program.tables}
+    rows = dict.fromkeys(program.tables, 3)
     tables = {t: rng.integers(1, 4, (len(c), 3)).astype(float) for t, c in program.tables.items()}
     links = {link.name: rng.random((rows[link.parent], rows[link.child])) for link in program.links}
     arguments = Arguments(rng.uniform(2, 4, len(program.parameters)), tables, links, None, 0.1)

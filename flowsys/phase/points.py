@@ -18,6 +18,7 @@ from flowsys.phase.quantities import Term
 from flowsys.phase.sweep import Chunk, Sweep
 from flowsys.problem import Problem, ProgramField
 from flowsys.solve import double_precision, observe_states
+from flowsys.system import find
 
 _CODE = {name: i for i, name in enumerate(OUTCOMES)}
 _OF_ENDING = {
@@ -31,9 +32,7 @@ _OF_ENDING = {
 
 def evaluate_chunk(sweep: Sweep, number: int, threads: int = 1) -> Chunk:
     """Every point of a chunk: its quantities, and how it ended."""
-    from flowsys.systems import load
-
-    system = load(sweep.system)
+    system = find(sweep.system)
     indices = sweep.chunk(number)
     values = np.full((len(sweep.quantities), len(indices)), np.nan)
     outcomes = np.full(len(indices), _CODE["invalid parameters"], dtype=np.uint8)

@@ -9,7 +9,7 @@ import pkgutil
 from difflib import get_close_matches
 
 from flowsys.errors import InputError
-from flowsys.system import System
+from flowsys.system import System, find
 
 
 def names() -> tuple[str, ...]:
@@ -24,4 +24,4 @@ def load(name: str) -> System:
         near = get_close_matches(name, names(), n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
         raise InputError(f"system = {name} is not known: it must be one of {', '.join(names())}.{hint}")
-    return importlib.import_module(f"{__name__}.{name}").SYSTEM
+    return find(name)

@@ -1,0 +1,112 @@
+"""The command line as people and scripts use it."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+SOLVE = ["solve", "mixture", "--set", "omega=0.1"]
+
+
+def flowsys(*arguments: str, cwd=None) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-m", "flowsys", *arguments], capture_output=True, text=True, cwd=cwd, check=False
+    )
+
+
+def test_solve_prints_the_contracted_object():
+    run = flowsys(*SOLVE, "--at", "T_0.5,T_1,T_2,T_3", "--observe", "w_c,w_v,S_cv_same,loss_conflicting",
+                  "--format", "json")  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    answer = json.loads(run.stdout)
+    assert {"system", "level", "mode", "parameters", "outcome", "version", "statistics", "rows"} <= answer.keys()
+    rows = {row["at"]: row for row in answer["rows"]}
+    assert rows["T_0.5"]["t"] == pytest.approx(1.359141, abs=1e-6)
+    assert rows["T_1"]["values"]["w_c"] == pytest.approx(0.310170, abs=1e-6)
+    assert rows["T_2"]["t"] - rows["T_1"]["t"] == pytest.approx(90.18, abs=5e-3)
+    assert answer["parameters"]["K"] == 2 and answer["parameters"]["b"] == 0.5
+
+
+def test_solve_writes_csv_to_a_file(tmp_path):
+    run = flowsys(*SOLVE, "--at", "t=1,T_1", "--observe", "w_v", "--format", "csv", "--out", "a.csv", cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    lines = (tmp_path / "a.csv").read_text().splitlines()
+    assert lines[0] == "at,t,reached,w_v"
+    assert [line.split(",")[0] for line in lines[1:]] == ["t=1", "T_1"]
+
+
+def test_an_event_that_does_not_come_is_a_row_not_a_failure():
+    run = flowsys("solve", "mixture", "--set", "t_max=50", "--at", "T_2", "--format", "json", "--observe", "w_c")
+    assert run.returncode == 0
+    assert json.loads(run.stdout)["rows"][0] == {"at": "T_2", "t": None, "reached": False, "values": None}
+    assert "T_2 not reached" in run.stderr
+
+
+BAD = {
+    "unknown system": (["solve", "mixtur"], "mixtur"),
+    "parameter out of range": (["solve", "mixture", "--set", "K=1"], "K = 1"),
+    "not a number": (["solve", "mixture", "--set", "omega=nan"], "omega = nan"),
+    "unknown parameter": (["solve", "mixture", "--set", "kappa=1"], "kappa"),
+    "no assignment": (["solve", "mixture", "--set", "K"], "NAME=VALUE"),
+    "unknown event": (["solve", "mixture", "--at", "T_9"], "T_9"),
+    "time out of range": (["solve", "mixture", "--at", "t=-1"], "t = -1"),
+    "unknown observable": (["solve", "mixture", "--observe", "w_x"], "w_x"),
+    "unknown format": (["solve", "mixture", "--format", "xml"], "xml"),
+    "unknown solver": (["solve", "mixture", "--solver", "euler"], "euler"),
+    "tolerance out of range": (["solve", "mixture", "--rtol", "0"], "rtol = 0"),
+    "unknown option": (["solve", "mixture", "--nonsense"], "nonsense"),
+    "missing directory": (["solve", "mixture", "--at", "t=1", "--out", "no/such/dir/a.csv"], "no/such/dir"),
+    "empty sweep": (["phase", "mixture", "--x", "b=1:2:0", "--observable", "T_2"], "at least 1 point"),
+    "axis not understood": (["phase", "mixture", "--x", "b", "--observable", "T_2"], "b"),
+    "axis out of range": (["phase", "mixture", "--x", "K=1:3:3", "--observable", "T_2"], "K = 1"),
+    "observable without a place": (["phase", "mixture", "--x", "b=1:2:3", "--observable", "w_c"], "w_c"),
+    "unknown diagram": (["phase", "mixture", "--diagram", "nonsense"], "nonsense"),
+    "unreadable file": (["plot", "no-such-file.nc"], "no-such-file.nc"),
+    "unknown figure": (["figure", "mixture", "99"], "99"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "mentions"), BAD.values(), ids=BAD.keys())
+def test_bad_input_gets_one_sentence_and_exit_code_2(arguments, mentions, tmp_path):
+    run = flowsys(*arguments, cwd=tmp_path)
+    assert run.returncode == 2
+    assert run.stdout == ""
+    assert mentions in run.stderr and "Traceback" not in run.stderr
+    assert len(run.stderr.strip().splitlines()) == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_is_no_data_file_is_refused_in_one_sentence(tmp_path):
+    (tmp_path / "text.nc").write_text("not a data file")
+    run = flowsys("plot", "text.nc", cwd=tmp_path)
+    assert run.returncode == 2 and "text.nc" in run.stderr and "Traceback" not in run.stderr
+
+
+def test_phase_writes_data_and_picture_and_plot_redraws(tmp_path):
+    run = flowsys("phase", "mixture", "--x", "b=0.1:2:5", "--y", "T_1=5:50:4:log", "--observable", "T_2-T_1,w_c@T_1",
+                  "--set", "t_max=5000", "--out", "d.nc", cwd=tmp_path)  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["d.nc", "d.png"]
+    from flowsys.phase import load
+
+    diagram = load(tmp_path / "d.nc")
+    assert diagram.shape == (5, 4) and sum(diagram.outcome_counts().values()) == 20
+    finite = np.isfinite(diagram.quantities["T_2-T_1"])
+    assert (finite == (diagram.outcomes <= 2)).all()
+    assert flowsys("plot", "d.nc", "--out", "again.png", "--quantity", "w_c@T_1", cwd=tmp_path).returncode == 0
+
+
+def test_list_and_show_name_everything():
+    assert "mixture" in flowsys("list").stdout
+    shown = json.loads(flowsys("show", "mixture", "--format", "json").stdout)
+    assert {"K", "L", "omega", "b", "T_1", "s_star", "epsilon", "t_max"} <= shown["parameters"].keys()
+    assert {"T_0.5", "T_1", "T_2", "T_3"} == shown["events"].keys()
+
+
+def test_derive_certifies_the_lumping():
+    answer = json.loads(flowsys("derive", "mixture", "--set", "K=3", "--format", "json").stdout)
+    assert (answer["n_coordinates"], answer["n_classes"]) == (168, 22)
+    assert answer["certificate"] < 1e-10 < 1e-2 < answer["control"]
+    assert answer["agreement"] < 1e-12
