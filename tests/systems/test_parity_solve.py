@@ -150,10 +150,8 @@ def test_three_steps_of_the_limit_are_the_closed_form(i):
     found = course(None, mode="three_step", n=n, k=k, m=m, epsilon=ε, i=i, eta_2=4 * m * ε / 3)
     map_ = three_step(n, k, m, Rates(0.3 * 4 * m * n * ε, 0.3 * 4 * m * n * ε, 4 * m * ε / 3))
     at = i - n - 1
-    # the closed form leaves out what n+2's own keys take: of relative size 2/n at n+1 (1.8e-4 of g after step 3)
-    slack = 1e-3 if i <= n + 2 else 1e-9
     assert found.labels == ("step_1", "step_2", "step_3")
-    assert np.allclose(found["g"], [map_.g_1[at], map_.g_2[at], map_.g_3[at]], rtol=slack)
+    assert np.allclose(found["g"], [map_.g_1[at], map_.g_2[at], map_.g_3[at]], rtol=1e-9)
     assert abs(found["u"][1] / map_.u[at] - 1) < 1e-9 and found["u"][0] == 0
 
 
