@@ -40,3 +40,16 @@ def check_at_least(name: str, value, least: float) -> float:
     if not (math.isfinite(number) and number >= least):
         raise InputError(f"{name} = {value!r}, but {name} must be a finite number of at least {least:g}.")
     return number
+
+
+def n_matching_examples(alpha: float, n_examples: int, name: str = "alpha") -> int:
+    """round(α l): how many examples start at the query's pattern; refuses prompts that would have none."""
+    check_fraction(name, alpha, closed="1")
+    check_count("n_examples", n_examples, 1)
+    n_matching = round(alpha * n_examples)
+    if n_matching == 0:
+        raise InputError(
+            f"{name} = {alpha!r} with n_examples = {n_examples} gives no example that matches the query, "
+            f"but {name} * n_examples must be above 0.5."
+        )
+    return n_matching

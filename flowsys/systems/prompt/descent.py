@@ -23,11 +23,12 @@ from flowsys.system import Setup
 from flowsys.train import Descent, Training, gradient_step
 
 from . import transformer
+from .checks import n_matching_examples
 from .finite import check_sizes, initial_weights, training_prompts, unseen_prompts
 from .limits import limit_problem, population_program, wraps
 from .model import score_loss
 from .observations import FiniteArguments, observations
-from .prompts import batch, n_matching_examples
+from .prompts import batch
 from .stages import stage_events
 from .tasks import random_cycle_tasks, random_permutation_tasks
 from .vocabulary import finite_observables

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .checks import check_count
-from .prompts import n_matching_examples
+from .checks import check_count, n_matching_examples
 
 N_HELD = 1 << 20  # examples in memory at a time
 

@@ -15,8 +15,7 @@ from math import ceil
 import numpy as np
 from scipy.special import gammaln, xlogy
 
-from .checks import check_count, check_fraction
-from .prompts import n_matching_examples
+from .checks import check_count, check_fraction, n_matching_examples
 
 N_MOST_EXAMPLES = 600
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from flowsys.errors import InputError
 
-from .checks import check_count, check_fraction
+from .checks import check_count, check_fraction, n_matching_examples
 from .model import Prompts
 from .tasks import chains
 
@@ -37,19 +37,6 @@ def _prompts(reached, counts, step, start) -> Prompts:
     row = np.arange(len(step))
     origins = reached[:, 1:].argsort(axis=-1)
     return Prompts(reached, origins, counts, reached[row, step, start], step, reached[row, step + 1, start])
-
-
-def n_matching_examples(alpha: float, n_examples: int, name: str = "alpha") -> int:
-    """round(α l): how many examples start at the query's pattern; refuses prompts that would have none."""
-    check_fraction(name, alpha, closed="1")
-    check_count("n_examples", n_examples, 1)
-    n_matching = round(alpha * n_examples)
-    if n_matching == 0:
-        raise InputError(
-            f"{name} = {alpha!r} with n_examples = {n_examples} gives no example that matches the query, "
-            f"but {name} * n_examples must be above 0.5."
-        )
-    return n_matching
 
 
 def batch(key, tasks, alpha: float, n_examples: float) -> Prompts:
