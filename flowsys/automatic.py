@@ -97,6 +97,7 @@ def _joined(first: Finished, rest: Finished, stage: int, remark: str) -> Finishe
         rejected=a.rejected + b.rejected,
         kinks=a.kinks + b.kinks,
         slides=a.slides + b.slides,
+        switch_times=[*a.switch_times, *b.switch_times],
         solvers=[*a.solvers, *b.solvers],
     )
     return Finished(records, Outcome(rest.outcome.ending, rest.outcome.sentence, remarks), statistics)

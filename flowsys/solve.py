@@ -76,6 +76,7 @@ def _integrate(
         "rejected": run.statistics.rejected,
         "kinks": run.statistics.kinks,
         "slides": run.statistics.slides,
+        "switch_times": run.statistics.switch_times,
         "solvers": run.statistics.solvers,
         "rtol": tolerances[0],
         "atol": tolerances[1],

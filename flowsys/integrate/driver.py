@@ -307,6 +307,7 @@ class Run:
         self.dt = 0.0
         members = self._gates.surface_of(self.y, i)
         self.statistics.kinks += 1
+        self.statistics.switch_times.append(self.t)
         if self._gates.chatters(members):
             self._smooth_from_here("gates chatter between several surfaces")
             return

@@ -34,6 +34,7 @@ class Statistics:
     rejected: int = 0
     kinks: int = 0
     slides: int = 0
+    switch_times: list[float] = field(default_factory=list)
     solvers: list[str] = field(default_factory=list)
 
 

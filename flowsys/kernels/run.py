@@ -1,11 +1,12 @@
 """run_problem: one `Problem` on the native back-end, with the records and outcome of the reference driver."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from flowsys.integrate.outcome import Ending, Outcome
+from flowsys.integrate.record import Record, Statistics
 from flowsys.kernels.batch import Batch, BatchResult, StageBatch
 from flowsys.kernels.integrate import integrate
 from flowsys.kernels.kernel import kernel
@@ -33,16 +34,6 @@ _ENDINGS = {
 
 
 @dataclass(frozen=True)
-class Record:
-    """A state worth keeping: why, when, and in which stage."""
-
-    label: str | None
-    t: float
-    y: np.ndarray
-    stage: int
-
-
-@dataclass(frozen=True)
 class Handover:
     """Where the native back-end stopped, for another solver to go on: it may not go on itself (`reason`)."""
 
@@ -51,19 +42,6 @@ class Handover:
     y: np.ndarray
     stage: int
     gates: np.ndarray
-
-
-@dataclass
-class Statistics:
-    """What a run cost and met."""
-
-    steps: int = 0
-    rejected: int = 0
-    kinks: int = 0
-    slides: int = 0
-    evaluations: int = 0
-    switches: list[dict] = field(default_factory=list)
-    solvers: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -189,8 +167,7 @@ def _statistics(result: BatchResult) -> Statistics:
         rejected=count("rejected"),
         kinks=count("kinks"),
         slides=count("slides"),
-        evaluations=count("evaluations"),
-        switches=[{"t": t, "gates": gates} for kind, t, gates in _log(result) if kind == _SWITCH],
+        switch_times=[t for kind, t, _ in _log(result) if kind == _SWITCH],
         solvers=["native"],
     )
 
