@@ -57,6 +57,7 @@ class Workspace:
     crossed: Doubles
     crossed_time: Doubles
     returns: Integers
+    hurried: Integers
     slides: Integers
     representative: Integers
     f_on: Doubles

@@ -14,6 +14,7 @@ from flowsys.kernels.outcomes import Code
 from flowsys.problem import Problem, ProgramField
 
 _LOG = 10_001
+_MOST_REMARKS = 8
 _SWITCH, _SLIDE_BEGINS, _SLIDE_ENDS = 0, 1, -1
 _CURES = {
     Code.STEP_BUDGET: "the budget of {max_steps} steps is used up; raise max_steps, or use a stiff solver (kvaerno5).",
@@ -173,16 +174,20 @@ def _statistics(result: BatchResult) -> Statistics:
 
 
 def _remarks(result: BatchResult) -> tuple[str, ...]:
-    remarks, begun = [], 0.0
+    """The stretches on which the flow slid; more than a few are summed up in one remark."""
+    stretches, begun = [], 0.0
     for kind, t, gates in _log(result):
         if kind == _SLIDE_BEGINS:
             begun = t
-        if kind == _SLIDE_ENDS:
-            plural = "s" * (gates > 1)
-            remarks.append(
-                f"slid along a switching surface ({gates} gate{plural}) from t = {begun:.8g} to {t:.8g} (Filippov)"
-            )
-    return tuple(remarks)
+        if kind == _SLIDE_ENDS and t - begun > 1e-9 * abs(t):
+            stretches.append((begun, t, gates))
+    if len(stretches) > _MOST_REMARKS:
+        first, last = stretches[0][0], stretches[-1][1]
+        return (f"slid along switching surfaces {len(stretches)} times from t = {first:.8g} to {last:.8g} (Filippov)",)
+    return tuple(
+        f"slid along a switching surface ({gates} gate{'s' * (gates > 1)}) from t = {a:.8g} to {b:.8g} (Filippov)"
+        for a, b, gates in stretches
+    )
 
 
 def _handover(result: BatchResult) -> Handover | None:

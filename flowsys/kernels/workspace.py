@@ -28,8 +28,8 @@ _PER_LANE = (
     "fraction step error rtol atol stiffness t target proposed last_step last_error crossed_time low high other full"
 )
 _INTEGERS = (
-    "slides representative returns trajectory stage mode clipped was_rejected full_clipped trials next_time pending "
-    "stiff_steps"
+    "slides representative returns hurried trajectory stage mode clipped was_rejected full_clipped trials next_time "
+    "pending stiff_steps"
 )
 _N_COUNTS = 6
 

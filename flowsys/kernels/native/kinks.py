@@ -13,6 +13,9 @@ SAME_SURFACE = 1e-9
 ON_SURFACE = 1e-14
 # so often in a row may a surface be met again in no time before the flow is said to slide
 MAX_RETURNS = 3
+# so many kinks in a row, each within HURRY of the time of the one before, mean sliding on several surfaces at once
+MAX_HURRIED = 40
+HURRY = 1e-10
 
 
 def gates_from_state(w: Workspace, b: Batch, l: i64) -> None:
@@ -21,6 +24,7 @@ def gates_from_state(w: Workspace, b: Batch, l: i64) -> None:
         w.gates[g * LANES + l] = 1.0
         w.members[g * LANES + l] = 0.0
         w.crossed[g * LANES + l] = 0.0
+    w.hurried[l] = 0
     if w.n_gates > 0:
         refresh(w, l)
         for g in range(w.n_gates):
@@ -61,6 +65,9 @@ def meet_kink(w: Workspace, b: Batch, l: i64, g: i64) -> i64:
         return finish(w, b, l, STEP_BUDGET)
     find_surface(w, l, g)
     log_entry(w, b, l, 0.0, count_members(w, l))
+    w.hurried[l] = w.hurried[l] + 1 if w.t[l] - w.crossed_time[l] <= HURRY * fabs(w.t[l]) else 0
+    if w.hurried[l] > MAX_HURRIED:
+        return finish(w, b, l, SECOND_SURFACE)
     w.returns[l] = w.returns[l] + 1 if is_back_at_once(w, l, g) != 0 else 0
     if w.returns[l] > MAX_RETURNS:
         w.returns[l] = 0
