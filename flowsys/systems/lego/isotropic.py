@@ -7,9 +7,6 @@ n_g n_y, n_g n_y (n_y - 1), n_y², n_y² (n_y - 1) equal weights: dθ/dt = -(1/n
 
 from typing import Any, NamedTuple
 
-import jax
-
-from flowsys import ops
 from flowsys.systems.lego.feedforward import FeedForward
 from flowsys.systems.lego.stage_1 import outside_logit
 
@@ -47,6 +44,10 @@ def one_step_loss(ops, y: Isotropic, n_y, d, feedforward: FeedForward, outside=N
 
 def field(n_g, n_y, d, feedforward: FeedForward):
     """field(t, y, args) on `Isotropic`; time is gradient-flow time of Loss_5¹."""
+    import jax
+
+    from flowsys import ops
+
     slope = jax.grad(lambda y: one_step_loss(ops, y, n_y, d, feedforward))
     return lambda t, y, args: jax.tree.map(lambda n, g: -g / n, multiplicities(n_g, n_y), slope(y))
 

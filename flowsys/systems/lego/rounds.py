@@ -62,7 +62,11 @@ def _round(items: tuple, L: int) -> Round:
     setup = Setup("lego", dict(items))
     start = _round(items, L // 2).end if L > 2 else Scores(0.0, 0.0, 0.0, 0.0)
     problem, label_accuracy = _round_problem(setup, L, start)
-    tau, y = run_to(problem, "loss_threshold")
+    try:
+        tau, y = run_to(problem, "loss_threshold")
+    except InputError as error:
+        labels = f"{100 * label_accuracy:.1f} % of its self-labels are right"
+        raise InputError(f"the round at L = {L} of algorithm_2 does not end ({labels}): {error}") from None
     return Round(L, start, Scores(*map(float, y)), tau, label_accuracy)
 
 

@@ -13,12 +13,11 @@ here taken as minus the metric times the gradient of the one loss in `model`.
     many variables n_x = ∞ of `exchangeable`: χ stays put, d a free number
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 
-from flowsys import ops
 from flowsys.systems.lego import model
 from flowsys.systems.lego.data import Sentences
 from flowsys.systems.lego.feedforward import FeedForward
@@ -63,7 +62,7 @@ def full_loss(ops, y: Slots, sentences: Sentences, target, feedforward: FeedForw
 
 def full_field(sentences: Sentences, target, feedforward: FeedForward, metric: Slots = METRIC):
     """field(t, y, args) on `Slots`; time is gradient-flow time of Loss_i¹."""
-    loss = lambda y: full_loss(ops, y, sentences, target, feedforward)
+    loss = lambda ops, y: full_loss(ops, y, sentences, target, feedforward)
     return _descending(loss, metric)
 
 
@@ -103,13 +102,17 @@ def exchangeable_field(group: GroupAction, d, n_x, feedforward: FeedForward):
 
     dχ/dt = 3/(2 n_x) E[ω], and ∂L/∂χ = -2 E[ω]: the metric of χ is 3 / (4 n_x).
     """
-    loss = lambda y: exchangeable_loss(ops, y, group, d, feedforward)
+    loss = lambda ops, y: exchangeable_loss(ops, y, group, d, feedforward)
     return _descending(loss, Exchangeable(V_g=1.0, V_y=1.0, chi=0.75 / n_x))
 
 
 def _descending(loss, metric):
+    import jax
+
+    from flowsys import ops
+
     def field(t, y, args):
-        return jax.tree.map(lambda p, slope: -p * slope, metric, jax.grad(loss)(y))
+        return jax.tree.map(lambda p, slope: -p * slope, metric, jax.grad(partial(loss, ops))(y))
 
     return field
 

@@ -12,9 +12,6 @@ Time is τ = t / n_x: α and γ stand for n_x entries, β and δ for n_x (n_x - 
 
 from typing import Any, NamedTuple
 
-import jax
-
-from flowsys import ops
 from flowsys.systems.lego.configurations import Configurations
 from flowsys.systems.lego.feedforward import FeedForward
 from flowsys.systems.lego.isotropic import Isotropic
@@ -97,5 +94,9 @@ def loss(ops, scores: Scores, features: Isotropic, tables, d, feedforward: FeedF
 
 def field(features: Isotropic, tables, d, n_x, feedforward: FeedForward):
     """field(τ, y, args) on `Scores`."""
+    import jax
+
+    from flowsys import ops
+
     slope = jax.grad(lambda y: loss(ops, y, features, tables, d, feedforward))
     return lambda t, y, args: jax.tree.map(lambda p, g: -p * g, metric(n_x), slope(y))
