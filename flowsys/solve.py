@@ -45,6 +45,8 @@ def solve(
     """
     setup = setup if setup is not None else system.setup()
     level = level or system.default_level
+    if level == "L0":
+        return _trained(system, setup, variant, mode, at, observe, command)
     variant, mode = system.variant(level, variant), system.mode(mode)
     problem = system.problem(setup, level, variant, mode)
     requests = tuple(at) if at is not None else tuple(problem.default_at)
@@ -57,6 +59,17 @@ def solve(
         problem, requests, events, times, observe,
         (rtol, atol, max_steps), solver, kink_width, on_progress,
         Origin(system.name, level, variant, mode, dict(setup), VERSION, command),
+    )  # fmt: skip
+
+
+def _trained(system: System, setup: Setup, variant, mode, at, observe, command: str) -> Trajectory:
+    """Level L0 is gradient descent: train until everything asked for is reached, or to t_max."""
+    from flowsys.train import train
+
+    steps = max(1, int(np.ceil(setup["t_max"] / setup["learning_rate"]))) if at is not None else None
+    return train(
+        system, setup, variant=variant, mode=mode, at=at, observe=observe, steps=steps, records=1, stop_when_done=True,
+        command=command,
     )  # fmt: skip
 
 

@@ -111,13 +111,15 @@ def train(
     records: int = 200,
     observe: Sequence[str] | None = None,
     seeds: int | None = None,
+    stop_when_done: bool = False,
     command: str = "",
     progress: Callable[[int, int], None] | None = None,
 ) -> Trajectory:
     """Train the real model by gradient descent at the setup's width, seed and learning rate.
 
     `records` evenly spaced steps are recorded besides the requested times and events. With `seeds` = n, the seeds
-    seed … seed + n - 1 train side by side and every series has a second axis over them.
+    seed … seed + n - 1 train side by side and every series has a second axis over them. `stop_when_done` ends training
+    once everything in `at` has been reached.
     """
     import jax
 
@@ -132,40 +134,58 @@ def train(
         for name in names:
             if name not in training.descent.observables:
                 raise InputError(f"observe = {name} is not an observable of {system.name} in training.")
-        total = _total_steps(training, steps, at, η)
-        wanted = sorted({0, total, *np.linspace(0, total, min(records, total) + 1).round().astype(int).tolist(),
-                         *(round(s / η) for s in at or () if not isinstance(s, str))})  # fmt: skip
-        pending = {s for s in at or () if isinstance(s, str)}
-        if seeds is not None and (pending or any(stage.ends_on for stage in training.stages[:-1])):
+        plan = _plan(system, training, steps, at, records, η)
+        if seeds is not None and (plan.events or any(stage.ends_on for stage in training.stages[:-1])):
             raise InputError(f"seeds = {seeds} is not allowed with events: seeds reach them at different steps.")
-        rows = list(_run(training, names, wanted, total, η, pending, seeds is not None, progress))
+        rows = list(_run(training, names, plan, η, seeds is not None, stop_when_done, progress))
     origin = Origin(system.name, "L0", variant, mode, dict(setup), VERSION, command)
-    return _trajectory(training, rows, names, at, origin, η, total)
+    return _trajectory(rows, names, at, plan, origin, η)
 
 
-def _total_steps(training: Training, steps: int | None, at, η: float) -> int:
-    if steps is not None:
-        if steps < 1:
-            raise InputError(f"steps = {steps} is not allowed: it must be at least 1.")
-        return int(steps)
-    times = [s for s in at or () if not isinstance(s, str)]
-    return max(1, round(max(times) / η)) if times else training.default_steps
+@dataclass(frozen=True)
+class _Plan:
+    """How many steps, which of them to record (with the names of marks), and which events to look for."""
+
+    total: int
+    wanted: Mapping[int, str]
+    asked: frozenset[int]
+    events: frozenset[str]
 
 
-def _run(training: Training, names, wanted: Sequence[int], total: int, η: float, pending: set[str], batched: bool,
-         progress):  # fmt: skip
+def _plan(system: System, training: Training, steps, at, records: int, η: float) -> _Plan:
+    events = {e.name for e in training.events}
+    for request in at or ():
+        if isinstance(request, str) and request not in events | set(training.marks):
+            known = ", ".join([*events, *training.marks]) or "none"
+            raise InputError(f"at = {request} is not an event of {system.name} in training; there are {known}.")
+        if not isinstance(request, str) and not (np.isfinite(request) and request >= 0):
+            raise InputError(f"at: t = {request:g} is not allowed: it must be a time from 0 on.")
+    times = {round(s / η): "" for s in at or () if not isinstance(s, str)}
+    times |= {round(training.marks[s] / η): s for s in at or () if s in training.marks}
+    if steps is not None and steps < 1:
+        raise InputError(f"steps = {steps} is not allowed: it must be at least 1.")
+    total = int(steps) if steps is not None else max([1, *times]) if times else training.default_steps
+    even = np.linspace(0, total, min(records, total) + 1).round().astype(int).tolist()
+    wanted = dict.fromkeys([*even, total], "") | times
+    return _Plan(total, wanted, frozenset(times), frozenset(s for s in at or () if s in events))
+
+
+def _run(training: Training, names, plan: _Plan, η: float, batched: bool, stop_when_done: bool, progress):
     """Rows (step, label, observables) at the wanted steps and at the events, stage after stage."""
     values = _observer(training.descent, names, batched)
     weights, done, reached = training.initial, 0, set()
-    yield 0, "", np.asarray(values(weights, training.stages[0].arguments))
+    yield 0, plan.wanted.get(0, ""), np.asarray(values(weights, training.stages[0].arguments))
     for number, stage in enumerate(training.stages):
         is_last = number == len(training.stages) - 1
         terminal = None if is_last else stage.ends_on
-        end = total if stage.until is None or is_last else min(total, round(stage.until / η))
+        end = plan.total if stage.until is None or is_last else min(plan.total, round(stage.until / η))
         while done < end and terminal not in reached:
-            events = [e for e in training.events if e.name not in reached and (e.name in pending or e.name == terminal)]
+            if stop_when_done and plan.events <= reached and done >= max(plan.asked, default=0):
+                return
+            looked_for = plan.events | {terminal}
+            events = [e for e in training.events if e.name in looked_for - reached]
             run = _chunk(training.descent, tuple(e.observable for e in events), batched)
-            target = min([end, *(w for w in wanted if w > done)])
+            target = min([end, *(w for w in plan.wanted if w > done)])
             thresholds = np.array([e.threshold for e in events])
             directions = np.array([float(e.direction) for e in events])
             n, weights = run(weights, stage.arguments, η, target - done, thresholds, directions)
@@ -176,30 +196,31 @@ def _run(training: Training, names, wanted: Sequence[int], total: int, η: float
                 if np.all(event.direction * (np.asarray(x) - event.threshold) >= 0):
                     reached.add(event.name)
                     yield done, event.name, now
-            if done in wanted:
-                yield done, "", now
+            if done in plan.wanted:
+                yield done, plan.wanted[done], now
             if progress is not None:
-                progress(done, total)
+                progress(done, plan.total)
 
 
-def _trajectory(training, rows, names, at, origin: Origin, η: float, total: int) -> Trajectory:
-    t = np.array([η * step for step, _, _ in rows])
+def _trajectory(rows, names, at, plan: _Plan, origin: Origin, η: float) -> Trajectory:
     values = np.array([value for _, _, value in rows])
-    series = {name: values[..., i] for i, name in enumerate(names)}
-    finite = bool(np.isfinite(values).all())
-    ending, sentence = (
-        (Ending.COMPLETED, f"trained {total} steps to t = {η * total:g}")
-        if finite
-        else (Ending.NOT_FINITE, "the weights stopped being finite: lower the learning rate.")
-    )
+    labels = tuple(label for _, label, _ in rows)
+    done = max(step for step, _, _ in rows)
+    missing = sorted(plan.events - set(labels))
+    if not np.isfinite(values).all():
+        outcome = Outcome(Ending.NOT_FINITE, "the weights stopped being finite: lower the learning rate.")
+    elif missing:
+        outcome = Outcome(Ending.NOT_REACHED, f"{', '.join(missing)} not reached in {done} steps; give more steps.")
+    else:
+        outcome = Outcome(Ending.COMPLETED, f"trained {done} steps to t = {η * done:g}")
     return Trajectory(
-        t=t,
-        series=series,
-        labels=tuple(label for _, label, _ in rows),
+        t=np.array([η * step for step, _, _ in rows]),
+        series={name: values[..., i] for i, name in enumerate(names)},
+        labels=labels,
         states=np.empty((len(rows), 0)),
         state_names=(),
-        outcome=Outcome(ending, sentence),
+        outcome=outcome,
         origin=origin,
-        statistics={"steps": total, "learning_rate": η},
-        requested=tuple(at) if at is not None else tuple(label for _, label, _ in rows if label),
+        statistics={"steps": done, "learning_rate": η},
+        requested=tuple(at) if at is not None else tuple(label for label in labels if label),
     )

@@ -71,14 +71,19 @@ class Trajectory:
         if isinstance(request, str):
             found = [i for i, label in enumerate(self.labels) if label == request]
         else:
-            found = [i for i, (s, label) in enumerate(zip(self.t, self.labels)) if s == request and not label]
-            found = found or [i for i, s in enumerate(self.t) if s == request]
+            found = self._rows_at(request)
         name = request if isinstance(request, str) else f"t={request:g}"
         if not found:
             return {"at": name, "t": None, "reached": False, "values": None}
         row = found[0]
         values = {key: float(series[row]) for key, series in self.series.items()}
         return {"at": name, "t": float(self.t[row]), "reached": True, "values": values}
+
+    def _rows_at(self, t: float) -> list[int]:
+        """Rows at a time; in training, at the step nearest to it."""
+        slack = 0.5 * self.statistics.get("learning_rate", 0.0)
+        near = [i for i, s in enumerate(self.t) if abs(s - t) <= slack * (1 + 1e-9)]
+        return sorted(near, key=lambda i: (abs(self.t[i] - t), bool(self.labels[i])))
 
     @property
     def rows(self) -> list[dict[str, Any]]:

@@ -44,9 +44,9 @@ def show(
     from rich.console import Console
     from rich.table import Table
 
-    console = Console()
-    console.print(f"[bold]{found.name}[/bold]: {found.summary}")
-    console.print(f"{found.paper.title} ({found.paper.venue})\n", highlight=False)
+    console = Console(markup=False, highlight=False)
+    console.print(f"{found.name}: {found.summary}")
+    console.print(f"{found.paper.title} ({found.paper.venue})\n")
     table = Table("parameter", "default", "allowed", "meaning", "levels")
     for p in found.parameters:
         levels = "" if len(p.levels) == 5 else " ".join(p.levels)

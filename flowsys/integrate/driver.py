@@ -241,11 +241,15 @@ class Run:
         if located is None:
             self.t, self.y = float(result.t), result.y
             return
-        self.t, self.y, index = located
+        self.t, self.y, indices = located
         n_events = len(self.problem.events)
+        index = indices[-1]
+        for i in indices:
+            if i < n_events:
+                self._event(self.problem.events[i].name)
         if index < n_events:
-            self._event(self.problem.events[index].name)
-        elif self._slide is not None and index >= n_events + len(self._arguments.gates):
+            return
+        if self._slide is not None and index >= n_events + len(self._arguments.gates):
             self._slide_ends(gate=1.0 if index == n_events + len(self._arguments.gates) else 0.0)
         else:
             self._kink(index - n_events)
@@ -268,8 +272,11 @@ class Run:
             self._pending.discard(name)
             self._record(name)
 
-    def _locate(self, step: Advance) -> tuple[float, np.ndarray, int] | None:
-        """The first crossing inside a step: its time, its state, and which watched value crossed; or a false alarm."""
+    def _locate(self, step: Advance) -> tuple[float, np.ndarray, list[int]] | None:
+        """The first crossing inside a step: its time, its state, and what crossed there; None for a false alarm.
+
+        Events that coincide are all named; of kinks only one, the last in the list (the next step meets the others).
+        """
         a, b, y_a = float(step.t_before), float(step.t), step.y_before
         cache: dict[float, np.ndarray] = {a: y_a}
 
@@ -296,7 +303,8 @@ class Run:
                     crossing = brentq(lambda s, i=i: self._values(state(s))[i], low, high, xtol=tolerance, rtol=1e-15)
                     roots.append((crossing, i))
                 s, i = min(roots)
-                return s, state(s), int(i)
+                together = [int(j) for r, j in roots if j < n_events and r - s <= 1e-13 * abs(s)]
+                return s, state(s), sorted({*together, int(i)})
             low, before = high, after
         return None
 

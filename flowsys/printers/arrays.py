@@ -79,21 +79,22 @@ class _Reading(ast.NodeTransformer):
 
 def source(program: Program, outputs: Sequence[str], kinks: Kinks) -> str:
     """Python text of a function `evaluate(y, arguments)` that returns the named values as a tuple."""
-    text = ["def evaluate(y, arguments):", "    parameters, tables, links, gates, kink_width = arguments"]
+    text = ["def evaluate(_state, _arguments):"]
+    text.append("    _parameters, _tables, _links, _gates, kink_width = _arguments")
     blocks = program.needed_for(outputs)
     reads = {name for block in blocks for line in block.lines for name in line.reads} | set(outputs)
-    text += [f"    {name} = y[{i}]" for i, name in enumerate(program.state) if name in reads]
-    text += [f"    {name} = parameters[{i}]" for i, name in enumerate(program.parameters) if name in reads]
+    text += [f"    {name} = _state[{i}]" for i, name in enumerate(program.state) if name in reads]
+    text += [f"    {name} = _parameters[{i}]" for i, name in enumerate(program.parameters) if name in reads]
     for table, columns in program.tables.items():
-        text += [f"    {name} = tables[{table!r}][{i}]" for i, name in enumerate(columns) if name in reads]
-    text += [f"    link_{link.name} = links[{link.name!r}]" for link in program.links]
+        text += [f"    {name} = _tables[{table!r}][{i}]" for i, name in enumerate(columns) if name in reads]
+    text += [f"    link_{link.name} = _links[{link.name!r}]" for link in program.links]
     if kinks == "frozen":
-        text += ["    gate_end = 0"]
+        text += ["    _gate_end = 0"]
         for kink in program.kinks:
             table = program.table_of.get(kink)
-            rows = f"tables[{table!r}].shape[1]" if table else "1"
-            cut = "gates[gate_end : gate_end + {rows}]" if table else "gates[gate_end]"
-            text += [f"    gate_{kink} = {cut.format(rows=rows)}", f"    gate_end += {rows}"]
+            rows = f"_tables[{table!r}].shape[1]" if table else "1"
+            cut = "_gates[_gate_end : _gate_end + {rows}]" if table else "_gates[_gate_end]"
+            text += [f"    gate_{kink} = {cut.format(rows=rows)}", f"    _gate_end += {rows}"]
     for block in blocks:
         for line in block.lines:
             tree = _Reading(program, block.over, kinks).visit(ast.parse(line.expression, mode="eval"))
