@@ -1,11 +1,8 @@
 """Length generalisation and self-training of the LEGO system, reduced and finite."""
 
-from functools import cache
-
 import jax
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
 
 from flowsys import ops
 from flowsys.systems.lego import (
@@ -101,44 +98,6 @@ def test_an_unknown_reading_is_refused():
         accuracy("C3", Scores(1.0, 0.0, 1.0, 0.0), 4, reading="beam")
 
 
-def flow_to(threshold):
-    """advance(loss, scores): the flow of the n_x = ∞ limit down to a loss, by SciPy on the compiled gradient."""
-
-    def advance(loss, scores):
-        compiled = jax.jit(jax.value_and_grad(lambda y: loss(Scores(y[0], 0.0, y[1], 0.0))))
-        event = lambda t, y: np.log(float(compiled(y)[0])) - np.log(threshold)
-        event.terminal = True
-        field = lambda t, y: -np.asarray(compiled(y)[1])
-        start = np.array([scores.alpha, scores.gamma])
-        with jax.enable_x64(True):
-            solution = solve_ivp(field, (0, 1e6), start, method="LSODA", rtol=1e-8, atol=1e-10, events=event)
-        alpha, gamma = solution.y_events[0][0]
-        return Scores(alpha, 0.0, gamma, 0.0), float(solution.t_events[0][0])
-
-    return advance
-
-
-@cache
-def three_rounds():
-    return self_training.recursive_self_training(flow_to(1e-4), layer("S3"), 3)
-
-
-def test_self_training_doubles_the_solvable_length_and_the_labels_are_right():
-    rounds = three_rounds()
-    solvable = [lengths.L_star(lambda L, r=r: accuracy("S3", r.end, L), L_max=40) for r in rounds]
-    assert solvable == [4, 8, 18]
-    assert [r.label_accuracy for r in rounds] == [1.0, 1.0, 1.0]
-
-
-def test_doubling_at_most_doubles_the_attention_error():
-    rounds = three_rounds()
-    with jax.enable_x64(True):
-        before = float(stage_2.eps_attention(ops, rounds[0].end, 2, 2))
-        start = float(stage_2.eps_attention(ops, rounds[1].start, 4, 2))
-        end = float(stage_2.eps_attention(ops, rounds[1].end, 4, 2))
-    assert end < start <= 2 * before
-
-
 def test_training_on_all_steps_uses_a_table_for_each():
     tables, _ = self_training.self_labelled_tables(layer("S3"), Scores(3.0, 0.0, 3.0, 0.0), 8, range(1, 9), 64, 0)
     assert [t.ell for t in tables] == list(range(1, 9))
@@ -166,6 +125,7 @@ def test_algorithm_1_lowers_the_loss_of_each_stage_and_moves_only_its_weights():
         weights = trained
 
 
+@pytest.mark.slow
 def test_algorithm_2_stops_at_its_threshold_and_labels_with_the_previous_model():
     B = closed_forms.clip_level(4, VOCABULARY.d)
     head = transformer.isotropic_head(VOCABULARY, *closed_forms.final_features(2, 2, B))

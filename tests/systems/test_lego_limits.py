@@ -111,6 +111,19 @@ def test_a_long_chain_is_sampled_and_a_short_one_exact():
 # -- stage 2 --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("d", "C_B", "alpha", "gamma"),
+    [(100, 2, 1.86, 1.19), (100, 3, 3.24, 0.88), (1e3, 2, 2.64, 2.09), (1e3, 3, 4.86, 1.33), (1e4, 2, 3.40, 3.03),
+     (1e4, 3, 6.48, 1.78)],
+)  # fmt: skip
+def test_initial_drive_of_the_first_step(d, C_B, alpha, gamma):
+    # Spec: 3.25 in the second row, where ours is 3.244.
+    features = closed_forms.final_features(5, 5, closed_forms.clip_level(C_B, d))
+    first = [configurations.exact(groups.cyclic(5), 2, 1)]
+    problem = stage_2_problem(SYSTEM.setup(d=d, C_B=C_B), features, "none", first)
+    assert field_at(problem, np.zeros(4))[[0, 2]] == pytest.approx([alpha, gamma], abs=5.1e-3)
+
+
 TABLE_5A = [
     (100, 2, 0.03916, 0.12237, 0.0787, 3.684, 8.13e-10),
     (100, 3, 0.07118, 0.15177, 0.0797, 23.43, 5.36e-8),
@@ -273,7 +286,7 @@ def test_phase_one_as_a_flow_ends_at_its_closed_form():
 
 @pytest.mark.parametrize(("group", "ratio"), [("S3", 1.25), ("S4", 2.1111)])
 def test_feature_ratio_tends_to_its_closed_form_only_with_the_clip(group, ratio):
-    # The rounded clip's end state passes C_α slowly (bias and clip width enter), so the bar is met at b = 1e-3, C_B = 2.
+    # The rounded clip's end state passes C_α slowly (bias and clip width enter): it is near at b = 1e-3, C_B = 2.
     choices = {"group": group, "bias": 1e-3, "V_0": 1.1e-3, "C_B": 2}
     for time in (1e12, 1e13):
         (clipped,) = values([time], ["a_over_c"], "stage_1", **choices)

@@ -89,6 +89,7 @@ def test_training_learns_a_small_task_and_answers_by_itself():
     assert two_heads_evaluation.rollout_accuracy(run.parameters, VOCABULARY, 2, size=100)["all_right"] > 0.9
 
 
+@pytest.mark.slow
 def test_self_training_learns_the_previous_models_answers(tmp_path):
     stages = two_heads_training.self_train(replace(TINY, epochs=1), (1, 2), tmp_path)
     again = two_heads_training.self_train(replace(TINY, epochs=1), (1, 2), tmp_path)

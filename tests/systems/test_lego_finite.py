@@ -1,0 +1,113 @@
+"""LEGO at finite width: the closures on the weights, the ladder to the limits, descent, and lumping."""
+
+from functools import cache
+
+import jax
+import numpy as np
+import pytest
+from jax.flatten_util import ravel_pytree
+
+from flowsys.errors import InputError
+from flowsys.solve import solve
+from flowsys.systems import load
+from flowsys.systems.lego import data, groups, stage_1, transformer
+from flowsys.systems.lego.derive import derive
+from flowsys.train import train
+
+SYSTEM = load("lego")
+SCORES = ("alpha", "beta", "gamma", "delta")
+
+
+@cache
+def attention(level, group, n_x, tau):
+    n_g, n_y = groups.sizes(group)
+    setup = SYSTEM.setup(group=group, n_x=n_x, d=n_x + n_g + n_y + 1)
+    observe = [*SCORES, "loss", *(["spread"] if level != "L3" else [])]
+    found = solve(SYSTEM, setup, level=level, at=[tau], observe=observe, rtol=1e-9, solver="auto")
+    return {name: float(found[name][0]) for name in observe}
+
+
+@pytest.mark.parametrize(
+    ("level", "group", "n_x"),
+    [("L2", "C3", 6), pytest.param("L1", "C3", 6, marks=pytest.mark.slow),
+     pytest.param("L1", "S3", 5, marks=pytest.mark.slow)],
+)  # fmt: skip
+def test_full_attention_follows_the_four_variable_limit(level, group, n_x):
+    finite, limit = attention(level, group, n_x, 33.0), attention("L3", group, n_x, 33.0)
+    assert finite.pop("spread") < 1e-14
+    assert list(finite.values()) == pytest.approx(list(limit.values()), abs=1e-6)
+
+
+LAYER = {"bias": 0.3, "rho": 0.5, "sigma_0": 0.15, "clip": "none"}
+
+
+@pytest.mark.parametrize(
+    ("group", "n_x", "width", "time"), [("C3", 3, 2, 25.0), pytest.param("S3", 4, 4, 40.0, marks=pytest.mark.slow)]
+)
+def test_inner_products_follow_the_weights(group, n_x, width, time):
+    setup = SYSTEM.setup(group=group, n_x=n_x, width=width, **LAYER)
+    run = lambda level: solve(
+        SYSTEM, setup, mode="stage_1", level=level, at=[time], observe=["loss"], rtol=1e-9, solver="tsit5"
+    )
+    weights, reduced = run("L1"), run("L2")
+    vocabulary = data.Vocabulary(n_x, groups.named(group))
+    W = weights.states[-1].reshape(vocabulary.d, width, 5, vocabulary.d - 1)
+    with jax.enable_x64(True):
+        pushed = np.asarray(ravel_pytree(stage_1.slots(transformer.features(W, vocabulary)))[0])
+    assert np.abs(pushed - reduced.states[-1]).max() < 1e-6
+    assert np.abs(pushed).max() > 0.2
+    assert weights.statistics["conserved_drift"] < 1e-12 and reduced.statistics["conserved_drift"] < 1e-12
+
+
+@cache
+def layer(variant, level, **changes):
+    setup = SYSTEM.setup(group="C3", bias=0.02, rho=0.5, sigma_0=0.02, clip="none", width=4, **changes)
+    return solve(SYSTEM, setup, mode="stage_1", level=level, variant=variant, at=[2000.0], observe=["V_psi", "loss"],
+                 solver="tsit5").states[-1]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_exchangeable_slots_tend_to_many_variables_like_one_over_their_number():
+    limit = layer("many_variables", "L3", d=1e3)
+    errors = []
+    for n_x in (1000, 4000):
+        finite = layer("exchangeable", "L2", n_x=n_x)
+        errors.append(np.abs(finite - limit)[: 3 * 4 * 6].max())
+    assert errors[1] < errors[0]
+
+
+def test_gradient_descent_of_attention_is_first_order_in_the_learning_rate():
+    limit = attention("L3", "C3", 6, 10.0)
+    errors = []
+    for rate in (0.2, 0.1):
+        setup = SYSTEM.setup(group="C3", n_x=6, learning_rate=rate)
+        found = train(SYSTEM, setup, at=[10.0], observe=list(SCORES), records=1)
+        errors.append(max(abs(found[name][-1] - limit[name]) for name in SCORES))
+    assert 1.6 < errors[0] / errors[1] < 2.5
+
+
+def test_algorithm_1_trains_the_layer_first_and_attention_after():
+    setup = SYSTEM.setup(group="C2", n_x=3, width=2, learning_rate=0.5, T_1=30.0, **LAYER)
+    found = train(SYSTEM, setup, mode="algorithm_1", at=[60.0], records=2)
+    assert found["alpha"][:2].tolist() == [0, 0] and found["alpha"][2] != 0
+    assert found["a"][0] != found["a"][1] == found["a"][2]
+
+
+@pytest.mark.parametrize(
+    ("variant", "n_coordinates", "copies"),
+    [("isotropic", 32, (4, 12, 4, 12)), ("many_variables", 90, (18, 36, 9, 18))],
+)
+def test_lumping_finds_four_classes_and_the_stated_program(variant, n_coordinates, copies):
+    found = derive(SYSTEM.setup(group="S3", n_x_finite=4), variant)
+    assert (found.n_coordinates, found.n_classes) == (n_coordinates, 4)
+    assert [f"stands for {n} coordinates" in text for n, text in zip(copies, found.classes)] == [True] * 4
+    assert max(found.certificate, found.agreement) < 1e-13 < 1e-2 < found.control
+
+
+@pytest.mark.parametrize(
+    ("parameters", "level", "sentence"),
+    [({"L": 3}, "L2", "L = 3 is not allowed at L2"), ({"group": "S6", "n_x": 20}, "L1", "too large together")],
+)
+def test_finite_models_that_do_not_fit_are_refused(parameters, level, sentence):
+    with pytest.raises(InputError, match=sentence):
+        solve(SYSTEM, SYSTEM.setup(**parameters), level=level, at=[1.0])
