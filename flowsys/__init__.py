@@ -9,6 +9,9 @@
 Importing this package imports neither jax nor sympy nor matplotlib, and changes no setting of any of them.
 """
 
+from importlib import import_module
+
+from flowsys.compare import compare as compare
 from flowsys.errors import InputError as InputError
 from flowsys.references import Paper as Paper
 from flowsys.references import Ref as Ref
@@ -30,9 +33,26 @@ __all__ = [
     "System",
     "Trajectory",
     "__version__",
+    "compare",
     "load",
     "load_trajectory",
     "names",
     "solve",
     "train",
 ]
+
+
+_LATER = {
+    "plot": ("flowsys.plot", None),
+    "phase": ("flowsys.phase", None),
+    "attention_entropy": ("flowsys.systems.parity.entropy", "attention_entropy"),
+}
+
+
+def __getattr__(name: str):
+    """Names that bring heavy libraries along are imported when first used."""
+    if name not in _LATER:
+        raise AttributeError(f"module 'flowsys' has no attribute {name!r}")
+    module, attribute = _LATER[name]
+    found = import_module(module)
+    return getattr(found, attribute) if attribute else found

@@ -182,6 +182,13 @@ class System:
     figures: Mapping[str, Callable[[Setup], Any]] = field(default_factory=dict)
     diagrams: Mapping[str, Any] = field(default_factory=dict)
 
+    def _repr_markdown_(self) -> str:
+        """What a notebook shows: the parameters, and the reduced equations in LaTeX."""
+        rows = "\n".join(f"| `{p.name}` | {p.meaning} | {p.allowed.replace('|', '/')} |" for p in self.parameters)
+        equations = "\n\n".join(f"$${text}$$" for text in (self.equations() if self.equations else {}).values())
+        title = f"**{self.name}**: {self.summary}\n\n*{self.paper.title}* ({self.paper.venue})"
+        return f"{title}\n\n| parameter | meaning | allowed |\n|---|---|---|\n{rows}\n\n{equations}"
+
     def setup(self, **given: Any) -> Setup:
         """Validated parameters: those given, the defaults for the rest."""
         known = {p.name for p in self.parameters}

@@ -116,9 +116,28 @@ class Trajectory:
         return write_atomically(path, lambda temporary: dataset.to_netcdf(temporary, engine="h5netcdf"))
 
     def _repr_html_(self) -> str:
-        frame = self.to_pandas()
         note = f"{self.origin.system} {self.origin.level} ({self.origin.mode}): {self.outcome.sentence}"
-        return f"<p>{note}</p>{frame.to_html(max_rows=12)}"
+        table = self.to_pandas().to_html(max_rows=8, max_cols=8)
+        return f"<p>{note}</p>{_picture(self)}{table}"
+
+
+def _picture(trajectory: Trajectory) -> str:
+    """The first series over time as an inline SVG, for notebooks; nothing for a few scattered rows."""
+    if len(trajectory) < 10:
+        return ""
+    from io import StringIO
+
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6, 3), layout="constrained")
+    ax = figure.subplots()
+    for name in list(trajectory.series)[:4]:
+        ax.plot(trajectory.t, trajectory[name], label=name, marker="." if trajectory.origin.level == "L0" else None)
+    ax.set_xlabel("t")
+    ax.legend(frameon=False, fontsize="small")
+    text = StringIO()
+    figure.savefig(text, format="svg")
+    return text.getvalue()[text.getvalue().index("<svg") :]
 
 
 def _attributes(trajectory: Trajectory) -> dict[str, str]:
