@@ -1,5 +1,6 @@
 """`flowsys phase` and `flowsys plot`: sweep parameters, write a data file and a picture; draw a file again."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,8 @@ from flowsys.cli.progress import bar
 from flowsys.errors import InputError
 
 AxisOption = Annotated[str | None, typer.Option(metavar="NAME=start:stop:count[:log]", help="An axis, or NAME=a,b,c.")]
+
+DRAWN = 400_000  # a picture shows no more points than this; the file has them all
 
 
 def register(app: typer.Typer) -> None:
@@ -33,16 +36,18 @@ def phase(
     solver: options.Solver = "auto",
     kink_width: options.KinkWidth = None,
     threads: Annotated[int, typer.Option(min=1, help="How many threads.")] = 2,
+    chunk: Annotated[int | None, typer.Option(min=1, help="Points stored (and sent to a worker) together.")] = None,
     log: Annotated[bool, typer.Option("--log", help="Logarithmic colours.")] = False,
+    picture: Annotated[bool, typer.Option("--picture/--no-picture", help="Draw the picture too.")] = True,
     out: Annotated[str | None, typer.Option(metavar="FILE.nc", help="Data file; the picture goes beside it.")] = None,
 ) -> None:
     """Sweep parameters: a phase diagram as a data file and a picture. The same command resumes a broken sweep."""
     from functools import partial
 
+    from flowsys.phase import load as load_diagram
     from flowsys.phase import make_sweep, parse_axis, run
     from flowsys.phase.points import evaluate_chunk
     from flowsys.phase.store import Store
-    from flowsys.phase.sweep import CHUNK
     from flowsys.systems import load
 
     found = load(system)
@@ -62,6 +67,7 @@ def phase(
         atol=atol,
         solver=solver,
         kink_width=kink_width if kink_width is not None else named and named.kink_width,
+        chunk_size=chunk,
     )
     path = Path(out or f"{system}-{diagram or 'phase'}.nc")
     store = Store(path, sweep)
@@ -69,14 +75,23 @@ def phase(
     if done:
         typer.echo(f"resuming: {len(done)} of {sweep.n_chunks} chunks are there already", err=True)
     chunks = run(sweep, done, partial(evaluate_chunk, threads=threads))
-    for chunk in bar(chunks, sweep.size, "points", min(len(done) * CHUNK, sweep.size), CHUNK):
-        store.write(chunk)
-    result = store.finish()
-    picture = path.with_suffix(".png")
-    _draw(result, picture, log or bool(named and named.logarithmic), named)
-    for outcome, count in result.outcome_counts().items():
+    try:
+        size = sweep.chunk_size
+        for part in bar(chunks, sweep.size, "points", min(len(done) * size, sweep.size), size):
+            store.write(part)
+    except KeyboardInterrupt:
+        there = f"{len(store.done())} of {sweep.n_chunks} chunks are kept"
+        typer.echo(f"flowsys: interrupted; {there}, and the same command goes on from there.", err=True)
+        sys.exit(130)
+    counts = store.finish()
+    for outcome, count in counts.items():
         typer.echo(f"{count:8d} {outcome}")
-    typer.echo(f"wrote {path} and {picture}")
+    if not picture:
+        typer.echo(f"wrote {path}")
+        return
+    drawn = path.with_suffix(".png")
+    _draw(load_diagram(path, DRAWN), drawn, log or bool(named and named.logarithmic), named)
+    typer.echo(f"wrote {path} and {drawn}")
 
 
 def plot(
@@ -94,7 +109,7 @@ def plot(
         raise InputError(f"file = {file} is not there.")
     picture = Path(out) if out else Path(file).with_suffix(".png")
     try:
-        diagram = load_diagram(file)
+        diagram = load_diagram(file, DRAWN)
     except InputError:
         from flowsys.trajectory import load as load_trajectory
 

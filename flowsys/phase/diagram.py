@@ -4,7 +4,6 @@ A point has a value, or an outcome that says why not; NaN stands only where the 
 dimensions are the swept parameters, attributes are provenance.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from flowsys.errors import InputError
+from flowsys.phase import netcdf
 from flowsys.phase.axes import Axis
 
 OUTCOMES = (
@@ -24,7 +23,10 @@ OUTCOMES = (
     "step budget used up",
     "step size underflow",
     "state not finite",
+    "quantity not finite",
+    "not computed, neighbours agree",
 )
+CODES = {name: code for code, name in enumerate(OUTCOMES)}
 
 
 @dataclass(frozen=True)
@@ -49,10 +51,9 @@ class PhaseDiagram:
         import xarray as xr
 
         dims = [axis.name for axis in self.axes]
-        coordinates = {axis.name: _coordinate(axis) for axis in self.axes}
         data = {name: (dims, values) for name, values in self.quantities.items()}
         data["outcome"] = (dims, self.outcomes)
-        dataset = xr.Dataset(data, coordinates, attrs=_attributes(self))
+        dataset = xr.Dataset(data, {axis.name: list(axis.values) for axis in self.axes}, attrs=dict(self.origin))
         dataset["outcome"].attrs = {"flag_values": list(range(len(OUTCOMES))), "flag_meanings": "; ".join(OUTCOMES)}
         return dataset
 
@@ -60,38 +61,15 @@ class PhaseDiagram:
         """Write a netCDF file (whole or not at all)."""
         from flowsys.files import write_atomically
 
-        dataset = self.to_xarray()
-        return write_atomically(path, lambda temporary: dataset.to_netcdf(temporary, engine="h5netcdf"))
+        values = np.array([v.ravel() for v in self.quantities.values()])
+        whole = [(0, values, self.outcomes.ravel())]
+        fill = lambda temporary: netcdf.write(temporary, self.axes, list(self.quantities), OUTCOMES, self.origin, whole)
+        return write_atomically(path, fill)
 
     def _repr_html_(self) -> str:
         return self.to_xarray()._repr_html_()
 
 
-def _coordinate(axis: Axis) -> np.ndarray:
-    values = np.array(axis.values)
-    return values.astype(str) if values.dtype.kind in "OU" else values
-
-
-def _attributes(diagram: PhaseDiagram) -> dict[str, str]:
-    return {
-        "kind": "flowsys phase diagram",
-        "origin": json.dumps(diagram.origin),
-        "spacing": json.dumps([axis.spacing for axis in diagram.axes]),
-        "dims": json.dumps([axis.name for axis in diagram.axes]),
-    }
-
-
-def load(path: str | Path) -> PhaseDiagram:
-    """The diagram in a file written by `PhaseDiagram.save`."""
-    import xarray as xr
-
-    try:
-        with xr.open_dataset(path, engine="h5netcdf") as dataset:
-            dataset.load()
-        dims, spacing = json.loads(dataset.attrs["dims"]), json.loads(dataset.attrs["spacing"])
-        origin = json.loads(dataset.attrs["origin"])
-    except (OSError, KeyError, ValueError) as error:
-        raise InputError(f"file = {path} cannot be read as a flowsys phase diagram: {error}.") from None
-    axes = tuple(Axis(d, tuple(dataset[d].values.tolist()), s) for d, s in zip(dims, spacing))
-    quantities = {str(k): v.transpose(*dims).values for k, v in dataset.data_vars.items() if k != "outcome"}
-    return PhaseDiagram(axes, quantities, dataset["outcome"].transpose(*dims).values, origin)
+def load(path: str | Path, at_most: int | None = None) -> PhaseDiagram:
+    """The diagram in a file; with `at_most` points, thinned evenly along its axes (enough to draw it)."""
+    return PhaseDiagram(*netcdf.read(path, at_most))

@@ -1,20 +1,25 @@
 """Chunks on disk: what a sweep has done survives a Ctrl-C, a full disk and a `kill -9`.
 
-Beside the file `NAME.nc` to be, the directory `NAME.nc.parts` holds one small file for each finished chunk, each written
+Beside the file `NAME.nc` to be, the directory `NAME.nc.parts` holds one small file for each finished chunk, written
 whole or not at all, and the sweep they belong to. When all are there, they become one netCDF file, chunk by chunk, so
-memory does not grow with the number of points.
+memory does not grow with the number of points; it is put together inside the directory, then moved to its place.
 """
 
 import json
+import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from flowsys.errors import InputError
 from flowsys.files import write_atomically, write_text
-from flowsys.phase.diagram import PhaseDiagram
+from flowsys.phase import netcdf
+from flowsys.phase.diagram import OUTCOMES
 from flowsys.phase.sweep import Chunk, Sweep
+
+_HEADER = 128  # bytes before the numbers of a .npy file
 
 
 class Store:
@@ -25,20 +30,33 @@ class Store:
         self.parts = self.path.with_name(self.path.name + ".parts")
         if not self.path.parent.is_dir():
             raise InputError(f"file = {self.path} cannot be written: there is no directory {self.path.parent}.")
-        self.parts.mkdir(exist_ok=True)
-        marker = self.parts / "sweep.json"
-        if marker.exists() and json.loads(marker.read_text(encoding="utf-8"))["digest"] != sweep.digest:
+        if self.parts.exists() and self._digest() != sweep.digest:
             shutil.rmtree(self.parts)
-            self.parts.mkdir()
-        if not marker.exists():
-            write_text(marker, json.dumps(sweep.origin))
+        self.parts.mkdir(exist_ok=True)
+        if not self._marker.exists():
+            write_text(self._marker, json.dumps(sweep.origin))
+
+    @property
+    def _marker(self) -> Path:
+        return self.parts / "sweep.json"
+
+    def _digest(self) -> str | None:
+        """Which sweep the parts belong to; None if they do not say."""
+        return json.loads(self._marker.read_text(encoding="utf-8"))["digest"] if self._marker.exists() else None
 
     def _file(self, number: int) -> Path:
         return self.parts / f"{number:08d}.npy"
 
     def done(self) -> set[int]:
         """The chunks that are there, whole."""
-        return {int(p.stem) for p in self.parts.glob("[0-9]*.npy")}
+        row = 8 * (len(self.sweep.quantities) + 1)
+        return {
+            int(entry.name[:8])
+            for entry in os.scandir(self.parts)
+            if entry.name.endswith(".npy")
+            and entry.name[:8].isdigit()
+            and entry.stat().st_size == _HEADER + row * len(self.sweep.chunk(int(entry.name[:8])))
+        }
 
     def write(self, chunk: Chunk) -> None:
         """Keep a chunk."""
@@ -48,26 +66,44 @@ class Store:
             with open(temporary, "wb") as handle:
                 np.save(handle, rows)
 
-        write_atomically(self._file(chunk.number), save)
+        try:
+            write_atomically(self._file(chunk.number), save)
+        except InputError as error:
+            raise self._kept(error) from None
+
+    def _kept(self, error: Exception) -> InputError:
+        return InputError(f"{str(error).rstrip('.')}; what was done is kept, and the same command goes on from there.")
 
     def read(self, number: int) -> Chunk:
         rows = np.load(self._file(number))
         return Chunk(number, rows[:-1], rows[-1].astype(np.uint8))
 
-    def diagram(self) -> PhaseDiagram:
-        """All chunks as one diagram in memory."""
-        n = len(self.sweep.quantities)
-        values, outcomes = np.empty((n, self.sweep.size)), np.empty(self.sweep.size, dtype=np.uint8)
+    def _slabs(self, counts: np.ndarray) -> Iterator[netcdf.Slab]:
         for number in range(self.sweep.n_chunks):
-            chunk, place = self.read(number), self.sweep.chunk(number)
-            values[:, place], outcomes[place] = chunk.values, chunk.outcomes
-        shape = self.sweep.shape
-        quantities = {q.name: values[i].reshape(shape) for i, q in enumerate(self.sweep.quantities)}
-        return PhaseDiagram(self.sweep.axes, quantities, outcomes.reshape(shape), self.sweep.origin)
+            chunk = self.read(number)
+            counts += np.bincount(chunk.outcomes, minlength=len(OUTCOMES))
+            yield int(self.sweep.chunk(number)[0]), chunk.values, chunk.outcomes
 
-    def finish(self) -> PhaseDiagram:
-        """Write the output file and remove the parts."""
-        diagram = self.diagram()
-        diagram.save(self.path)
+    def finish(self) -> dict[str, int]:
+        """Write the output file, remove the parts; how many points ended in which way."""
+        counts = np.zeros(len(OUTCOMES), dtype=np.int64)
+        names, sweep = [q.name for q in self.sweep.quantities], self.sweep
+        assembled = self.parts / "assembled.nc"
+        try:
+            _ask_for_room(assembled, sweep.size * (8 * len(names) + 1))
+            netcdf.write(assembled, sweep.axes, names, OUTCOMES, sweep.origin, self._slabs(counts))
+            os.replace(assembled, self.path)
+        except OSError as error:
+            assembled.unlink(missing_ok=True)
+            reason = error.strerror or str(error).splitlines()[0]
+            raise self._kept(InputError(f"file = {self.path} cannot be written: {reason}")) from None
         shutil.rmtree(self.parts)
-        return diagram
+        return {name: int(n) for name, n in zip(OUTCOMES, counts) if n}
+
+
+def _ask_for_room(path: Path, size: int) -> None:
+    """Fail early, with the system's reason, where so many bytes do not fit: HDF5 does not survive a full disk."""
+    if hasattr(os, "posix_fallocate"):
+        with open(path, "wb") as handle:
+            os.posix_fallocate(handle.fileno(), 0, size + 65_536)
+        path.unlink()

@@ -15,11 +15,13 @@ import numpy as np
 
 from flowsys.errors import InputError
 from flowsys.phase.axes import Axis, checked
-from flowsys.phase.quantities import Quantity, parse_quantity
+from flowsys.phase.quantities import Quantity, Term, parse_quantity
+from flowsys.problem import ProgramField
 from flowsys.system import System
 from flowsys.version import VERSION
 
 CHUNK = 1024
+CHUNK_ONE_BY_ONE = 8  # points that cannot be batched are slow, and are stored and sent around in smaller portions
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class Sweep:
     solver: str = "auto"
     kink_width: float | None = None
     max_steps: int = 200_000
+    chunk_size: int = CHUNK
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -48,12 +51,17 @@ class Sweep:
         return prod(self.shape)
 
     @property
+    def terms(self) -> list[Term]:
+        """What must be recorded for the quantities."""
+        return list(dict.fromkeys(term for quantity in self.quantities for term in quantity.terms))
+
+    @property
     def n_chunks(self) -> int:
-        return -(-self.size // CHUNK)
+        return -(-self.size // self.chunk_size)
 
     def chunk(self, number: int) -> np.ndarray:
         """The flat indices of a chunk's points."""
-        return np.arange(number * CHUNK, min((number + 1) * CHUNK, self.size))
+        return np.arange(number * self.chunk_size, min((number + 1) * self.chunk_size, self.size))
 
     def parameters(self, index: int) -> dict[str, Any]:
         """The parameters of a point."""
@@ -119,6 +127,9 @@ def make_sweep(
         for term in quantity.terms:
             if term.observable and term.observable not in problem.observable_names:
                 raise InputError(f"observable {term.observable} is not one of {system.name}'s at {level}.")
+    in_batches = isinstance(problem.field, ProgramField) and options.get("solver", "auto") in ("auto", "native")
+    if options.get("chunk_size") is None:
+        options["chunk_size"] = CHUNK if in_batches else CHUNK_ONE_BY_ONE
     return Sweep(system.name, level, variant, mode, axes, parsed, values, **options)
 
 

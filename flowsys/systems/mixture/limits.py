@@ -9,14 +9,12 @@ closed form [ours]: with τ = 2t/K,
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import lambertw
 
 from flowsys.conserved import pair_invariants
 from flowsys.printers.arrays import Arguments, arguments
 from flowsys.problem import Problem, ProgramField
 from flowsys.program import Program
 from flowsys.system import Setup
-from flowsys.systems.mixture.margin import limit_margin
 from flowsys.systems.mixture.population import hard_weights, orbit_tables
 from flowsys.systems.mixture.stages import default_events, events_of, marks_of, stages_of
 
@@ -31,22 +29,38 @@ def program(variant: str) -> Program:
     return Program.parse({"22": reduced.PROGRAM_22, "10": reduced.PROGRAM_10}[variant])
 
 
+@lru_cache(maxsize=4)
+def _field(variant: str) -> ProgramField:
+    return ProgramField(program(variant))
+
+
+@lru_cache(maxsize=128)
+def _population(variant: str, K: int, L: int, hard_only: bool) -> Arguments:
+    """The data all points of equal sizes share; only the parameters are left to fill in."""
+    tables, links = orbit_tables(K, L)
+    if hard_only:
+        tables["samples"] |= {"weight": hard_weights(K, L)}
+    text = program(variant)
+    return arguments(text, dict.fromkeys(text.parameters, 0.0), tables, links)
+
+
+@lru_cache(maxsize=8)
+def _starts_at_one(names: tuple[str, ...]) -> np.ndarray:
+    on_diagonal = {f"{M}_{xx}_{part}" for M in ("KK", "QQ") for xx in ("cc", "vv") for part in PARTS}
+    return np.array([float(name in on_diagonal) for name in names])
+
+
 def initial_state(names: tuple[str, ...], ω: float) -> np.ndarray:
     """Lemma C.1: all inner products 0 but KK = QQ = ω²I, which is ω²I in both sectors."""
-    on_diagonal = {f"{M}_{xx}_{part}" for M in ("KK", "QQ") for xx in ("cc", "vv") for part in PARTS}
-    return np.array([ω**2 if name in on_diagonal else 0.0 for name in names])
+    return ω**2 * _starts_at_one(names)
 
 
 def limit_problem(setup: Setup, variant: str, mode: str) -> Problem:
     """The infinite-width flow with exact population by orbits."""
     K, L = setup["K"], setup["L"]
     text = program(variant)
-    tables, links = orbit_tables(K, L)
 
     def stage_arguments(trains_neurons: bool, trains_attention: bool, hard_only: bool) -> Arguments:
-        here = dict(tables)
-        if hard_only:
-            here["samples"] = tables["samples"] | {"weight": hard_weights(K, L)}
         values = {
             "K": K,
             "omega": setup["omega"],
@@ -54,27 +68,33 @@ def limit_problem(setup: Setup, variant: str, mode: str) -> Problem:
             "train_neurons": trains_neurons,
             "train_attention": trains_attention,
         }
-        return arguments(text, values, here, links)
+        parameters = np.array([values[p] for p in text.parameters], dtype=float)
+        return _population(variant, K, L, hard_only)._replace(parameters=parameters)
+
+    def max_margin(y: np.ndarray) -> float:
+        from flowsys.systems.mixture.margin import limit_margin
+
+        return limit_margin(text, y, stages[0].arguments, K)
 
     stages = stages_of(mode, setup, stage_arguments)
-    initial = initial_state(text.state, setup["omega"])
     return Problem(
-        field=ProgramField(text),
-        initial=initial,
+        field=_field(variant),
+        initial=initial_state(text.state, setup["omega"]),
         stages=stages,
         events=events_of(setup),
         marks=marks_of(setup),
-        derived={"max_margin": lambda y: limit_margin(text, y, stages[0].arguments, K)},
-        conserved=sector_spectra(text) if variant == "22" else None,
+        derived={"max_margin": max_margin},
+        conserved=sector_spectra(variant) if variant == "22" else None,
         scale=setup["omega"] ** 2,
         t_max=setup["t_max"],
         default_at=default_events(mode),
     )
 
 
-def sector_spectra(text: Program):
+@lru_cache(maxsize=4)
+def sector_spectra(variant: str):
     """The spectral invariants of [[KK, -S], [Sᵀ, -QQ]] in both sectors."""
-    index = {name: i for i, name in enumerate(text.state)}
+    index = {name: i for i, name in enumerate(program(variant).state)}
 
     def blocks(states: np.ndarray, name: str, part: str) -> np.ndarray:
         pick = lambda x, y: states[:, index[f"{name}_{x}{y}_{part}"]]
@@ -109,4 +129,6 @@ def stage_1_neurons(t: float, K: int, b: float) -> tuple[float, float]:
 
 def _plus_exponential(c: float) -> float:
     """The solution F of F + e^F = c."""
+    from scipy.special import lambertw
+
     return float(c - np.real(lambertw(np.exp(c)))) if c < 500 else float(np.log(c - np.log(c)))
