@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from flowsys.systems.lego import data, two_heads, two_heads_evaluation, two_heads_training
+from flowsys.systems.lego import data, section_7, two_heads, two_heads_evaluation, two_heads_training
 from flowsys.systems.lego.two_heads import Architecture
 from flowsys.systems.lego.two_heads_training import Experiment
 
@@ -118,3 +118,13 @@ def test_impossible_experiments_are_refused(bad):
 def test_heads_must_divide_the_clause():
     with pytest.raises(ValueError, match="n_heads = 3, but"):
         Architecture(embedding=4, n_heads=3)
+
+
+@pytest.mark.slow
+def test_the_whole_experiment_resumes_and_keeps_its_results(tmp_path):
+    sizes = {"training_lengths": (2, 3), "test_lengths": (2, 3), "map_lengths": (2,), "size": 20}
+    assert section_7.run("C2", tmp_path, experiment=TINY, epochs_now=2, **sizes) == []
+    results = section_7.run("C2", tmp_path, experiment=TINY, **sizes)
+    assert [r["trained_to"] for r in results] == [2, 3] == [r["trained_to"] for r in section_7.stored("C2", tmp_path)]
+    assert set(results[0]["all_right"]) == {"2", "3"}
+    assert section_7.stored_maps("C2", tmp_path, 2)["shuffled_2"].shape == (2, 4)
