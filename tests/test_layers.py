@@ -13,7 +13,7 @@ LAYERS = [
     ("trajectory",),
     ("automatic", "solve", "train", "drawing"),
     ("compare", "claims", "phase", "fits"),
-    ("plot",),
+    ("plot", "report"),
     ("systems",),
     ("cli", "__main__"),
 ]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import typer
 
-from flowsys.cli import check, derive, figure, phase, show, solve, train
+from flowsys.cli import check, derive, figure, phase, report, show, solve, train
 from flowsys.errors import InputError
 
 app = typer.Typer(
@@ -21,7 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _module in (show, derive, solve, train, phase, check, figure):
+for _module in (show, derive, solve, train, phase, check, figure, report):
     _module.register(app)
 
 

@@ -43,7 +43,7 @@ def check(
     changed, texts = False, []
     for found in chosen:
         with tqdm(unit="claims", disable=not sys.stderr.isatty(), leave=False, desc=found.name) as bar:
-            results = run(found.claims, claim, all, _recorded(found), lambda name: bar.update())
+            results = run(found.claims, claim, all, recorded_verdicts(found), lambda name: bar.update())
         changed |= any(not c.is_as_recorded for c in results)
         if record:
             write_record(_record_file(found), results)
@@ -65,7 +65,7 @@ def _record_file(system) -> Path:
     return Path(flowsys.systems.__path__[0]) / system.name / "verdicts.json"
 
 
-def _recorded(system) -> dict[str, str]:
+def recorded_verdicts(system) -> dict[str, str]:
     from flowsys.claims import read_record
 
     return read_record(_record_file(system))
