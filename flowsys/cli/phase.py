@@ -1,6 +1,8 @@
 """`flowsys phase` and `flowsys plot`: sweep parameters, write a data file and a picture; draw a file again."""
 
 import sys
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -35,18 +37,18 @@ def phase(
     atol: options.Atol = None,
     solver: options.Solver = "auto",
     kink_width: options.KinkWidth = None,
-    threads: Annotated[int, typer.Option(min=1, help="How many threads.")] = 2,
+    threads: Annotated[int, typer.Option(min=1, help="How many threads (or processes of a local cluster).")] = 2,
+    cluster: Annotated[
+        str | None, typer.Option(metavar="local|tcp://…", help="Run on a Dask cluster (needs the extra `cluster`).")
+    ] = None,
     chunk: Annotated[int | None, typer.Option(min=1, help="Points stored (and sent to a worker) together.")] = None,
     log: Annotated[bool, typer.Option("--log", help="Logarithmic colours.")] = False,
     picture: Annotated[bool, typer.Option("--picture/--no-picture", help="Draw the picture too.")] = True,
     out: Annotated[str | None, typer.Option(metavar="FILE.nc", help="Data file; the picture goes beside it.")] = None,
 ) -> None:
     """Sweep parameters: a phase diagram as a data file and a picture. The same command resumes a broken sweep."""
-    from functools import partial
-
     from flowsys.phase import load as load_diagram
-    from flowsys.phase import make_sweep, parse_axis, run
-    from flowsys.phase.points import evaluate_chunk
+    from flowsys.phase import make_sweep, parse_axis
     from flowsys.phase.store import Store
     from flowsys.systems import load
 
@@ -74,11 +76,11 @@ def phase(
     done = store.done()
     if done:
         typer.echo(f"resuming: {len(done)} of {sweep.n_chunks} chunks are there already", err=True)
-    chunks = run(sweep, done, partial(evaluate_chunk, threads=threads))
+    size = sweep.chunk_size
     try:
-        size = sweep.chunk_size
-        for part in bar(chunks, sweep.size, "points", min(len(done) * size, sweep.size), size):
-            store.write(part)
+        with _evaluator(cluster, threads) as chunks:
+            for part in bar(chunks(sweep, done), sweep.size, "points", min(len(done) * size, sweep.size), size):
+                store.write(part)
     except KeyboardInterrupt:
         there = f"{len(store.done())} of {sweep.n_chunks} chunks are kept"
         typer.echo(f"flowsys: interrupted; {there}, and the same command goes on from there.", err=True)
@@ -92,6 +94,21 @@ def phase(
     drawn = path.with_suffix(".png")
     _draw(load_diagram(path, DRAWN), drawn, log or bool(named and named.logarithmic), named)
     typer.echo(f"wrote {path} and {drawn}")
+
+
+@contextmanager
+def _evaluator(cluster: str | None, threads: int):
+    """A function from a sweep and the chunks done to the other chunks: here, or on a cluster."""
+    if cluster is None:
+        from flowsys.phase import run
+        from flowsys.phase.points import evaluate_chunk
+
+        yield partial(run, evaluate=partial(evaluate_chunk, threads=threads))
+        return
+    from flowsys.phase.cluster import connected, run_on
+
+    with connected(cluster, threads) as client:
+        yield partial(run_on, client)
 
 
 def plot(
