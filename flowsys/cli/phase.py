@@ -28,6 +28,9 @@ def phase(
     x: AxisOption = None,
     y: AxisOption = None,
     z: AxisOption = None,
+    axis: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=start:stop:count[:log]", help="A further axis; repeatable.")
+    ] = None,
     observable: Annotated[str | None, typer.Option(metavar="NAME,…", help="e.g. T_2-T_1, w_c@T_2, loss@t=300.")] = None,
     level: options.Level = None,
     variant: options.Variant = None,
@@ -43,35 +46,48 @@ def phase(
     ] = None,
     chunk: Annotated[int | None, typer.Option(min=1, help="Points stored (and sent to a worker) together.")] = None,
     log: Annotated[bool, typer.Option("--log", help="Logarithmic colours.")] = False,
+    refine: Annotated[
+        str | None, typer.Option(metavar="FILE.nc", help="Add points along the boundary of this diagram.")
+    ] = None,
     picture: Annotated[bool, typer.Option("--picture/--no-picture", help="Draw the picture too.")] = True,
     out: Annotated[str | None, typer.Option(metavar="FILE.nc", help="Data file; the picture goes beside it.")] = None,
 ) -> None:
     """Sweep parameters: a phase diagram as a data file and a picture. The same command resumes a broken sweep."""
     from flowsys.phase import load as load_diagram
-    from flowsys.phase import make_sweep, parse_axis
+    from flowsys.phase import make_sweep, parse_axis, refined_sweep
     from flowsys.phase.store import Store
     from flowsys.systems import load
 
     found = load(system)
-    named = _named(found, diagram, x, observable)
-    axes = [parse_axis(text) for text in ([t for t in (x, y, z) if t] or (named.axes if named else []))]
-    quantities = options.names(observable) or (list(named.observables) if named else [])
-    fixed = (dict(named.fixed) if named else {}) | options.assignments(set)
-    sweep = make_sweep(
-        found,
-        axes,
-        quantities,
-        level or (named and named.level),
-        variant or (named and named.variant),
-        mode or (named and named.mode),
-        fixed,
-        rtol=rtol,
-        atol=atol,
-        solver=solver,
-        kink_width=kink_width if kink_width is not None else named and named.kink_width,
-        chunk_size=chunk,
-    )
-    path = Path(out or f"{system}-{diagram or 'phase'}.nc")
+    axis_texts = [text for text in (x, y, z, *(axis or [])) if text]
+    old = finer = None
+    if refine is None:
+        named = _named(found, diagram, axis_texts, observable)
+        axes = [parse_axis(text) for text in axis_texts or (named.axes if named else [])]
+        quantities = options.names(observable) or (list(named.observables) if named else [])
+        sweep = make_sweep(
+            found,
+            axes,
+            quantities,
+            level or (named and named.level),
+            variant or (named and named.variant),
+            mode or (named and named.mode),
+            (dict(named.fixed) if named else {}) | options.assignments(set),
+            rtol=rtol,
+            atol=atol,
+            solver=solver,
+            kink_width=kink_width if kink_width is not None else named and named.kink_width,
+            chunk_size=chunk,
+        )
+    else:
+        if axis_texts or observable or set or diagram or level or variant or mode:
+            raise InputError(f"--refine {refine} takes its sweep from the file: give no axes, observables or settings.")
+        old = load_diagram(refine)
+        if old.origin.get("system") != system:
+            raise InputError(f"--refine {refine} is a diagram of {old.origin.get('system')}, not of {system}.")
+        sweep, finer = refined_sweep(old)
+        named = _named_by_origin(old)
+    path = Path(out or refine or f"{system}-{diagram or 'phase'}.nc")
     store = Store(path, sweep)
     done = store.done()
     if done:
@@ -85,7 +101,7 @@ def phase(
         there = f"{len(store.done())} of {sweep.n_chunks} chunks are kept"
         typer.echo(f"flowsys: interrupted; {there}, and the same command goes on from there.", err=True)
         sys.exit(130)
-    counts = store.finish()
+    counts = store.finish(finer and finer.merged(old, *store.arrays(), sweep.origin))
     for outcome, count in counts.items():
         typer.echo(f"{count:8d} {outcome}")
     if not picture:
@@ -136,10 +152,10 @@ def plot(
     typer.echo(f"wrote {picture}")
 
 
-def _named(system, name, x, observable):
+def _named(system, name, axes, observable):
     """The named diagram to start from: the one asked for, or the first when nothing is asked for."""
     if name is None:
-        return next(iter(system.diagrams.values()), None) if x is None and observable is None else None
+        return next(iter(system.diagrams.values()), None) if not axes and observable is None else None
     if name not in system.diagrams:
         known = ", ".join(system.diagrams) or "none"
         raise InputError(f"diagram = {name} is not one of {system.name}'s: {known}.")

@@ -16,7 +16,7 @@ import numpy as np
 from flowsys.errors import InputError
 from flowsys.files import write_atomically, write_text
 from flowsys.phase import netcdf
-from flowsys.phase.diagram import OUTCOMES
+from flowsys.phase.diagram import OUTCOMES, PhaseDiagram
 from flowsys.phase.sweep import Chunk, Sweep
 
 _HEADER = 128  # bytes before the numbers of a .npy file
@@ -84,14 +84,26 @@ class Store:
             counts += np.bincount(chunk.outcomes, minlength=len(OUTCOMES))
             yield int(self.sweep.chunk(number)[0]), chunk.values, chunk.outcomes
 
-    def finish(self) -> dict[str, int]:
-        """Write the output file, remove the parts; how many points ended in which way."""
+    def arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        """All chunks in memory: quantities × points, outcomes."""
+        chunks = [self.read(number) for number in range(self.sweep.n_chunks)]
+        return np.concatenate([c.values for c in chunks], axis=1), np.concatenate([c.outcomes for c in chunks])
+
+    def finish(self, whole: PhaseDiagram | None = None) -> dict[str, int]:
+        """Write the output file, remove the parts; how many points ended in which way.
+
+        The file has the parts one after the other, or a diagram they have become part of (`whole`).
+        """
         counts = np.zeros(len(OUTCOMES), dtype=np.int64)
         names, sweep = [q.name for q in self.sweep.quantities], self.sweep
+        slabs = self._slabs(counts)
+        if whole is not None:
+            counts += np.bincount(whole.outcomes.ravel(), minlength=len(OUTCOMES))
+            slabs = iter([(0, np.array([v.ravel() for v in whole.quantities.values()]), whole.outcomes.ravel())])
         assembled = self.parts / "assembled.nc"
         try:
-            _ask_for_room(assembled, sweep.size * (8 * len(names) + 1))
-            netcdf.write(assembled, sweep.axes, names, OUTCOMES, sweep.origin, self._slabs(counts))
+            _ask_for_room(assembled, int(np.prod(sweep.shape)) * (8 * len(names) + 1))
+            netcdf.write(assembled, sweep.axes, names, OUTCOMES, sweep.origin, slabs)
             os.replace(assembled, self.path)
         except OSError as error:
             assembled.unlink(missing_ok=True)

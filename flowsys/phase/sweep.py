@@ -26,7 +26,11 @@ CHUNK_ONE_BY_ONE = 8  # points that cannot be batched are slow, and are stored a
 
 @dataclass(frozen=True)
 class Sweep:
-    """What to compute; everything in it is plain data, so that it can be sent to another process."""
+    """What to compute; everything in it is plain data, so that it can be sent to another process.
+
+    With `selected`, only those points of the grid (flat indices) are computed: the rest is known from a file with the
+    digest `base`.
+    """
 
     system: str
     level: str
@@ -41,6 +45,8 @@ class Sweep:
     kink_width: float | None = None
     max_steps: int = 200_000
     chunk_size: int = CHUNK
+    selected: tuple[int, ...] | None = None
+    base: str = ""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -48,7 +54,8 @@ class Sweep:
 
     @property
     def size(self) -> int:
-        return prod(self.shape)
+        """How many points are to be computed."""
+        return prod(self.shape) if self.selected is None else len(self.selected)
 
     @property
     def terms(self) -> list[Term]:
@@ -61,7 +68,8 @@ class Sweep:
 
     def chunk(self, number: int) -> np.ndarray:
         """The flat indices of a chunk's points."""
-        return np.arange(number * self.chunk_size, min((number + 1) * self.chunk_size, self.size))
+        first, last = number * self.chunk_size, min((number + 1) * self.chunk_size, self.size)
+        return np.arange(first, last) if self.selected is None else np.array(self.selected[first:last], dtype=int)
 
     def parameters(self, index: int) -> dict[str, Any]:
         """The parameters of a point."""
@@ -84,6 +92,8 @@ class Sweep:
             "mode": self.mode,
             "fixed": dict(self.fixed),
             "rtol": self.rtol,
+            "atol": self.atol,
+            "max_steps": self.max_steps,
             "solver": self.solver,
             "kink_width": self.kink_width,
             "version": VERSION,

@@ -9,6 +9,7 @@ from matplotlib.colors import ListedColormap, LogNorm, Normalize
 from flowsys.phase.axes import Axis
 from flowsys.phase.diagram import OUTCOMES, PhaseDiagram
 from flowsys.phase.named import Line
+from flowsys.phase.refine import filled
 
 
 def phase(
@@ -19,15 +20,19 @@ def phase(
     boundary: Sequence[Line] = (),
     title: str = "",
 ) -> Axes:
-    """Draw a quantity over the first axis (and the second, if there is one; further axes at their first value)."""
+    """Draw a quantity over the first axis (and the second, if there is one; further axes at their first value).
+
+    Seeds are no axis of a picture where there is another one: it shows their median.
+    """
     name = quantity or next(iter(diagram.quantities))
-    values, outcomes = diagram.quantities[name], diagram.outcomes
+    values, outcomes = filled(diagram.quantities[name], diagram.outcomes)
+    axes, values, outcomes = _over_seeds(diagram.axes, values, outcomes)
     extra = values.ndim - 2
     if extra > 0:
         values, outcomes = values[(..., *[0] * extra)], outcomes[(..., *[0] * extra)]
     if values.ndim == 1:
-        return _curve(diagram.axes[0], values, ax, name, logarithmic, title)
-    x, y = diagram.axes[:2]
+        return _curve(axes[0], values, ax, name, logarithmic, title)
+    x, y = axes[:2]
     picture = np.ma.masked_invalid(values.T)
     norm = LogNorm() if logarithmic and picture.count() and picture.min() > 0 else Normalize()
     mesh = ax.pcolormesh(_edges(x), _edges(y), picture, norm=norm, cmap="viridis", rasterized=True)
@@ -41,6 +46,21 @@ def phase(
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), frameon=False, fontsize="small", ncols=2)
     ax.set_title(title, fontsize="medium")
     return ax
+
+
+def _over_seeds(axes: Sequence[Axis], values: np.ndarray, outcomes: np.ndarray):
+    """The median over seeds that have a value; the outcome of the first seed where none has."""
+    names = [axis.name for axis in axes]
+    if "seed" not in names or len(axes) == 1:
+        return axes, values, outcomes
+    place = names.index("seed")
+    has_value = np.isfinite(values)
+    ordered = np.sort(values, axis=place)  # NaN last
+    count = has_value.sum(axis=place, keepdims=True)
+    pick = lambda i: np.take_along_axis(ordered, np.clip(i, 0, None), axis=place).squeeze(place)
+    median = (pick((count - 1) // 2) + pick(count // 2)) / 2
+    first = np.take_along_axis(outcomes, np.argmax(has_value, axis=place, keepdims=True), axis=place).squeeze(place)
+    return [axis for axis in axes if axis.name != "seed"], median, first
 
 
 def _curve(axis: Axis, values: np.ndarray, ax: Axes, name: str, logarithmic: bool, title: str) -> Axes:
@@ -59,7 +79,7 @@ def _curve(axis: Axis, values: np.ndarray, ax: Axes, name: str, logarithmic: boo
 
 def _hatch_outcomes(x: Axis, y: Axis, outcomes: np.ndarray, ax: Axes) -> None:
     """Hatch every kind of point that has no value, with its name in the legend."""
-    hatches = {3: "////", 4: "xxxx", 5: "....", 6: "++++", 7: "oooo"}
+    hatches = {3: "////", 4: "xxxx", 5: "....", 6: "++++", 7: "oooo", 8: "OO"}
     for code, hatch in hatches.items():
         here = np.equal(outcomes.T, code)
         if not here.any():
