@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from scipy.optimize import brentq
 
 from flowsys.integrate.kinks import Gates
+from flowsys.integrate.locating import first_crossing
 from flowsys.integrate.outcome import Ending, Outcome
 from flowsys.integrate.record import Record, Statistics, Tolerances
 from flowsys.integrate.stepper import Stepper, compiled, observer, right_hand_side
@@ -273,40 +273,19 @@ class Run:
             self._record(name)
 
     def _locate(self, step: Advance) -> tuple[float, np.ndarray, list[int]] | None:
-        """The first crossing inside a step: its time, its state, and what crossed there; None for a false alarm.
-
-        Events that coincide are all named; of kinks only one, the last in the list (the next step meets the others).
-        """
-        a, b, y_a = float(step.t_before), float(step.t), step.y_before
-        cache: dict[float, np.ndarray] = {a: y_a}
+        """The first crossing inside a step: its time, its state, and what crossed there."""
+        start, y_start = float(step.t_before), step.y_before
+        cache: dict[float, np.ndarray] = {start: y_start}
 
         def state(s: float) -> np.ndarray:
             if s not in cache and self.solver == "lsoda":
                 cache[s] = self._lsoda.state(s)
             elif s not in cache:
-                cache[s] = self._call(y_a, a, s - a, s, watching=False).y
+                cache[s] = self._call(y_start, start, s - start, s, watching=False).y
             return cache[s]
 
-        n_events = len(self.problem.events)
-        low, before = a, self._values(y_a)
-        for high in np.linspace(a, b, 5)[1:]:
-            after = self._values(state(high))
-            fires = after > 0
-            fires[:n_events] &= before[:n_events] < 0
-            if fires.any():
-                roots = []
-                for i in np.flatnonzero(fires):
-                    if before[i] >= 0:
-                        roots.append((low, i))
-                        continue
-                    tolerance = 4 * np.finfo(float).eps * max(abs(high), 1e-300)
-                    crossing = brentq(lambda s, i=i: self._values(state(s))[i], low, high, xtol=tolerance, rtol=1e-15)
-                    roots.append((crossing, i))
-                s, i = min(roots)
-                together = [int(j) for r, j in roots if j < n_events and r - s <= 1e-13 * abs(s)]
-                return s, state(s), sorted({*together, int(i)})
-            low, before = high, after
-        return None
+        crossing = first_crossing(self._values, state, start, float(step.t), len(self.problem.events))
+        return None if crossing is None else (crossing[0], state(crossing[0]), crossing[1])
 
     # -- kinks --------------------------------------------------------------------------------------------------
 

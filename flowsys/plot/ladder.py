@@ -2,6 +2,7 @@
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from flowsys.compare import Ladder
 
@@ -18,6 +19,8 @@ def ladder(result: Ladder, figure: Figure) -> Figure:
         ax.loglog(
             x, np.exp(measured.fit.constant) * x**measured.fit.slope, "-", label=f"slope {measured.fit.slope:.3f}"
         )
+        ax.xaxis.set_minor_formatter(NullFormatter())
+        ax.yaxis.set_minor_formatter(NullFormatter())
         ax.set_xlabel(measured.rung.knob)
         ax.set_ylabel("error")
         ax.set_title(measured.rung.name, fontsize="medium")

@@ -1,0 +1,41 @@
+"""Crossings inside a step, located by root finding on states that are integrated to, not interpolated."""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.optimize import brentq
+
+_LOOKS = 4
+
+
+def first_crossing(
+    values: Callable[[np.ndarray], np.ndarray],
+    state: Callable[[float], np.ndarray],
+    start: float,
+    end: float,
+    n_events: int,
+) -> tuple[float, list[int]] | None:
+    """The first time in a step at which a watched value turns positive, and which ones do; None for a false alarm.
+
+    `values` are the watched values of a state: first the events, which fire only from below, then kinks and conditions
+    to leave a surface, which fire wherever they are positive. Events that coincide are all named; of the others only
+    one, the last in the list (the next step meets the rest).
+    """
+    low, before = start, values(state(start))
+    for high in np.linspace(start, end, _LOOKS + 1)[1:]:
+        after = values(state(high))
+        fires = after > 0
+        fires[:n_events] &= before[:n_events] < 0
+        if fires.any():
+            roots = []
+            for i in np.flatnonzero(fires):
+                if before[i] >= 0:
+                    roots.append((low, i))
+                    continue
+                tolerance = 4 * np.finfo(float).eps * max(abs(high), 1e-300)
+                roots.append((brentq(lambda s, i=i: values(state(s))[i], low, high, xtol=tolerance, rtol=1e-15), i))
+            s, i = min(roots)
+            together = [int(j) for r, j in roots if j < n_events and r - s <= 1e-13 * abs(s)]
+            return s, sorted({*together, int(i)})
+        low, before = high, after
+    return None
