@@ -2,6 +2,7 @@
 
 T_2             the time of an event
 T_2-T_1         the time between two
+T_1/T_2         their ratio
 w_c@T_2         an observable at an event
 loss@t=300      an observable at a time
 """
@@ -26,23 +27,29 @@ class Term:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A term, or the difference of two."""
+    """A term, or the difference or the ratio of two."""
 
     name: str
     first: Term
     minus: Term | None = None
+    over: Term | None = None
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        return (self.first,) if self.minus is None else (self.first, self.minus)
+        return tuple(term for term in (self.first, self.minus, self.over) if term is not None)
 
     def value(self, of: Mapping[Term, float]) -> float:
+        if self.over is not None:
+            return of[self.first] / of[self.over]
         return of[self.first] if self.minus is None else of[self.first] - of[self.minus]
 
 
 def parse_quantity(text: str, events: tuple[str, ...]) -> Quantity:
     """The quantity a text describes, given the events there are."""
     text = text.strip()
+    if "/" in text:
+        left, right = text.split("/", 1)
+        return Quantity(text, _term(left, events), over=_term(right, events))
     if "-" in text and text not in events:
         left, right = text.split("-", 1)
         if left.strip() in events or "@" in left:

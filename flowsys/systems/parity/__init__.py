@@ -25,7 +25,7 @@ the next bit; everything the loss sees of the weights are inner products with th
 from flowsys.errors import InputError
 from flowsys.problem import Problem
 from flowsys.references import Paper
-from flowsys.system import Setup, System, Variants
+from flowsys.system import LazyMapping, LazySequence, Setup, System, Variants
 from flowsys.systems.parity.vocabulary import EVENTS, MODES, OBSERVABLES, PARAMETERS, validate
 
 
@@ -59,6 +59,30 @@ def _equations() -> dict[str, str]:
     from flowsys.systems.parity.reduced import EQUATIONS
 
     return EQUATIONS
+
+
+def _ladder(setup: Setup):
+    from flowsys.systems.parity.ladder import ladder
+
+    return ladder(setup)
+
+
+def _claims():
+    from flowsys.systems.parity.claims import CLAIMS
+
+    return CLAIMS
+
+
+def _figures() -> dict:
+    from flowsys.systems.parity.figures import FIGURES
+
+    return FIGURES
+
+
+def _diagrams() -> dict:
+    from flowsys.systems.parity.diagrams import DIAGRAMS
+
+    return DIAGRAMS
 
 
 SYSTEM = System(
@@ -113,4 +137,8 @@ SYSTEM = System(
     training=_training,
     derive=_derive,
     equations=_equations,
+    ladder=_ladder,
+    claims=LazySequence(_claims),
+    figures=LazyMapping(_figures),
+    diagrams=LazyMapping(_diagrams),
 )

@@ -151,7 +151,7 @@ def train_transformer(run: Run, checkpoint: Path | None = None, stop_after: int 
     stored = None
     if run.training_set is not None:
         stored = fresh_bits(np.random.default_rng([run.seed, 3]), run.training_set, n, excluded)
-    state, record = _start(run, checkpoint)
+    state, record = restored(run, checkpoint)
     start = int(state[3])
     last = run.n_steps if stop_after is None else min(run.n_steps, start + stop_after)
     for step in range(start, last):
@@ -167,7 +167,8 @@ def train_transformer(run: Run, checkpoint: Path | None = None, stop_after: int 
     return record
 
 
-def _start(run: Run, checkpoint: Path | None):
+def restored(run: Run, checkpoint: Path | None = None):
+    """State and record of a run: those of its checkpoint if there is one, else the initial ones."""
     weights = transformer_weights(jax.random.key(run.seed), run.architecture, run.problem.n_positions)
     zeros = jax.tree.map(jnp.zeros_like, weights)
     state = (weights, zeros, zeros, jnp.zeros((), dtype=jnp.int32))

@@ -9,14 +9,18 @@ import jax
 import numpy as np
 
 from flowsys.systems.parity import model
-from flowsys.systems.parity.data import Table, ascending, population
+from flowsys.systems.parity.data import Parity, Table, ascending, population
 from flowsys.systems.parity.model import Coordinates
 from flowsys.systems.parity.weights import initial_coordinates, initial_signs, output_weights
 
 
 def no_cot_gradient(key: jax.Array, n: int, k: int, m: int, epsilon: float, sigma: float = 0.0) -> Coordinates:
     """Population gradient of the linear loss at Assumption 1 with Gaussian q, a of size σ added."""
-    problem = ascending(n, k, chain_of_thought=False)
+    return population_gradient(key, ascending(n, k, chain_of_thought=False), m, epsilon, sigma)
+
+
+def population_gradient(key: jax.Array, problem: Parity, m: int, epsilon: float, sigma: float = 0.0) -> Coordinates:
+    """The same for any problem, with a chain of thought or without."""
     sign_key, q_key, a_key = jax.random.split(key, 3)
     with jax.enable_x64(True):
         start = initial_coordinates(initial_signs(sign_key, problem, m), problem.n_tokens, epsilon)
@@ -41,7 +45,10 @@ def largest_entry(gradient: Coordinates) -> float:
     return float(max(np.abs(np.asarray(part)).max() for part in gradient))
 
 
-def order_of_vanishing(key: jax.Array, n: int, k: int, m: int, epsilon: float, sigmas=(0.1, 0.2)) -> float:
-    """Log-slope of the gradient norm between two sizes of (q, a); k-1 as σ → 0."""
-    low, high = (gradient_norm(no_cot_gradient(key, n, k, m, epsilon, sigma)) for sigma in sigmas)
+def order_of_vanishing(
+    key: jax.Array, n: int, k: int, m: int, epsilon: float, sigmas=(0.1, 0.2), chain_of_thought: bool = False
+) -> float:
+    """Log-slope of the gradient norm between two sizes of (q, a); without a chain of thought k-1 as σ → 0."""
+    problem = ascending(n, k, chain_of_thought)
+    low, high = (gradient_norm(population_gradient(key, problem, m, epsilon, sigma)) for sigma in sigmas)
     return float(np.log(high / low) / np.log(sigmas[1] / sigmas[0]))

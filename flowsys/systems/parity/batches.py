@@ -1,0 +1,95 @@
+"""How large a batch three steps of stochastic gradient descent need: success over (B, n, m), stored, resumable.
+
+Rates η_0 = η_1 = c·mε√B, as large as the batch's noise lets the gates stay. The second step's score must reach log n:
+c²mBε²/(128n²) ≳ (1 + k/n)² log n, so that B* ∝ n² log n/(mε²), which is Õ(n) when m ∝ n. Frozen gates, k = n/4. `fill`
+runs the points that are not in the file yet and writes it after each one.
+"""
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import jax
+import numpy as np
+
+from flowsys.files import write_text
+from flowsys.systems.parity.data import shuffled
+from flowsys.systems.parity.sgd import batch_steps
+from flowsys.systems.parity.three_step import batch_rates
+
+STORED = Path(__file__).with_name("batches.json")
+SEEDS, SHARE = 3, 0.9
+LAWS = {"m=200n": (lambda n: 200 * n, 0.08), "m=1600": (lambda n: 1600, 0.2)}
+
+
+@dataclass(frozen=True)
+class Point:
+    """A batch size at n bits under a law for the width."""
+
+    law: str
+    n: int
+    batch: int
+
+    @property
+    def key(self) -> str:
+        return f"{self.law} n={self.n} B={self.batch}"
+
+
+def predicted(law: str, n: int) -> float:
+    """The batch at which the second step's score reaches (1 + k/n)² log n, ε = 1, k = n/4."""
+    width, c = LAWS[law]
+    return 128 * n**2 * 1.25**2 * np.log(n) / (c**2 * width(n))
+
+
+def points(sizes: Iterable[int] = (8, 16, 32), laws: Iterable[str] = tuple(LAWS)) -> list[Point]:
+    """Powers of √2 around the predicted batch, small n first (n = 64 for an exponent over a factor 8 takes hours)."""
+    return [
+        Point(law, n, round(2 ** (half / 2)))
+        for n in sizes
+        for law in laws
+        for half in range(*[int(2 * np.log2(predicted(law, n) * f)) for f in (1 / 8, 2.0)])
+    ]
+
+
+def success(point: Point) -> list[float]:
+    """Share of fresh sequences entirely right after three steps, one per seed."""
+    width, c = LAWS[point.law]
+    m = width(point.n)
+    shares = []
+    for seed in range(SEEDS):
+        key = jax.random.fold_in(jax.random.key(seed), point.batch)
+        problem = shuffled(jax.random.key(100), point.n, point.n // 4)
+        steps = batch_steps(key, problem, m, 1.0, point.batch, batch_rates(m, 1.0, point.batch, c))
+        shares.append(round(steps.readings[-1].sequence_accuracy, 4))
+    return shares
+
+
+def stored(path: Path = STORED) -> dict[str, list[float]]:
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def fill(
+    chosen: Iterable[Point], path: Path = STORED, on_progress: Callable[[str], None] | None = None
+) -> dict[str, list[float]]:
+    """Run the points that are not stored yet; past the first success at an n and a law there is nothing to learn."""
+    results = stored(path)
+    for point in chosen:
+        if point.key not in results and smallest(results, point.law, point.n) is None:
+            results[point.key] = success(point)
+            write_text(path, json.dumps(results, indent=0) + "\n")
+        if on_progress is not None:
+            on_progress(point.key)
+    return results
+
+
+def shares(results: dict[str, list[float]], law: str, n: int) -> dict[int, float]:
+    """Mean share of sequences right, by batch."""
+    start = f"{law} n={n} B="
+    found = {int(key.removeprefix(start)): float(np.mean(x)) for key, x in results.items() if key.startswith(start)}
+    return dict(sorted(found.items()))
+
+
+def smallest(results: dict[str, list[float]], law: str, n: int) -> int | None:
+    """B*: the first stored batch with a mean share of at least SHARE."""
+    return next((batch for batch, share in shares(results, law, n).items() if share >= SHARE), None)
