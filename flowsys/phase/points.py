@@ -4,7 +4,7 @@ Points whose problems share a program and its tables are one batch. A trajectory
 or sliding on two surfaces) is run again by itself, as `solve` would run it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from flowsys.phase.setups import setups
 from flowsys.phase.sweep import Chunk, Sweep
 from flowsys.problem import Problem, ProgramField
 from flowsys.solve import double_precision, observe_states
-from flowsys.system import find
+from flowsys.system import Setup, find
 
 _OF_ENDING = {
     Ending.COMPLETED: "completed",
@@ -32,13 +32,18 @@ _OF_ENDING = {
 
 def evaluate_chunk(sweep: Sweep, number: int, threads: int = 1) -> Chunk:
     """Every point of a chunk: its quantities, and how it ended."""
-    system = find(sweep.system)
-    indices = sweep.chunk(number)
-    values = np.full((len(sweep.quantities), len(indices)), np.nan)
-    outcomes = np.full(len(indices), CODES["invalid parameters"], dtype=np.uint8)
+    points = setups(find(sweep.system), sweep, sweep.chunk(number))
+    return Chunk(number, *evaluate_setups(sweep, points, threads))
+
+
+def evaluate_setups(sweep: Sweep, points: Iterable[Setup | None], threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Quantities × points and outcomes, for any setups (None where the parameters are invalid)."""
+    points, system = list(points), find(sweep.system)
+    values = np.full((len(sweep.quantities), len(points)), np.nan)
+    outcomes = np.full(len(points), CODES["invalid parameters"], dtype=np.uint8)
     groups: dict[Any, list[tuple[int, Problem]]] = {}
     contents: dict[int, tuple] = {}
-    for place, setup in enumerate(setups(system, sweep, indices)):
+    for place, setup in enumerate(points):
         if setup is None:
             continue
         try:
@@ -49,12 +54,12 @@ def evaluate_chunk(sweep: Sweep, number: int, threads: int = 1) -> Chunk:
     for key, members in groups.items():
         places = [place for place, _ in members]
         problems = [problem for _, problem in members]
-        found, outcomes[places] = evaluate(sweep, problems, key is not None, threads)
-        values[:, places] = _quantities(sweep, found)
-    return Chunk(number, *with_reasons(values, outcomes))
+        found, outcomes[places] = _evaluate(sweep, problems, key is not None, threads)
+        values[:, places] = [quantity.value(found) for quantity in sweep.quantities]
+    return with_reasons(values, outcomes)
 
 
-def evaluate(sweep: Sweep, problems: Sequence[Problem], together: bool, threads: int):
+def _evaluate(sweep: Sweep, problems: Sequence[Problem], together: bool, threads: int):
     """The terms of problems (each an array over the problems) and their outcomes."""
     terms = sweep.terms
     if together:
@@ -77,10 +82,6 @@ def with_reasons(values: np.ndarray, outcomes: np.ndarray) -> tuple[np.ndarray, 
     strange = has_value & ~np.isfinite(values).all(axis=0)
     outcomes = np.where(strange, CODES["quantity not finite"], outcomes).astype(np.uint8)
     return np.where(has_value & ~strange, values, np.nan), outcomes
-
-
-def _quantities(sweep: Sweep, found) -> np.ndarray:
-    return np.array([quantity.value(found) for quantity in sweep.quantities])
 
 
 def _batch_key(problem: Problem, sweep: Sweep, contents: dict[int, tuple]) -> Any:

@@ -21,6 +21,7 @@ from flowsys.system import System
 from flowsys.version import VERSION
 
 CHUNK = 1024
+MAX_STEPS = 50_000  # per point: a sweep names the point and goes on
 CHUNK_ONE_BY_ONE = 8  # points that cannot be batched are slow, and are stored and sent around in smaller portions
 
 
@@ -43,7 +44,7 @@ class Sweep:
     atol: float | None = None
     solver: str = "auto"
     kink_width: float | None = None
-    max_steps: int = 200_000
+    max_steps: int = MAX_STEPS
     chunk_size: int = CHUNK
     selected: tuple[int, ...] | None = None
     base: str = ""

@@ -10,6 +10,7 @@ from flowsys.phase.quantities import Term
 from flowsys.phase.sweep import Sweep
 from flowsys.problem import Problem
 
+_WORK, _STAGES = 2e10, 12  # operations a point may take; evaluations in a step
 _OF_CODE = {
     Code.COMPLETED: "completed",
     Code.NOT_REACHED: "event not reached by t_max",
@@ -46,7 +47,7 @@ def evaluate_together(
         rtol=sweep.rtol,
         atol=np.array([sweep.atol if sweep.atol is not None else 1e-4 * sweep.rtol * p.scale for p in problems]),
         kink_width=sweep.kink_width or 0.0,
-        max_steps=sweep.max_steps,
+        max_steps=step_budget(sweep, first),
     )
     result = integrate(kernel(first.field.program, watched, kinks, stages), batch, threads)
     recorded = _Recorded(problems, result, timed, times, np.argsort(order, axis=1))
@@ -57,6 +58,14 @@ def evaluate_together(
     outcomes[slid] = CODES["completed after sliding"]
     handed_over = np.isin(result.outcome, [int(code) for code in Code if code.is_handover])
     return found, outcomes, np.flatnonzero(handed_over) if sweep.solver == "auto" else np.arange(0)
+
+
+def step_budget(sweep: Sweep, problem: Problem) -> int:
+    """The sweep's budget of steps, less where a step is dear: no point may take minutes."""
+    rows = {table: np.shape(array)[-1] for table, array in problem.stages[0].arguments.tables.items()}
+    blocks = problem.field.program.blocks
+    operations = sum(rows.get(block.over, 1) * line.operations for block in blocks for line in block.lines)
+    return max(1000, min(sweep.max_steps, int(_WORK / (_STAGES * max(operations, 1)))))
 
 
 def _time_of(problem: Problem, term: Term) -> float:

@@ -1,0 +1,50 @@
+"""Every point of a system's allowed box ends in a value or a named outcome."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from draws import draws
+
+from flowsys.phase.diagram import CODES, OUTCOMES
+from flowsys.phase.points import evaluate_setups
+from flowsys.phase.quantities import parse_quantity
+from flowsys.phase.sweep import Sweep
+from flowsys.system import find
+from flowsys.systems import names
+
+
+def ends(name: str, n: int, solver: str, everything: bool, seed: int = 0) -> Counter:
+    """How n draws over a system's box ended, at its default level and mode, looking at an event and at a time."""
+    system = find(name)
+    level, mode = system.default_level, system.mode(None)
+    problem = system.problem(system.setup())
+    texts = (problem.default_at[-1], f"{problem.observable_names[0]}@t=1")
+    quantities = tuple(parse_quantity(text, problem.event_names) for text in texts)
+    sweep = Sweep(name, level, system.variant(level, None), mode, (), quantities, solver=solver)
+    values, outcomes = evaluate_setups(sweep, draws(system, level, n, seed, sizes=everything), threads=2)
+    has_value = outcomes <= CODES["completed with smoothed kinks"]
+    assert (np.isfinite(values).all(axis=0) == has_value).all() and (outcomes < len(OUTCOMES)).all()
+    return Counter(OUTCOMES[o] for o in outcomes)
+
+
+@pytest.mark.parametrize("name", names())
+def test_draws_end_in_a_value_or_a_named_outcome(name):
+    found = ends(name, 40, "native", everything=False)
+    assert sum(found.values()) == 40 and found["invalid parameters"] < 40
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", names())
+def test_ten_thousand_draws_end_in_a_value_or_a_named_outcome(name):
+    found = sum((ends(name, 1000, "auto", everything=True, seed=seed) for seed in range(10)), Counter())
+    assert sum(found.values()) == 10_000
+
+
+def test_a_long_and_dear_flow_stops_at_its_budget():
+    from flowsys.phase.together import step_budget
+
+    system = find("mixture")
+    sweep = Sweep("mixture", "L3", "22", "three_stage", (), ())
+    cheap, dear = (system.problem(system.setup(K=K, L=L)) for K, L in ((2, 3), (8, 9)))
+    assert step_budget(sweep, cheap) == sweep.max_steps > step_budget(sweep, dear) >= 1000
