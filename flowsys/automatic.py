@@ -51,10 +51,13 @@ def integrate(
 
 
 def _reference(problem, times, events, tolerances, solver, kink_width, on_progress=None, patience=None) -> Finished:
+    import jax
+
     from flowsys.integrate.driver import Run
 
-    run = Run(problem, tolerances, solver, times, events, kink_width, on_progress, patience)
-    outcome = run.run()
+    with jax.enable_x64(True):
+        run = Run(problem, tolerances, solver, times, events, kink_width, on_progress, patience)
+        outcome = run.run()
     return Finished(run.records, outcome, run.statistics)
 
 

@@ -36,3 +36,10 @@ def test_help_imports_no_heavy_library():
     code += "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit): c.main()\n"
     code += f"print([m for m in {HEAVY} if m in sys.modules])"
     assert run(code).strip() == "[]"
+
+
+def test_the_reference_solver_is_double_precision_also_when_it_is_the_first_to_need_jax():
+    code = "import flowsys\nsystem = flowsys.load('mixture')\n"
+    code += "run = flowsys.solve(system, at=[1.0], solver='dopri8', rtol=1e-10, observe=['w_v'], max_steps=500)\n"
+    code += "print(run.outcome.ending)"
+    assert run(code).strip() == "completed"
