@@ -51,7 +51,7 @@ DIAGRAMS = {
     ),
     "one_hot": NamedDiagram(
         title="Three steps: how far from one-hot attention at i = n+3 is (n = 20)",
-        axes=("rho=0.03:2:50:log", "m=50:50000:50:log"),
+        axes=("rho=0.03:2:16:log", "m=50:50000:16:log"),
         observables=("one_hot_error@step_2", "margin@step_3"),
         mode="three_step",
         fixed={"n": 20, "k": 5, "epsilon": 1.0},
@@ -59,11 +59,11 @@ DIAGRAMS = {
         boundary=_one_hot,
     ),
     "n_plus_2": NamedDiagram(
-        title="Gradient flow: attention on S[n+2] where its bit equals b[n+2], at t = lock of n+1 and later",
-        axes=("n=4:3000:50:log", "m=1:3000:50:log"),
+        title="Gradient flow: attention on S[n+2] where its bit equals b[n+2], as the mean margin there grows",
+        axes=("margin_threshold=0.003:2:60:log", "n=4:3000:60:log"),
         observables=("s_x0@margin_1", "s_x1@margin_1", "s_z0@margin_1"),
         mode="block",
-        fixed={"k": 2},
+        fixed={"k": 2, "m": 400.0},
     ),
     "gates": NamedDiagram(
         title="Share of gates that flipped before n+1 locks (n = 12, k = 2, live gates)",
