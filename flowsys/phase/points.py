@@ -99,7 +99,9 @@ def _batch_key(problem: Problem, sweep: Sweep, contents: dict[int, tuple]) -> An
                     contents[id(array)] = (array, (array.shape, array.tobytes()))  # the array itself, to keep its id
                 tables.append(contents[id(array)][1])
     ends = tuple((stage.until is None, stage.ends_on) for stage in problem.stages)
-    return problem.field, tuple(tables), ends
+    # an event may be a given time at some points and located at others (a mark)
+    events = tuple((event.name, event.observable, event.direction) for event in problem.events)
+    return problem.field, tuple(tables), ends, events, tuple(sorted(problem.marks))
 
 
 def _alone(sweep: Sweep, problem: Problem) -> tuple[dict[Term, float], int]:

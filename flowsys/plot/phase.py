@@ -1,6 +1,7 @@
 """A phase diagram: colour for values, hatching where there is an outcome instead, lines for the theory."""
 
 from collections.abc import Sequence
+from itertools import cycle
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -38,8 +39,8 @@ def phase(
     mesh = ax.pcolormesh(_edges(x), _edges(y), picture, norm=norm, cmap="viridis", rasterized=True)
     ax.figure.colorbar(mesh, ax=ax, label=name)
     _hatch_outcomes(x, y, outcomes, ax)
-    for line in boundary:
-        ax.plot(line.x, line.y, color="crimson", linewidth=1.8, label=line.label)
+    for line, style in zip(boundary, cycle(("-", "--", ":"))):
+        ax.plot(line.x, line.y, color="crimson", linewidth=1.8, linestyle=style, label=line.label)
     for axis, where in ((x, "x"), (y, "y")):
         _scale(ax, axis, where)
     if ax.get_legend_handles_labels()[0]:
