@@ -24,7 +24,7 @@ Time is gradient-flow time of the loss as written (learning rate × epochs); the
 from flowsys.errors import InputError
 from flowsys.problem import Problem
 from flowsys.references import Paper
-from flowsys.system import Setup, System, Variants
+from flowsys.system import LazyMapping, LazySequence, Setup, System, Variants
 from flowsys.systems.cooccurrence.phases import EVENTS, MODES
 from flowsys.systems.cooccurrence.vocabulary import OBSERVABLES, PARAMETERS, validate
 
@@ -65,6 +65,30 @@ def _equations() -> dict[str, str]:
     return EQUATIONS
 
 
+def _ladder(setup: Setup):
+    from flowsys.systems.cooccurrence.ladder import ladder
+
+    return ladder(setup)
+
+
+def _figures() -> dict:
+    from flowsys.systems.cooccurrence.figures import FIGURES
+
+    return FIGURES
+
+
+def _diagrams() -> dict:
+    from flowsys.systems.cooccurrence.diagrams import DIAGRAMS
+
+    return DIAGRAMS
+
+
+def _claims() -> tuple:
+    from flowsys.systems.cooccurrence.claims import CLAIMS
+
+    return CLAIMS
+
+
 SYSTEM = System(
     name="cooccurrence",
     paper=Paper(
@@ -99,4 +123,8 @@ SYSTEM = System(
     training=_training,
     derive=_derive,
     equations=_equations,
+    ladder=_ladder,
+    claims=LazySequence(_claims),
+    figures=LazyMapping(_figures),
+    diagrams=LazyMapping(_diagrams),
 )

@@ -1,0 +1,12 @@
+"""What the paper claims, measured: starts, phase 1, gradient balance, scores, late times, the experiment."""
+
+from flowsys.systems.cooccurrence.claims import experiment, gradients, late, phase_1, scores, starts
+
+CLAIMS = (
+    *starts.CLAIMS,
+    *phase_1.CLAIMS,
+    *gradients.CLAIMS,
+    *scores.CLAIMS,
+    *late.CLAIMS,
+    *experiment.CLAIMS,
+)
