@@ -63,7 +63,8 @@ def main() -> None:
     # the difference of two lengths leaves out the initial weights, whose cost does grow with the width
     narrow, wide = (trained("gram", m, 5 * STEPS) - trained("gram", m, STEPS) for m in (64, 65_536))
     per_step = 1e6 / (4 * STEPS)
-    print(f"Gram map: {narrow * per_step:.2f} us a step at m = 64, {wide * per_step:.2f} at 65,536: {wide / narrow:.2f}")
+    costs = f"{narrow * per_step:.2f} us a step at m = 64, {wide * per_step:.2f} at m = 65,536"
+    print(f"Gram map: {costs}, ratio {wide / narrow:.2f}")
 
 
 def trained(variant: str, width: int, steps: int) -> float:
