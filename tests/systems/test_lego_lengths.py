@@ -116,6 +116,7 @@ VOCABULARY = data.Vocabulary(4, groups.cyclic(2))
 SMALL = FeedForward(bias=0.3, rho=0.5, q=4, clip="hard", B=8.0)
 
 
+@pytest.mark.slow
 def test_algorithm_1_lowers_the_loss_of_each_stage_and_moves_only_its_weights():
     weights = transformer.weights(jax.random.key(0), VOCABULARY, m=4, sigma_0=0.3)
     for stage in algorithms.algorithm_1(VOCABULARY, SMALL, 150, 60):
@@ -139,6 +140,7 @@ def test_algorithm_2_stops_at_its_threshold_and_labels_with_the_previous_model()
     assert (labelled.values == inputs[3].values).mean() > 0.95
 
 
+@pytest.mark.slow
 def test_gradient_descent_error_is_first_order_in_the_learning_rate():
     weights = transformer.weights(jax.random.key(0), VOCABULARY, m=2, sigma_0=0.3)
     ends = []

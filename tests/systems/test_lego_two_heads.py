@@ -83,6 +83,7 @@ def test_a_checkpoint_of_another_experiment_is_refused(tmp_path):
         two_heads_training.train(replace(TINY, batch=16), tmp_path / "run.npz")
 
 
+@pytest.mark.slow
 def test_training_learns_a_small_task_and_answers_by_itself():
     run = two_heads_training.train(replace(TINY, steps_per_epoch=150, batch=32, learning_rate=5e-3))
     assert run.losses[-1] < 0.1 * run.losses[0]
