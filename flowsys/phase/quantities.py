@@ -2,7 +2,7 @@
 
 T_2             the time of an event
 T_2-T_1         the time between two
-T_1/T_2         their ratio
+T_1:T_2         their ratio (a slash would be a path in the file)
 w_c@T_2         an observable at an event
 loss@t=300      an observable at a time
 """
@@ -47,8 +47,8 @@ class Quantity:
 def parse_quantity(text: str, events: tuple[str, ...]) -> Quantity:
     """The quantity a text describes, given the events there are."""
     text = text.strip()
-    if "/" in text:
-        left, right = text.split("/", 1)
+    if ":" in text:
+        left, right = text.split(":", 1)
         return Quantity(text, _term(left, events), over=_term(right, events))
     if "-" in text and text not in events:
         left, right = text.split("-", 1)

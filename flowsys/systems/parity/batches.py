@@ -77,10 +77,15 @@ def fill(
     for point in chosen:
         if point.key not in results and smallest(results, point.law, point.n) is None:
             results[point.key] = success(point)
-            write_text(path, json.dumps(results, indent=0) + "\n")
+            write_text(path, _text(results))
         if on_progress is not None:
             on_progress(point.key)
     return results
+
+
+def _text(results: dict[str, list[float]]) -> str:
+    """JSON with one point a line."""
+    return "{\n" + ",\n".join(f"{json.dumps(key)}: {json.dumps(x)}" for key, x in results.items()) + "\n}\n"
 
 
 def shares(results: dict[str, list[float]], law: str, n: int) -> dict[int, float]:

@@ -45,7 +45,7 @@ DIAGRAMS = {
     "lock": NamedDiagram(
         title="When attention locks, as a share of the time to margin 1 (i = n+3)",
         axes=("n=4:10000:60:log", "m=0.5:100000:60:log"),
-        observables=("lock/margin_1", "lock", "margin_1"),
+        observables=("lock:margin_1", "lock", "margin_1"),
         fixed={"k": 3},
         boundary=_lock_before_margin,
     ),
@@ -59,11 +59,12 @@ DIAGRAMS = {
         boundary=_one_hot,
     ),
     "n_plus_2": NamedDiagram(
-        title="Gradient flow: attention on S[n+2] where its bit equals b[n+2], as the mean margin there grows",
+        title="Attention on S[n+2] where its bit equals b[n+2] does not lock",
         axes=("margin_threshold=0.003:2:60:log", "n=4:3000:60:log"),
         observables=("s_x0@margin_1", "s_x1@margin_1", "s_z0@margin_1"),
         mode="block",
         fixed={"k": 2, "m": 400.0},
+        logarithmic=True,
     ),
     "gates": NamedDiagram(
         title="Share of gates that flipped before n+1 locks (n = 12, k = 2, live gates)",
