@@ -17,7 +17,7 @@ what trains, `statement` for the limit as it is derived, `limits`, `finite` and 
 from flowsys.errors import InputError
 from flowsys.problem import Problem
 from flowsys.references import Paper
-from flowsys.system import LazyMapping, Setup, System, Variants
+from flowsys.system import LazyMapping, LazySequence, Setup, System, Variants
 from flowsys.systems.mixture.stages import EVENTS, MODES
 from flowsys.systems.mixture.vocabulary import OBSERVABLES, PARAMETERS
 
@@ -74,6 +74,12 @@ def _diagrams() -> dict:
     return DIAGRAMS
 
 
+def _claims() -> list:
+    from flowsys.systems.mixture.claims import CLAIMS
+
+    return CLAIMS
+
+
 SYSTEM = System(
     name="mixture",
     paper=Paper(
@@ -100,6 +106,7 @@ SYSTEM = System(
     derive=_derive,
     equations=_equations,
     ladder=_ladder,
+    claims=LazySequence(_claims),
     figures=LazyMapping(_figures),
     diagrams=LazyMapping(_diagrams),
 )

@@ -1,0 +1,225 @@
+"""Stage 2: the attention grows from the conflicting samples (Sec. 5.2, Appendix E)."""
+
+import numpy as np
+
+from flowsys.claims import Verdict, Word, judged
+from flowsys.fits import line, power_law
+from flowsys.systems.mixture.claims.runs import (
+    OMEGAS,
+    SCORES,
+    SELF_SCORES,
+    claim,
+    course,
+    listed,
+    local_exponents,
+    mean_sector,
+    rates,
+    run,
+    stage_2,
+    stage_2_length,
+    values,
+)
+
+ONE = (0.1, 0.001)
+OTHERS = {
+    "S": ("cv", [f"{x}_{part}" for x in ("cc", "vc", "vv") for part in ("same", "diff")]),
+    "QQ": ("vv", ["cv_same", "cv_diff", "cc_diff"]),
+    "KK": ("cc", ["cv_same", "cv_diff", "vv_diff"]),
+}
+SIGNS = {
+    "S_cv": 1, "S_vv": -1, "S_cc": 1, "S_vc": -1, "QQ_cv": 1, "QQ_cc": 1, "QQ_vv": 1, "KK_cv": -1, "KK_cc": 1,
+    "KK_vv": 1,
+}  # fmt: skip
+
+
+def _dominance(there, matrix: str) -> np.ndarray:
+    """The largest other entry over the smaller of the two leading ones; infinite where a leading one is not > 0."""
+    leader, others = OTHERS[matrix]
+    least = np.minimum(there[f"{matrix}_{leader}_same"], -there[f"{matrix}_{leader}_diff"])
+    largest = np.max([np.abs(there[f"{matrix}_{x}"]) for x in others], axis=0)
+    return np.where(least > 0, largest / np.where(least > 0, least, 1.0), np.inf)
+
+
+def _dominates(matrix: str, mode: str) -> Verdict:
+    ratios = {ω: _dominance(stage_2(mode=mode, omega=ω), matrix) for ω in OMEGAS}
+    sup, ends = max(float(r.max()) for r in ratios.values()), [float(ratios[ω][-1]) for ω in ONE]
+    leader = OTHERS[matrix][0]
+    return judged(
+        sup < 1, f"c < 1: other |{matrix}| ≤ c min({matrix}_{leader}_same, -{matrix}_{leader}_diff)",
+        f"c = {sup:.4f} at worst (right after T_1); {listed(ends, '.3f')} at T_2 for ω = 0.1, 0.001",
+        note="at T_1 itself both sides are 0", interval=(0.0, 1.0), parameters={"omega": OMEGAS, "mode": mode},
+        values={"c": sup, "at_T_2": ends},
+    )  # fmt: skip
+
+
+def leading_score_dominates_all_others(mode: str = "three_stage") -> Verdict:
+    """E.1 (11)."""
+    return _dominates("S", mode)
+
+
+def leading_query_self_score_dominates(mode: str = "three_stage") -> Verdict:
+    """E.1 (12)."""
+    return _dominates("QQ", mode)
+
+
+def leading_key_self_score_dominates(mode: str = "three_stage") -> Verdict:
+    """E.1 (13)."""
+    return _dominates("KK", mode)
+
+
+def norms_are_ordered(swap: bool = False) -> Verdict:
+    """E.1 (14): |W_Q v| ≥ |W_Q c| and |W_K c| ≥ |W_K v|."""
+    larger, smaller = ("c", "v") if not swap else ("v", "c")
+    gaps = []
+    for ω in OMEGAS:
+        there = stage_2(omega=ω)
+        gaps.append((there[f"KK_{larger * 2}_same"] - there[f"KK_{smaller * 2}_same"]).min())
+        gaps.append((there[f"QQ_{smaller * 2}_same"] - there[f"QQ_{larger * 2}_same"]).min())
+    v = values("T_2")
+    return judged(min(gaps) >= 0, "both gaps ≥ 0 on [T_1, T_2]",
+                  f"least gap {min(gaps):.1e}; at T_2 QQ_vv {v['QQ_vv_same']:.3f} ≥ QQ_cc {v['QQ_cc_same']:.3f}, "
+                  f"KK_cc {v['KK_cc_same']:.3f} ≥ KK_vv {v['KK_vv_same']:.3f}",
+                  parameters={"omega": OMEGAS}, values={"least_gap": float(min(gaps))})  # fmt: skip
+
+
+def _growth_ratios(omega: float):
+    """S_cv and the smallest of the three ratios of Lemma E.2 along stage 2 to S_cv = 4.4."""
+    there = stage_2(n=500, omega=omega, s_star=4.4)
+    rate, s = rates(there, 1), there["S_cv_same"]
+    ratios = (rate["S_cv_same"] / (there["KK_cc_same"] + there["QQ_vv_same"]), rate["KK_cc_same"] / s,
+              rate["QQ_vv_same"] / s)  # fmt: skip
+    return s, np.min(ratios, axis=0)
+
+
+def scores_grow_at_least_linearly_in_each_other(score: float = 1.0, share: float = 0.999) -> Verdict:
+    """E.2: a rate β > 0 exists while the scores are bounded; the best one is w_c/18."""
+    best = values("T_1")["w_c"] / 18
+    least, window, tenth = {}, {}, {}
+    for ω in (0.1, 0.01):
+        s, ratio = _growth_ratios(ω)
+        late = s > 0.5
+        least[ω] = float(ratio[s <= score].min())
+        window[ω] = float(np.interp(0, (best - ratio)[late], s[late]))
+        tenth[ω] = float(np.interp(0, (best / 10 - ratio)[late], s[late]))
+    return judged(
+        min(least.values()) >= share * best, "some β > 0 while scores ≤ C",
+        f"β = {least[0.1]:.6f} for S_cv ≤ {score:g} (w_c/18 = {best:.6f}, its value at T_1); C = {window[0.1]:.3f}, "
+        f"{window[0.01]:.3f} for ω = 0.1, 0.01",
+        note=f"β falls below a tenth of it at S_cv = {tenth[0.1]:.2f}", parameters={"omega": (0.1, 0.01)},
+        values={"beta": least, "C": window, "tenth": tenth},
+    )  # fmt: skip
+
+
+def linear_system_is_a_lower_bound(factor: float = 1.0) -> Verdict:
+    """5.5: (S_cv, KK_cc, QQ_vv) stays above ω²/2 [e^(√2βt)(√2, 1, 1) + e^(-√2βt)(-√2, 1, 1)]."""
+    β, gaps = factor * values("T_1")["w_c"] / 18, []
+    for ω in (0.1, 0.01, 0.001):
+        there = stage_2(omega=ω)
+        x = np.sqrt(2) * β * (there.t - 20)
+        bound = {"S_cv_same": np.sqrt(2) * np.sinh(x), "KK_cc_same": np.cosh(x), "QQ_vv_same": np.cosh(x)}
+        gaps += [float((there[name] / ω**2 - y).min()) for name, y in bound.items()]
+    slack = {ω: (stage_2_length(level="L4", variant="linear", observe=(), omega=ω), stage_2_length(omega=ω))
+             for ω in (0.1, 0.01)}  # fmt: skip
+    return judged(
+        min(gaps) >= -1e-9, "componentwise ≥ with β = w_c/18", f"least gap {min(gaps):.2g} ω²",
+        note="loose: " + "; ".join(f"ω = {ω}: T_2 - T_1 ≤ {a:.0f}, in fact {b:.1f}" for ω, (a, b) in slack.items()),
+        parameters={"omega": (0.1, 0.01, 0.001), "beta": β}, values={"least_gap": min(gaps), "times": slack},
+    )  # fmt: skip
+
+
+def stage_2_lasts_logarithmically(mode: str = "three_stage") -> Verdict:
+    """E.3: T_2 - T_1 = O(log 1/ω), with slope 9/w_c."""
+    lengths = [stage_2_length(omega=ω, mode=mode) for ω in OMEGAS]
+    fit = line(-np.log(OMEGAS), lengths)
+    predicted = 9 / values("T_1")["w_c"]
+    local = np.diff(lengths) / np.diff(-np.log(OMEGAS))
+    return judged(
+        bool(np.abs(local / predicted - 1).max() < 0.002), f"linear in log(1/ω); slope 9/w_c = {predicted:.3f} [ours]",
+        f"slope {fit}; local {local[0]:.2f} to {local[-1]:.3f}; T_2 - T_1 = {listed(lengths, '.2f')}",
+        interval=fit.interval, tolerance=0.002, parameters={"omega": OMEGAS, "mode": mode},
+        values={"lengths": lengths, "residuals": fit.residuals.tolist()},
+    )  # fmt: skip
+
+
+def sinh_surrogate_is_early_by_a_constant(variant: str = "sinh") -> Verdict:
+    """[ours] T_2 - T_1 ≈ 9(K-1)/(2 w_c) asinh(K s*/((K-1) ω²)), off by a constant."""
+    offsets = [stage_2_length(omega=ω) - stage_2_length(omega=ω, level="L4", variant=variant, observe=())
+               for ω in OMEGAS[1:]]  # fmt: skip
+    spread = float(np.ptp(offsets))
+    return judged(spread < 0.1, "constant offset in ω", f"{listed(offsets, '.3f')} for ω = {listed(OMEGAS[1:])}",
+                  tolerance=0.1, parameters={"omega": OMEGAS[1:]}, values={"offsets": offsets})  # fmt: skip
+
+
+def near_symmetry_error_is_small(sector: str = "mean") -> Verdict:
+    """E.4: Δ = max |sum over groups of an entry| ≤ Õ(ω) at T_2."""
+    sign = 1 if sector == "mean" else -1
+    total = lambda v, x: abs(v[f"{x}_same"] + sign * v[f"{x}_diff"])
+    ends = [values("T_2", omega=ω) for ω in OMEGAS]
+    fit = power_law(OMEGAS, [max(total(v, x) for x in (*SCORES, *SELF_SCORES)) for v in ends])
+    scores = local_exponents([max(total(v, x) for x in SCORES) for v in ends])
+    keys = local_exponents([mean_sector(v, "KK_vv") - ω**2 for v, ω in zip(ends, OMEGAS)])
+    return judged(
+        fit.interval[0] >= 1, "exponent ≥ 1 in ω",
+        f"exponent {fit}; scores alone {listed(scores, '.2f')}; KK^m - ω²: {listed(keys, '.2f')}",
+        note="far from tight: Δ is the ω² diagonal of the self-scores", interval=fit.interval,
+        parameters={"omega": OMEGAS}, values={"exponent": fit.slope, "scores": scores.tolist()},
+    )  # fmt: skip
+
+
+def twenty_signs_hold(mode: str = "three_stage") -> Verdict:
+    """E.5: the signs of all scores and self-scores on [T_1, T_2]."""
+
+    def broken(there) -> set[str]:
+        return {f"{x}_{part}" for x, sign in SIGNS.items() for part, s in (("same", sign), ("diff", -sign))
+                if (s * there[f"{x}_{part}"] < 0).any()}  # fmt: skip
+
+    wrong = set().union(*(broken(stage_2(omega=ω, mode=mode)) for ω in OMEGAS))
+    later = set().union(*(broken(stage_2(omega=ω, mode=mode, s_star=4.5)) for ω in (0.1, 0.01)))
+    return judged(not wrong, "20 signs", f"{20 - len(wrong)} of 20 hold for 6 values of ω"
+                  + (f"; broken: {', '.join(sorted(wrong))}" if wrong else ""),
+                  note=f"continued to S_cv = 4.5: {20 - len(later)} of 20; the list's last two lines are garbled, read "
+                  "KK_vv_same ≥ 0, KK_vv_diff ≤ 0, KK_cv_same ≤ 0, KK_cv_diff ≥ 0",
+                  parameters={"omega": OMEGAS, "mode": mode}, values={"broken": sorted(wrong)})  # fmt: skip
+
+
+def gates_stay_open_on_conflicting_samples(kind: str = "conflicting") -> Verdict:
+    """E.6: σ_+ > 0 on conflicting samples during stage 2; it ends in sliding at a large score."""
+    closes = {}
+    for ω in (0.1, 0.01):
+        there = course(np.linspace(21, 500, 959), omega=ω, s_star=20.0)
+        first = np.argmax(there[f"preactivation_minus_{kind}"] < 1e-6)
+        closes[ω] = float(there["S_cv_same"][first])
+    slides = run(500.0, s_star=20.0).statistics["slides"]
+    up_to_one = min(float(stage_2(omega=ω)[f"preactivation_minus_{kind}"].min()) for ω in OMEGAS)
+    return Verdict(
+        Word.FAILS if up_to_one <= 0 else Word.IN_PART, "H + b > 0 on [T_1, T_2]",
+        f"at least {up_to_one:.3f} up to S_cv = 1; reaches 0 at S_cv = {closes[0.1]:.2f} (ω = 0.1), "
+        f"{closes[0.01]:.2f} (ω = 0.01), where the flow slides ({slides} slide)",
+        note="holds while s_star ≲ 4.5", parameters={"omega": (0.1, 0.01), "s_star": 20},
+        values={"closes_at": closes, "least_to_one": up_to_one},
+    )  # fmt: skip
+
+
+CLAIMS = [
+    claim("E.1-11", "Lemma E.1, Eq. (11)", "S_cv dominates every other score", leading_score_dominates_all_others,
+          control={"mode": "simultaneous"}),
+    claim("E.1-12", "Lemma E.1, Eq. (12)", "QQ_vv dominates the other query self-scores",
+          leading_query_self_score_dominates, control={"mode": "simultaneous"}),
+    claim("E.1-13", "Lemma E.1, Eq. (13)", "KK_cc dominates the other key self-scores",
+          leading_key_self_score_dominates, control={"mode": "simultaneous"}),
+    claim("E.1-14", "Lemma E.1, Eq. (14)", "|W_Q v| ≥ |W_Q c| and |W_K c| ≥ |W_K v|", norms_are_ordered,
+          control={"swap": True}),
+    claim("E.2", "Lemma E.2", "d/dt (S_cv, KK_cc, QQ_vv) ≥ β (KK_cc + QQ_vv, S_cv, S_cv) while scores ≤ C",
+          scores_grow_at_least_linearly_in_each_other, control={"score": 4.0}),
+    claim("5.5", "Lemma 5.5", "(S_cv, KK_cc, QQ_vv) ≥ the solution of the 3×3 linear system",
+          linear_system_is_a_lower_bound, control={"factor": 2.0}),
+    claim("E.3", "Lemma E.3, Theorem 4.1", "T_2 - T_1 = O(log 1/ω)", stage_2_lasts_logarithmically,
+          control={"mode": "simultaneous"}),
+    claim("sinh_surrogate", "Lemma E.3 [ours]", "the frozen-attention surrogate gives T_2 up to a constant",
+          sinh_surrogate_is_early_by_a_constant, control={"variant": "linear"}),
+    claim("E.4", "Lemma E.4", "Δ(T_2) ≤ Õ(ω)", near_symmetry_error_is_small, control={"sector": "difference"}),
+    claim("E.5", "Lemma E.5", "signs of all 20 scores and self-scores on [T_1, T_2]", twenty_signs_hold,
+          control={"mode": "simultaneous"}),
+    claim("E.6", "Lemma E.6", "the gates are open on conflicting samples in stage 2",
+          gates_stay_open_on_conflicting_samples, control={"kind": "consistent"}),
+]  # fmt: skip
