@@ -30,7 +30,7 @@ from typing import Any
 from flowsys.errors import InputError
 from flowsys.problem import Problem
 from flowsys.references import Paper
-from flowsys.system import Setup, System, Variants
+from flowsys.system import LazyMapping, LazySequence, Setup, System, Variants
 from flowsys.systems.prompt.stages import EVENTS, MODES
 from flowsys.systems.prompt.vocabulary import OBSERVABLES, PARAMETERS
 
@@ -76,6 +76,30 @@ def _equations() -> dict[str, str]:
     return EQUATIONS
 
 
+def _claims() -> list:
+    from flowsys.systems.prompt.claims import CLAIMS
+
+    return CLAIMS
+
+
+def _ladder(setup: Setup):
+    from flowsys.systems.prompt.ladder import ladder
+
+    return ladder(setup)
+
+
+def _figures() -> dict:
+    from flowsys.systems.prompt.figures import FIGURES
+
+    return FIGURES
+
+
+def _diagrams() -> dict:
+    from flowsys.systems.prompt.diagrams import DIAGRAMS
+
+    return DIAGRAMS
+
+
 SYSTEM = System(
     name="prompt",
     paper=Paper(
@@ -108,4 +132,8 @@ SYSTEM = System(
     training=_training,
     derive=_derive,
     equations=_equations,
+    ladder=_ladder,
+    claims=LazySequence(_claims),
+    figures=LazyMapping(_figures),
+    diagrams=LazyMapping(_diagrams),
 )

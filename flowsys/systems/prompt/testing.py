@@ -10,6 +10,7 @@ prompts are drawn at every state, so errors at two times differ by the model alo
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from flowsys.system import Setup
 from .examples import ReasoningErrors, sampled_prompts, tallied
 from .inference import N_HELD, Scorer, chain_of_thought, in_context
 from .orbits import SymmetricScores, orbits_from_zero
+from .plurality import examples_needed
 from .transitions import (
     attractor_transitions,
     runner_up_transitions,
@@ -70,18 +72,27 @@ def blind_noise(rng: np.random.Generator, shape, n_directions: int, level: float
     return (level * np.sqrt(square) * rng.choice([-1.0, 1.0], shape))[..., None]
 
 
-def tested(setup: Setup, y: np.ndarray) -> tuple[ReasoningErrors, float]:
-    """CoT and ICL errors on the same prompts, and the mean attention on matching examples along CoT (Proposition 1)."""
+def random_overlaps(setup: Setup) -> np.ndarray:
+    """Overlaps of M' uniformly random test patterns with the blind direction."""
     M, M_test = setup["M"], setup["M_test"]
     direction = np.random.default_rng([setup["seed"], 3]).standard_normal(min(M, 10**6))
-    tables = symmetric_scorer(y, M, direction[:M_test] / np.sqrt(direction @ direction * M / len(direction)))
+    return direction[:M_test] / np.sqrt(direction @ direction * M / len(direction))
+
+
+def inferred(setup: Setup, y: np.ndarray, overlaps: np.ndarray, asked=None) -> tuple[ReasoningErrors, np.ndarray]:
+    """CoT and ICL errors on the same prompts, and the mean attention on matching examples at every step of CoT.
+
+    Test patterns are given by their overlaps with the blind direction; queries are uniform on `asked`, or on all.
+    """
+    M, M_test = setup["M"], setup["M_test"]
+    tables = symmetric_scorer(y, M, overlaps)
     rng = np.random.default_rng([setup["seed"], 4])
     A, n_directions = example_transitions(setup), max(setup["d_X"], M) - M_test
     matching = []
 
     def answers():
         alpha = matching_fraction(setup)
-        for prompts in sampled_prompts(rng, A, setup["n_prompts"], setup["l_ts"], alpha, queries(setup), N_HELD):
+        for prompts in sampled_prompts(rng, A, setup["n_prompts"], setup["l_ts"], alpha, asked, N_HELD):
             noises = blind_noise(rng, prompts.chains.shape, n_directions, setup["noise"])
             steps = chain_of_thought(rng, tables, prompts, noises)
             matching.append(np.stack([step.matching for step in steps], axis=1))
@@ -89,7 +100,17 @@ def tested(setup: Setup, y: np.ndarray) -> tuple[ReasoningErrors, float]:
             yield prompts.query, np.stack([step.answer for step in steps], axis=1), one_step.answer
 
     errors = tallied(answers(), trajectories(shifting_task(M_test, setup["K"])))
-    return errors, float(np.concatenate(matching).mean())
+    return errors, np.concatenate(matching).mean(axis=0)
+
+
+def tested(setup: Setup, y: np.ndarray) -> tuple[ReasoningErrors, np.ndarray]:
+    """Errors and attention (Proposition 1) on random test patterns."""
+    return inferred(setup, y, random_overlaps(setup), queries(setup))
+
+
+def tested_with_overlap(setup: Setup, y: np.ndarray) -> tuple[ReasoningErrors, np.ndarray]:
+    """The same for queries of the one test pattern that has overlap λ with the blind direction; the others have 0."""
+    return inferred(setup, y, setup["overlap"] * np.eye(setup["M_test"])[0], 0)
 
 
 def limit_errors(setup: Setup) -> ReasoningErrors:
@@ -104,19 +125,41 @@ def tested_observables(setup: Setup) -> dict[str, Callable[[np.ndarray], float]]
     """Functions of a state of the population flow, computed after the fact."""
     if setup["M_test"] < LEAST_TEST_PATTERNS:
         return {}
-    last: dict[bytes, tuple[ReasoningErrors, float]] = {}
+    random, overlapping = _remembered(tested, setup), _remembered(tested_with_overlap, setup)
+    limit = lru_cache(maxsize=1)(lambda: limit_errors(setup))
+    found = {
+        "cot_error": lambda y: random(y)[0].cot,
+        "icl_error": lambda y: random(y)[0].icl,
+        "attention_matching": lambda y: float(random(y)[1].mean()),
+        "cot_error_limit": lambda y: limit().cot,
+        "icl_error_limit": lambda y: limit().icl,
+        "examples_needed": lambda y: needed(setup),
+    }
+    if setup["M_test"] < setup["M"]:  # a full set of test patterns leaves no choice of overlaps
+        found |= {
+            "cot_error_overlap": lambda y: overlapping(y)[0].cot,
+            "attention_overlap": lambda y: float(overlapping(y)[1][0]),
+        }
+    return found
 
-    def at(y: np.ndarray) -> tuple[ReasoningErrors, float]:
+
+def needed(setup: Setup) -> float:
+    """Examples for success with uniform errors, by exact counting; nan beyond what is counted."""
+    found = examples_needed(
+        setup["success"], setup["tau"] ** (1 / setup["K"]), setup["M_test"], setup["K"], setup["alpha_test"]
+    )
+    return float("nan") if found is None else float(found)
+
+
+def _remembered(test: Callable, setup: Setup) -> Callable:
+    """`test` at a state, found again when the same state is asked about next."""
+    last: dict[bytes, tuple[ReasoningErrors, np.ndarray]] = {}
+
+    def at(y: np.ndarray) -> tuple[ReasoningErrors, np.ndarray]:
         key = np.asarray(y).tobytes()
         if key not in last:
             last.clear()
-            last[key] = tested(setup, np.asarray(y))
+            last[key] = test(setup, np.asarray(y))
         return last[key]
 
-    return {
-        "cot_error": lambda y: at(y)[0].cot,
-        "icl_error": lambda y: at(y)[0].icl,
-        "attention_matching": lambda y: at(y)[1],
-        "cot_error_limit": lambda y: limit_errors(setup).cot,
-        "icl_error_limit": lambda y: limit_errors(setup).icl,
-    }
+    return at

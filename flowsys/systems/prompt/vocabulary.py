@@ -45,6 +45,10 @@ PARAMETERS = (
               "attractor", choices=("equal", "one", "uniform", "attractor")),
     Parameter("beta", 0.9, "fraction of attractor errors that go to the attractor", low=0.0, high=1.0,
               latex=r"\beta"),
+    Parameter("overlap", 1.0, "overlap of the queried test pattern with the blind direction (cot_error_overlap)",
+              low=0.0, high=1.0, latex=r"\lambda"),
+    Parameter("success", 0.99, "probability that a chain is right at every step (examples_needed)", low=0.01,
+              high=0.9999),
     Parameter("noise", 0.2, "norm of the noise on test examples", low=0.0, high=10.0),
     Parameter("n_prompts", 1000, "test prompts sampled", low=1, high=1e6, integer=True),
     t_max(1e12),
@@ -108,6 +112,11 @@ OBSERVABLES = finite_observables(3) | {
     "attention_matching": "attention on matching examples along chain-of-thought inference (Proposition 1)",
     "cot_error_limit": "error of chain-of-thought inference with all attention on matching examples",
     "icl_error_limit": "error of one-step inference with all attention on matching examples",
+    "cot_error_overlap": "error of chain-of-thought inference on the test pattern of overlap `overlap` with the blind "
+    "direction",
+    "attention_overlap": "attention on its matching examples at step 1",
+    "examples_needed": "least l_ts at which a chain succeeds, all attention on matching examples and uniform errors, "
+    "by exact counting (nan above 150)",
     "s": "L4: the paper's exponent of the query's step",
     "u": "L4: the paper's exponent of the query's pattern, a lower bound on a",
 }

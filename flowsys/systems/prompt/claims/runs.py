@@ -1,0 +1,107 @@
+"""What the claims measure: runs of the population flow, exponents of its times, and how a claim is written.
+
+Unless a claim says otherwise M = 20, K = 3, α = 0.4, the exact population from W = 0 (L3).
+"""
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from flowsys.claims import Claim, Verdict, Word
+from flowsys.fits import Fit, power_law
+from flowsys.references import Ref
+from flowsys.solve import solve
+from flowsys.systems.prompt import SYSTEM
+from flowsys.trajectory import Trajectory
+
+KINDS = ("same_same", "same_other", "other_same", "other_other")
+GAMMAS = tuple(f"Gamma_{kind}" for kind in KINDS)
+PLAIN = ("a", "b", "g", "loss", "mass_same_same", "mass_other_step", "mass_other_step_max", "p_min", *GAMMAS)
+SIZES = ((20, 3, 0.4), (200, 3, 0.4), (20, 2, 0.4), (2000, 2, 0.2))
+
+
+def claim(
+    id: str,
+    place: str,
+    statement: str,
+    measure: Callable[..., Verdict],
+    *,
+    control: dict[str, Any],
+    regime: str = "exact population, M = 20, K = 3, α = 0.4",
+    is_cheap: bool = True,
+) -> Claim:
+    """A claim whose control is its own measurement with some arguments changed."""
+    return Claim(id, Ref("prompt", place), statement, regime, measure, partial(measure, **control), is_cheap)
+
+
+@lru_cache(maxsize=2048)
+def run(*at: str | float, observe: tuple[str, ...] = PLAIN, level: str = "L3", mode: str = "population",
+        rtol: float = 1e-9, **parameters: Any) -> Trajectory:  # fmt: skip
+    """A solved trajectory, found again when asked for twice."""
+    return solve(SYSTEM, SYSTEM.setup(**parameters), level=level, mode=mode, at=at, observe=observe, rtol=rtol)
+
+
+def time(event: str, **parameters: Any) -> float:
+    """When an event happens; nan if it never does."""
+    found = run(event, observe=(), **parameters).at(event)
+    return found["t"] if found["reached"] else np.nan
+
+
+def times(event: str, name: str, values: Sequence[float], **fixed: Any) -> np.ndarray:
+    """An event's times over the values of one parameter."""
+    return np.array([time(event, **{name: value}, **fixed) for value in values])
+
+
+def course(ts: Sequence[float], **options: Any) -> Trajectory:
+    """A run recorded at many times."""
+    return run(*map(float, ts), **options)
+
+
+def size(M: int, K: int, alpha: float) -> dict[str, Any]:
+    """Sizes by name."""
+    return {"M": M, "K": K, "alpha": alpha}
+
+
+def local_exponents(x: Sequence[float], y: Sequence[float]) -> np.ndarray:
+    """Exponents of y in x between neighbouring points."""
+    return np.diff(np.log(np.asarray(y, dtype=float))) / np.diff(np.log(np.asarray(x, dtype=float)))
+
+
+def word_of_exponent(fit: Fit, predicted: float, tolerance: float, is_bound: bool = True) -> Word:
+    """Equal exponents hold; a time that grows more slowly than predicted leaves the bound standing, in part."""
+    if abs(fit.slope - predicted) <= tolerance:
+        return Word.HOLDS
+    return Word.IN_PART if is_bound and abs(fit.slope) < abs(predicted) else Word.FAILS
+
+
+def exponent_verdict(
+    name: str, x: Sequence[float], y: Sequence[float], predicted: float, tolerance: float, note: str = "",
+    parameters: dict[str, Any] | None = None, is_bound: bool = True,
+) -> Verdict:  # fmt: skip
+    """A scaling law against a power fitted to measurements."""
+    fit, local = power_law(x, y), local_exponents(x, y)
+    return Verdict(
+        word_of_exponent(fit, predicted, tolerance, is_bound), f"{name}^{predicted:g}",
+        f"{name}^{fit}; between neighbours {listed(local, '.3g')}", note, fit.interval, tolerance,
+        {name: tuple(map(float, x)), **(parameters or {})},
+        {"exponent": fit.slope, "local": local.tolist(), "measured": np.asarray(y, dtype=float).tolist()},
+    )  # fmt: skip
+
+
+def word_of(holds: Sequence[bool]) -> Word:
+    """All: holds; none: does not; some: in part."""
+    return Word.HOLDS if all(holds) else Word.IN_PART if any(holds) else Word.FAILS
+
+
+def listed(numbers: Sequence[float], form: str = ".4g") -> str:
+    """Numbers as text."""
+    return ", ".join(format(float(x), form) for x in numbers)
+
+
+def stretches(t: Sequence[float], is_true: Sequence[bool]) -> str:
+    """Where along t something is true, as intervals in words."""
+    t, marks = np.asarray(t), np.concatenate([[False], np.asarray(is_true, dtype=bool), [False]])
+    starts, ends = np.flatnonzero(~marks[:-1] & marks[1:]), np.flatnonzero(marks[:-1] & ~marks[1:])
+    return " and ".join(f"t = {t[i]:.3g} to {t[j - 1]:.3g}" for i, j in zip(starts, ends)) or "nowhere"

@@ -1,0 +1,141 @@
+"""The prompt system's phase diagrams, with the boundaries the theory predicts.
+
+Errors of the concentrated limit (`*_limit`, `examples_needed`) do not depend on the state of training: they are taken
+at t = 0. Axes over τ stand for the probability p = τ^(1/K) of a right step.
+"""
+
+import numpy as np
+
+from flowsys.phase.named import Line, NamedDiagram
+from flowsys.systems.prompt.planar import stage_2_clock
+from flowsys.systems.prompt.transitions import attractor_boundary
+
+
+def _clean_stages(M: np.ndarray, K: np.ndarray) -> list[Line]:
+    """M ∝ K²: above it positions are learnt well before patterns."""
+    fine = np.linspace(K.min(), K.max(), 100)
+    inside = lambda c: (c * fine**2 >= M.min()) & (c * fine**2 <= M.max())
+    return [Line(c * fine[inside(c)] ** 2, fine[inside(c)], f"$M = {c} K^2$") for c in (2, 20)]
+
+
+def _late_crossover(alpha: np.ndarray, epsilon: np.ndarray) -> list[Line]:
+    """ε = α: where T_2 ~ M/α gives way to T_3 ~ M/ε."""
+    fine = np.linspace(alpha.min(), alpha.max(), 100)
+    inside = (fine >= epsilon.min()) & (fine <= epsilon.max())
+    return [Line(fine[inside], fine[inside], r"$\epsilon = \alpha$")]
+
+
+def _clock_levels(M: np.ndarray, epsilon: np.ndarray) -> list[Line]:
+    """(M-1)[Φ(1-√ε) - Φ(0.4)] = 10^3, 10^5, 10^7: the time of stage 2 by quadrature."""
+    fine = np.geomspace(epsilon.min(), epsilon.max(), 300)
+    clock = stage_2_clock(1 - np.sqrt(fine)) - stage_2_clock(0.4)
+    lines = []
+    for power in (3, 5, 7):
+        at = 1 + 10.0**power / np.where(clock > 0, clock, np.nan)
+        inside = (at >= M.min()) & (at <= M.max())
+        lines.append(Line(at[inside], fine[inside], rf"quadrature: $10^{power}$"))
+    return lines
+
+
+def _condition_1(tau: np.ndarray, beta: np.ndarray) -> list[Line]:
+    """Condition 1 changes at p³ = x_3(p, β); a single step misleads below p = (1-p) β."""
+    fine = np.linspace(max(beta.min(), 0.02), beta.max(), 100)
+    whole = np.array([attractor_boundary(b, 3) for b in fine]) ** 3
+    single = (fine / (1 + fine)) ** 3
+    lines = []
+    for line, label in ((whole, r"Condition 1: $p^3 = x_3(p, \beta)$"), (single, r"one step: $p = (1-p)\beta$")):
+        inside = (line >= tau.min()) & (line <= tau.max())
+        lines.append(Line(line[inside], fine[inside], label))
+    return lines
+
+
+def _constant_product(alpha: np.ndarray, tau: np.ndarray) -> list[Line]:
+    """α' τ constant: along it l_ts would be constant if both exponents were the same."""
+    fine = np.geomspace(alpha.min(), alpha.max(), 200)
+    lines = []
+    for product in (0.05, 0.15, 0.4):
+        at = product / fine
+        inside = (at >= tau.min()) & (at <= tau.max())
+        lines.append(Line(fine[inside], at[inside], rf"$\alpha'\tau = {product}$"))
+    return lines
+
+
+def _one_over_patterns(overlap: np.ndarray, alpha: np.ndarray) -> list[Line]:
+    """α' = 1/M' at λ = 1: below it a uniform vote is lost."""
+    return [
+        Line(np.array([overlap.min(), overlap.max()]), np.array([0.1, 0.1]), r"$\alpha' = 1/M'$ (at $\lambda = 1$)")
+    ]
+
+
+def _matching_examples(l_ts: np.ndarray, alpha: np.ndarray) -> list[Line]:
+    """α' l_ts constant: the error depends on the number of matching examples."""
+    fine = np.geomspace(l_ts.min(), l_ts.max(), 200)
+    lines = []
+    for n in (4, 10):
+        inside = (n / fine >= alpha.min()) & (n / fine <= alpha.max())
+        lines.append(Line(fine[inside], n / fine[inside], rf"$\alpha' l_{{ts}} = {n}$"))
+    return lines
+
+
+DIAGRAMS = {
+    "stage_order": NamedDiagram(
+        title=r"Two clean stages need $M \gg K^2$: share of the query's pattern when positions are learnt",
+        axes=("M=40:2000:40:log", "K=2,3,4,5,6,7,8"),
+        observables=("purity@T_1", "T_2-T_1"),
+        boundary=_clean_stages,
+    ),
+    "training_time": NamedDiagram(
+        title=r"Training time to $(1-p)^2 = \epsilon$, $M = 20$",
+        axes=("alpha=0.06:0.9:24", "epsilon=1e-5:0.2:24:log"),
+        observables=("T_3", "T_2"),
+        fixed={"T_3_rule": "squared"},
+        logarithmic=True,
+        boundary=_late_crossover,
+    ),
+    "patterns": NamedDiagram(
+        title=r"Training time to $(1-p)^2 = \epsilon$, $\alpha = 0.4$",
+        axes=("M=11:10000:45:log", "epsilon=1e-5:0.2:45:log"),
+        observables=("T_3",),
+        fixed={"T_3_rule": "squared"},
+        logarithmic=True,
+        boundary=_clock_levels,
+    ),
+    "cot_icl": NamedDiagram(
+        title="Where one step fails and the chain succeeds: ICL error - CoT error",
+        axes=("tau=0.05:0.8:32", "beta=0.1:1:24"),
+        observables=("icl_error_limit@t=0-cot_error_limit@t=0", "icl_error_limit@t=0", "cot_error_limit@t=0"),
+        fixed={"style": "attractor", "l_ts": 80, "n_prompts": 300},
+        boundary=_condition_1,
+    ),
+    "examples_needed": NamedDiagram(
+        title="Examples for success 0.99, by exact counting (at most 150)",
+        axes=("alpha_test=0.1:1:10:log", "tau=0.15:0.9:9:log"),
+        observables=("examples_needed@t=0",),
+        logarithmic=True,
+        boundary=_constant_product,
+    ),
+    "examples_alpha": NamedDiagram(
+        title="CoT error, fraction of matching examples",
+        axes=("l_ts=5:80:20:log", "alpha_test=0.1:1:20"),
+        observables=("cot_error_limit@t=0", "icl_error_limit@t=0"),
+        boundary=_matching_examples,
+    ),
+    "examples_tau": NamedDiagram(
+        title=r"CoT error, trajectory probability $\tau$ (equal steps)",
+        axes=("l_ts=5:80:20:log", "tau=0.1:0.9:20"),
+        observables=("cot_error_limit@t=0", "icl_error_limit@t=0"),
+    ),
+    "examples_rho": NamedDiagram(
+        title=r"CoT error, primacy $\rho$ (one noisy step)",
+        axes=("l_ts=5:80:20:log", "rho=0.05:0.85:20"),
+        observables=("cot_error_limit@t=0", "icl_error_limit@t=0"),
+        fixed={"style": "one"},
+    ),
+    "blind": NamedDiagram(
+        title=r"CoT error of a pattern of overlap $\lambda$ with the blind direction, $l_{ts} = 100$",
+        axes=("overlap=0:1:21", "alpha_test=0.02:0.4:20"),
+        observables=("cot_error_overlap@t=2e5", "attention_overlap@t=2e5"),
+        fixed={"l_ts": 100, "n_prompts": 100},
+        boundary=_one_over_patterns,
+    ),
+}
