@@ -1,0 +1,144 @@
+"""The engines: each maps a field ("smooth" or "kink") to a function of rtol that gives (states at T, trajectories run).
+
+What each is fed with is said in its first line. An engine that cannot be had raises ImportError, one that has no way
+to treat a field NotImplementedError.
+"""
+
+import numpy as np
+from problem import WIDTH, N, T, atol, initial, numba_field, parameters, problem, problems, scalar_program
+
+
+def flowsys(kinks: str):
+    """the native batch, one thread, exact kinks located on the kink field"""
+    from flowsys.kernels import Batch, StageBatch, integrate, kernel, stages_of
+
+    copies, stated = 20, problem()
+    shared = stages_of(stated)[0]
+    stage = StageBatch(np.tile(parameters(), (copies, 1)), shared.tables, shared.links)
+    compiled = kernel(stated.field.program, (), "smooth" if kinks == "smooth" else "frozen", stages_of(stated))
+    starts = np.tile(initial(), (copies, 1))
+
+    def run(rtol: float):
+        batch = Batch(starts, [stage], times=[T], t_max=T, rtol=rtol, atol=np.tile(atol(rtol), copies),
+                      kink_width=WIDTH)  # fmt: skip
+        result = integrate(compiled, batch)
+        run.evaluations = float(result.statistic("evaluations").mean())
+        return result.time_states[:N, 0], copies * N
+
+    return run
+
+
+def cyrk(kinks: str):
+    """CyRK's compiled Vern8 called natively, right-hand side compiled by numba (scalar code, a C callback)"""
+    if kinks == "kink":
+        raise NotImplementedError("its native entry point has no events")
+    from CyRK.nb.numba_solver import cyjit, nbsolve2_ivp
+    from numba import carray, njit
+
+    field = numba_field(kinks)
+    n, n_parameters = len(scalar_program().state), len(scalar_program().parameters)
+
+    @cyjit
+    def callback(dy, t, y, p):
+        field(carray(y, (n,)), carray(p, (n_parameters,)), carray(dy, (n,)))
+
+    address = callback.address
+
+    @njit
+    def everything(starts, p, rtol, atols, out):
+        for i in range(len(starts)):
+            solution = nbsolve2_ivp(address, (0.0, T), starts[i], "Vern8", args=p[i], rtol=rtol, atol=atols[i])
+            out[i] = solution.y[:n, -1]
+            solution.free()
+
+    def run(rtol: float):
+        out = np.empty((N, n))
+        everything(initial(), parameters(), rtol, atol(rtol), out)
+        return out, N
+
+    run.callback = callback
+    return run
+
+
+def cvode(kinks: str):
+    """CVODE-Adams of scikit-sundae, right-hand side compiled by numba but called through Python"""
+    from sksundae.cvode import CVODE
+
+    field = numba_field(kinks)
+
+    def right_hand_side(t, y, dy, userdata):
+        field(y, userdata[0], dy)
+
+    def run(rtol: float):
+        found = []
+        for y, p, a in zip(initial(), parameters(), atol(rtol)):
+            solver = CVODE(right_hand_side, userdata=(p,), method="Adams", rtol=rtol, atol=a, max_num_steps=1_000_000)
+            found.append(solver.solve(np.array([0.0, T]), y).y[-1])
+        return np.array(found), N
+
+    return run
+
+
+def diffsol(kinks: str):
+    """pydiffsol's tsit45, the program printed as DiffSL and compiled by its LLVM back-end"""
+    if kinks == "kink":
+        raise NotImplementedError("restarts at kinks would have to be driven from Python")
+    import pydiffsol
+    from diffsl import diffsl
+
+    ode = pydiffsol.Ode(diffsl(), pydiffsol.llvm, ode_solver=pydiffsol.tsit45)
+
+    def run(rtol: float):
+        found = []
+        for y, p, a in zip(initial(), parameters(), atol(rtol)):
+            ode.rtol, ode.atol = rtol, float(a)
+            found.append(np.asarray(ode.solve(np.concatenate([p, [y.max()]]), T).ys)[:, -1])
+        return np.array(found), N
+
+    return run
+
+
+def diffrax(kinks: str):
+    """diffrax Dopri8, vmapped over all points, the field in JAX"""
+    if kinks == "kink":
+        raise NotImplementedError("an explicit method without events does not keep its order across kinks")
+    import diffrax
+    import jax
+    import jax.numpy as jnp
+
+    jax.config.update("jax_enable_x64", True)
+    field = problem().field.smoothed()
+    stacked = [p.stages[0].arguments._replace(kink_width=np.float64(WIDTH)) for p in problems()]
+    arguments = jax.tree.map(lambda *leaves: jnp.stack(leaves), *stacked)
+
+    def one(y, arguments, rtol, a):
+        return diffrax.diffeqsolve(
+            diffrax.ODETerm(lambda t, y, args: field.rhs(y, args)), diffrax.Dopri8(), 0.0, T, None, y, arguments,
+            saveat=diffrax.SaveAt(t1=True), max_steps=100_000,
+            stepsize_controller=diffrax.PIDController(rtol=rtol, atol=a),
+        ).ys[0]  # fmt: skip
+
+    everything = jax.jit(jax.vmap(one, in_axes=(0, 0, None, 0)))
+    return lambda rtol: (np.asarray(everything(initial(), arguments, rtol, atol(rtol))), N)
+
+
+def scipy(kinks: str):
+    """SciPy's DOP853 in a loop, right-hand side in NumPy on the program's tables"""
+    from scipy.integrate import solve_ivp
+
+    from flowsys.printers.arrays import vector_field
+
+    field = vector_field(problem().field.program, "smooth" if kinks == "smooth" else "exact", np)
+
+    def run(rtol: float):
+        found = []
+        for p, a in zip(problems()[:3], atol(rtol)):
+            arguments = p.stages[0].arguments._replace(kink_width=WIDTH)
+            rhs = lambda t, y, arguments=arguments: field(y, arguments)
+            found.append(solve_ivp(rhs, (0, T), p.initial, "DOP853", rtol=rtol, atol=a).y[:, -1])
+        return np.array(found), len(found)
+
+    return run
+
+
+ENGINES = {"flowsys": flowsys, "cyrk": cyrk, "cvode": cvode, "diffsol": diffsol, "diffrax": diffrax, "scipy": scipy}
