@@ -25,7 +25,7 @@ def samples_grow_at_most_linearly_with_a_chain(chain: bool = True) -> Verdict:
     return Verdict(
         Word.IN_PART if word is Word.HOLDS and len(solved) < sum(map(len, found.values())) else word,
         predicted,
-        f"medians {text}; {fit.slope:.3g} samples per secret, exponent in k {exponent}",
+        f"medians {text}; {fit} samples per secret, exponent in k {exponent}",
         BUDGET_NOTE + "; k = 2 is the hardest: runs stall at 76 % on position n+2" + _seeds(found),
         interval=exponent.interval,
         parameters=_parameters(found),
