@@ -18,6 +18,14 @@ def _clean_stages(M: np.ndarray, K: np.ndarray) -> list[Line]:
     return [Line(c * fine[inside(c)] ** 2, fine[inside(c)], f"$M = {c} K^2$") for c in (2, 20)]
 
 
+def _least_fraction(M: np.ndarray, alpha: np.ndarray) -> list[Line]:
+    """α M = 0.66, measured at M = 10, 20, 40: below it training goes the wrong way."""
+    fine = np.geomspace(M.min(), M.max(), 100)
+    inside = lambda c: (c / fine >= alpha.min()) & (c / fine <= alpha.max())
+    found = ((0.66, r"$\alpha M = 0.66$ (measured)"), (1.0, r"$\alpha M = 1$"))
+    return [Line(fine[inside(c)], c / fine[inside(c)], label) for c, label in found]
+
+
 def _late_crossover(alpha: np.ndarray, epsilon: np.ndarray) -> list[Line]:
     """ε = α: where T_2 ~ M/α gives way to T_3 ~ M/ε."""
     fine = np.linspace(alpha.min(), alpha.max(), 100)
@@ -99,6 +107,12 @@ DIAGRAMS = {
         fixed={"T_3_rule": "squared"},
         logarithmic=True,
         boundary=_clock_levels,
+    ),
+    "least_fraction": NamedDiagram(
+        title="Loss at $t = 10^6$: too few matching examples are never learnt from",
+        axes=("M=8:100:24:log", "alpha=0.01:0.2:24:log"),
+        observables=("loss@t=1e6", "a@t=1e6"),
+        boundary=_least_fraction,
     ),
     "cot_icl": NamedDiagram(
         title="Where one step fails and the chain succeeds: ICL error - CoT error",

@@ -60,8 +60,8 @@ def examples_fall_with_primacy(predicted: float = -2.0) -> Verdict:
     """Eq. (23): l_ts ∝ ρ^-2."""
     rhos = (0.12, 0.16, 0.2, 0.25, 0.3, 0.4)
     return exponent_verdict("rho", rhos, [_vote(0.5, r, 0.9) for r in rhos], predicted, 0.25,
-                            "fitted for 0.12 ≤ ρ ≤ 0.4, where votes are counted exactly; the interval leaves -2 out, the "
-                            "local exponents approach it as ρ falls",
+                            "fitted for 0.12 ≤ ρ ≤ 0.4, where votes are counted exactly; the interval leaves out -2, "
+                            "the local exponents approach it as ρ falls",
                             {"p": 0.5, "success": 0.9}, is_bound=False)  # fmt: skip
 
 

@@ -128,8 +128,8 @@ def other_steps_hardly_move(start: float | None = None) -> Verdict:
     return Verdict(word_of([r <= 1 for r in ratios.values()]), "|Γ| ≤ ε", f"largest |Γ|/ε: {max(ratios.values()):.2g} "
                    f"over ε = 0.1, 0.01, 0.003; at ε = 0.003 {last}",
                    "ε is read as stage 1's threshold. Read as 1/M it fails at large M: M |Γ| from T_1(0.1) on is "
-                   f"at most {read_as_size} at M = 20, 200, 2000. Γ_sd is of order p (1-p)²/M, Γ_dd about 0.04 times the "
-                   "attention left on other steps",
+                   f"at most {read_as_size} at M = 20, 200, 2000. Γ_sd is of order p (1-p)²/M, Γ_dd about 0.04 "
+                   "times the attention left on other steps",
                    parameters={"epsilon_1": (0.1, 0.01, 0.003), "M": (20, 200, 2000)},
                    values={"ratios": [*ratios.values()]})  # fmt: skip
 

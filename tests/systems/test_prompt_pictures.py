@@ -1,0 +1,72 @@
+"""The prompt system's ladder, phase diagrams and figures, made small."""
+
+import numpy as np
+import pytest
+
+from flowsys import load
+from flowsys.compare import compare
+from flowsys.phase import make_sweep, parse_axis, run
+from flowsys.systems.prompt import figures
+from flowsys.systems.prompt.transitions import (
+    attractor_transitions,
+    composed,
+    input_label_primacy,
+    satisfies_condition_1,
+    shifting_task,
+)
+
+SYSTEM = load("prompt")
+
+
+def swept(name, axes, **fixed):
+    """The values of a named diagram's quantities over other axes."""
+    named = SYSTEM.diagrams[name]
+    sweep = make_sweep(SYSTEM, [parse_axis(a) for a in axes], named.observables, fixed=dict(named.fixed) | fixed)
+    return np.concatenate([chunk.values for chunk in run(sweep)], axis=1).reshape(-1, *sweep.shape)
+
+
+@pytest.mark.parametrize("name", SYSTEM.diagrams)
+def test_every_diagram_is_a_sweep_with_lines_inside_it(name):
+    named = SYSTEM.diagrams[name]
+    sweep = make_sweep(SYSTEM, [parse_axis(a) for a in named.axes], named.observables, fixed=dict(named.fixed))
+    x, y = (np.array(axis.values, dtype=float) for axis in sweep.axes)
+    for line in named.boundary(x, y) if named.boundary else ():
+        assert len(line.x) and line.x.min() >= x.min() * 0.999 and line.y.max() <= y.max() * 1.001
+
+
+def test_one_step_fails_and_the_chain_succeeds_left_of_condition_1():
+    gap, icl, cot = swept("cot_icl", ["tau=0.25,0.7", "beta=0.9"])[:, :, 0]
+    assert gap[0] > 0.6 and gap[1] < 0.05
+    assert gap == pytest.approx(icl - cot, abs=1e-12)
+
+
+def test_too_small_a_fraction_of_matching_examples_is_never_learnt_from():
+    loss, a = swept("least_fraction", ["M=20", "alpha=0.02,0.06"])[:, 0]
+    assert loss[0] > 0.4 and a[0] < 0
+    assert loss[1] < 1e-3 and a[1] > 0
+
+
+def test_a_longer_prompt_needs_fewer_matching_examples_by_exact_counting():
+    needed = swept("examples_needed", ["alpha_test=0.2,0.4,0.8", "tau=0.5"])[0, :, 0]
+    assert needed.tolist() == [48, 27, 14]
+
+
+@pytest.mark.parametrize("holds", [True, False])
+def test_attractors_of_figure_4_have_the_stated_primacy(holds):
+    A = attractor_transitions(10, 3, *figures.attractor_of(0.4, 0.1, holds))
+    assert composed(A)[0].max() == pytest.approx(0.4, abs=1e-6)
+    assert satisfies_condition_1(A, shifting_task(10, 3)) is holds
+    assert input_label_primacy(A) <= 0.1 + 1e-6
+
+
+def test_figure_2_falls_with_the_number_of_examples(tmp_path):
+    drawing = figures.errors_over_examples(SYSTEM.setup(n_prompts=200), "cot_error")
+    for diagram in drawing.data.values():
+        assert all((values[-1] < values[0]).all() for values in diagram.quantities.values())
+    assert len(drawing.save(tmp_path / "2.png")) == 4
+
+
+@pytest.mark.slow
+def test_every_rung_of_the_ladder_closes_at_its_rate():
+    ladder = compare(SYSTEM)
+    assert [m.rung.name for m in ladder.rungs if m.holds is False] == []
