@@ -68,12 +68,9 @@ def layer(variant, level, **changes):
 
 @pytest.mark.slow
 def test_exchangeable_slots_tend_to_many_variables_like_one_over_their_number():
-    limit = layer("many_variables", "L3", d=1e3)
-    errors = []
-    for n_x in (1000, 4000):
-        finite = layer("exchangeable", "L2", n_x=n_x)
-        errors.append(np.abs(finite - limit)[: 3 * 4 * 6].max())
-    assert errors[1] < errors[0]
+    limit = layer("many_variables", "L3")
+    errors = [np.abs(layer("exchangeable", "L2", n_x=n_x) - limit)[: 3 * 4 * 6].max() for n_x in (1000, 4000)]
+    assert 3 < errors[0] / errors[1] < 5
 
 
 def test_gradient_descent_of_attention_is_first_order_in_the_learning_rate():

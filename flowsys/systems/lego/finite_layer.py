@@ -153,8 +153,9 @@ def _structure(setup: Setup, variant: str) -> tuple:
 def layer_problem(setup: Setup, variant: str) -> Problem:
     """Stage 1 from random weights."""
     n_x, group = finite_n_x(setup), groups.named(setup["group"])
-    d = setup["d"] if variant == "many_variables" else float(data.Vocabulary(n_x, group).d)
-    if variant in ("weights", "full", "frozen_x"):
+    is_lumped = variant in ("exchangeable", "many_variables")
+    d = setup["d"] if is_lumped else float(data.Vocabulary(n_x, group).d)
+    if not is_lumped:
         check_work(d * setup["width"] * n_x * (n_x - 1) * group.n_g * group.n_y)
     with jax.enable_x64(True):
         initial = np.asarray(ravel_pytree(initial_state(setup, variant))[0])

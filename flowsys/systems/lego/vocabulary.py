@@ -13,8 +13,8 @@ TRAINED_STEPS = ("algorithm", "first_two", "second", "all")
 PARAMETERS = (
     Parameter("group", "C5", "which group acts on the values: cyclic on itself, or symmetric on n points",
               choices=GROUPS),
-    Parameter("d", 1000.0, "vocabulary size, a free number at L3 and L4 (n_x + n_g + n_y + 1 at finite levels)", low=4,
-              high=1e15),
+    Parameter("d", 1000.0, "vocabulary size: free where classes outside the values are lumped (L3, L4, exchangeable), "
+              "n_x + n_g + n_y + 1 on other finite levels", low=4, high=1e15),
     Parameter("C_B", 3.0, "logit clip B = C_B log d", low=0.5, high=15, latex="C_B"),
     Parameter("rho", 0.3, "width of the smoothed ReLU", low=1e-3, high=10, latex=r"\varrho"),
     Parameter("q", 4, "power of the smoothed ReLU, even", low=4, high=12, integer=True),
