@@ -6,7 +6,7 @@ from flowsys.phase.named import Line, NamedDiagram
 
 
 def _rise(n: np.ndarray, L: np.ndarray) -> list[Line]:
-    """n = 3(L - 2), exactly: above it (few samples, long sentences) the loss of type 2 never rises."""
+    """n = 3(L - 2), exactly: left of it (few samples, long sentences) the loss of type 2 never rises."""
     fine = np.geomspace(n.min(), n.max(), 400)
     lines = []
     for y, label in ((2 + fine / 3, "theory: n = 3(L - 2)"), (np.sqrt(fine), r"Condition 1: $n = L^2$")):
@@ -26,7 +26,7 @@ def _equal_initial_output(alpha: np.ndarray, beta: np.ndarray, L: float = 5, m: 
 
 
 def _lazy(score_scale: np.ndarray, beta: np.ndarray) -> list[Line]:
-    """lambda = s²α/β = 0.06 (attention leaves the uniform) and 1 (S_31 turns), at α = 1/β·1/δ with δ = 1/β."""
+    """lambda = s²/β (α = 1): from about 0.06 on attention leaves the uniform (ρ = δ = 1); near 1 S_31 turns."""
     lines = []
     for value in (0.06, 1.0):
         y = score_scale**2 / value
@@ -56,9 +56,9 @@ DIAGRAMS = {
         fixed={"n": 6e6, "alpha": 0.2, "beta": 4096.0, "m1": 16.0, "score_scale": 4096**-0.5, "epsilon": 1e-2},
     ),
     "initial_output": NamedDiagram(
-        title="Random start of width 128: loss of type 2 at its first maximum",
-        axes=("alpha=0.01:3:6:log", "beta=1:300:6:log"),
-        observables=("loss_type2@loss_peak", "T_1-T_0.5"),
+        title="Random starts of width 128: how far the loss of type 2 rises (median over seeds)",
+        axes=("alpha=0.01:3:7:log", "beta=1:300:7:log", "seed=0,1,2,3"),
+        observables=("loss_type2@loss_peak-loss_type2@t=0", "target_imbalance@t=0", "T_1"),
         level="L2",
         fixed={"n": 12, "width": 128, "score_scale": 128**-0.5, "m1": 4.0, "t_max": 1e4},
         boundary=_equal_initial_output,

@@ -15,7 +15,7 @@ from flowsys.train import train
 
 SCORES = tuple(f"S_{key}{query}" for key in "123" for query in "123")
 LOSSES = ("loss", "loss_type1", "loss_type2", "loss_type3", "loss_type4")
-EPOCHS, RECORDS = 30_000, 150
+EPOCHS, RECORDS = 30_000, 60
 NEURONS = 256
 
 
@@ -31,16 +31,17 @@ def scores_and_losses(setup: Setup, epochs: int = EPOCHS, records: int = RECORDS
     if setup["m1"] == system.setup()["m1"]:  # the default belongs to the limit; the experiment has 256 neurons
         setup = system.setup(**(dict(setup) | {"m1": NEURONS}))
     names = (*SCORES, *LOSSES, "least_margin")
-    trained = train(system, setup, variant="gram", mode="data", steps=epochs, records=records, observe=names)
-    times = [float(t) for t in rate * epochs * np.linspace(0, 1, 2 * records + 1)]
-    flow = solve(system, setup, level="L2", mode="data", at=times, observe=names, rtol=1e-6)
+    early = {round(e) for e in np.geomspace(1, epochs, records)}
+    times = [rate * e for e in sorted({0} | early)]
+    trained = train(system, setup, variant="gram", mode="data", at=times, records=1, observe=names)
+    fine = [0.0, *(float(t) for t in rate * np.geomspace(1, epochs, 4 * records))]
+    flow = solve(system, setup, level="L2", mode="data", at=fine, observe=names, rtol=1e-6)
     figure = Figure(figsize=(10.5, 4.2), layout="constrained")
     left, right = figure.subplots(1, 2)
     _draw(left, flow, trained, SCORES, rate, relative=True)
     left.set_ylabel(r"change of $\mu_i^\top W_K^\top W_Q\,\mu_j$")
     _draw(right, flow, trained, LOSSES, rate)
     right.set_ylabel("training loss")
-    right.set_yscale("log")
     wrong = np.flatnonzero(trained["least_margin"] <= 0)
     correct = trained.t[wrong[-1] + 1] / rate if len(wrong) and wrong[-1] + 1 < len(trained) else 0.0
     for ax in (left, right):

@@ -7,6 +7,7 @@ import numpy as np
 from flowsys.compare import Rung
 from flowsys.solve import solve
 from flowsys.system import Setup
+from flowsys.systems.cooccurrence.scales import condition_1
 from flowsys.train import train
 
 WIDTHS = (64.0, 256.0, 1024.0, 4096.0)
@@ -15,7 +16,7 @@ VALUES = ("G_mu1", "G_mu2", "G_mu3")
 SCORES = ("S_12", "S_21", "S_31", "S_32", "S_11", "S_22")
 GROUPS = {"scores": SCORES, "loss": ("loss",), "values": VALUES}
 STEPS = (0.2, 0.1, 0.05, 0.025)
-BETAS = (1e2, 1e3, 1e4, 1e5)
+PAPER_WIDTHS = (64.0, 256.0, 1024.0, 4096.0)
 CLOSED = (*VALUES, *SCORES, "c", "VV_12", "KK_12", "QQ_13", "loss")
 
 
@@ -32,8 +33,9 @@ def ladder(setup: Setup) -> list[Rung]:
         Rung("L1", "L2", "values, scores, correlations at t = 2 and 20, n = 6, L = 4, rtol 1e-10",
              partial(closure_error, setup), tolerance=1e-8),
         *width,
-        Rung("L3", "L4", "G(μ1) of the bag of words (attention and c frozen) after 13/(β + m1 α)",
-             partial(surrogate_error, setup), "beta", BETAS, -1.0, 0.05),
+        # λ and ρδ, which move attention and c, are of order m⁻² at Condition 1
+        Rung("L3", "L4", "G(μ1) of the bag of words (attention, c frozen) after 13/(β + m1 α), Condition 1 at width m",
+             partial(surrogate_error, setup), "m", PAPER_WIDTHS, -2.0, 0.1),
     ]  # fmt: skip
 
 
@@ -89,12 +91,13 @@ def _width_errors(setup: tuple, width: int) -> dict[str, float]:
     return {what: float(np.sqrt(np.mean(values))) for what, values in squares.items()}
 
 
-def surrogate_error(setup: Setup, beta: float) -> float:
-    """Relative error of G(μ1) by the bag of words, at the end of phase 1 of infinitely many samples."""
-    here = _with(setup, beta=beta)
-    at = [13 / (beta + setup["m1"] * setup["alpha"])]
+def surrogate_error(setup: Setup, m: float) -> float:
+    """Relative error of G(μ1) by the bag of words after 13/(β + m1 α), with the scales of Condition 1 at width m."""
+    scales = condition_1(m, setup["m1"], setup["L"])
+    at = [13 / (scales.beta + scales.m1 * scales.alpha)]
     rough, exact = (
-        solve(_system(), here, level=level, variant=variant, at=at, observe=["G_mu1"], rtol=1e-11)["G_mu1"][0]
+        solve(_system(), _with(setup, **scales._asdict()), level=level, variant=variant, at=at, observe=["G_mu1"],
+              rtol=1e-12)["G_mu1"][0]
         for level, variant in (("L4", "bag_of_words"), ("L3", "88"))
-    )
+    )  # fmt: skip
     return float(abs(rough - exact) / exact)
