@@ -9,7 +9,6 @@ from flowsys.fits import power_law
 from flowsys.systems.mixture import SYSTEM
 from flowsys.systems.mixture.claims.runs import SCORES, claim, listed, rates, run, values
 from flowsys.systems.mixture.claims.separability import scores_of_limit
-from flowsys.systems.mixture.enumerated import unlumped_field
 from flowsys.systems.mixture.finite import reduced_field, stage_arguments, weights_field, weights_split
 from flowsys.systems.mixture.network import ReducedLayout
 
@@ -126,6 +125,8 @@ def symmetric_state(K: int, v) -> np.ndarray:
 
 def symmetric_subspace_is_invariant(asymmetry: float = 0.0) -> Verdict:
     """C.2–C.5: symmetry between groups and heads is kept; here for every K and L tried."""
+    from flowsys.systems.mixture.enumerated import unlumped_field  # brings sympy along
+
     errors = {}
     for K, L in ((2, 3), (3, 3), (3, 4)):
         there = run(60.0 * K, mode="simultaneous", K=K, L=L, rtol=1e-8)
