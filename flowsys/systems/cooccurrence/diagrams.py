@@ -16,7 +16,7 @@ def _rise(n: np.ndarray, L: np.ndarray) -> list[Line]:
 
 
 def _equal_initial_output(alpha: np.ndarray, beta: np.ndarray, L: float = 5, m: float = 128) -> list[Line]:
-    """rms F(0) = √(L α β/m): beyond about 0.3 to 1 the random start hides the rise."""
+    """rms F(0) = √(L α β/m): beyond about 1 the random start, not the data, decides how far type 2 rises."""
     lines = []
     for level in (0.3, 1.0):
         y = level**2 * m / (L * alpha)

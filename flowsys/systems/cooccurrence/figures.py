@@ -5,6 +5,8 @@ parameter `reading` chooses how it is read (default E, the one that shows both p
 gradient flow of the same start on its inner products (L2) as lines.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -36,6 +38,7 @@ def scores_and_losses(setup: Setup, epochs: int = EPOCHS, records: int = RECORDS
     trained = train(system, setup, variant="gram", mode="data", at=times, records=1, observe=names)
     fine = [0.0, *(float(t) for t in rate * np.geomspace(1, epochs, 4 * records))]
     flow = solve(system, setup, level="L2", mode="data", at=fine, observe=names, rtol=1e-6)
+    flow = replace(flow, states=np.empty((len(flow), 0)), state_names=())  # ten thousand numbers a row, not drawn
     figure = Figure(figsize=(10.5, 4.2), layout="constrained")
     left, right = figure.subplots(1, 2)
     _draw(left, flow, trained, SCORES, rate, relative=True)
