@@ -79,11 +79,12 @@ def compare(kinks: str, engines: list[str], rounds: int, target: float) -> None:
             print(f"  {name:8s} skipped: {found['skipped']}")
         else:
             settings[name] = found
-    for _ in range(rounds):
+    for number in range(rounds):
         for name, setting in settings.items():
             found = in_a_process("--measure", name, "--kinks", kinks, "--rtol", str(setting["rtol"]))
             times.setdefault(name, []).append(found.get("ms", np.inf))
             limit = min(limit, found.get("limit_ms", np.inf))
+            print(f"  round {number + 1}: {name} {times[name][-1]:.4f} ms", file=sys.stderr, flush=True)
     best = {name: min(values) for name, values in times.items()}
     for name, ms in sorted(best.items(), key=lambda item: item[1]):
         ratio = f"{ms / best['flowsys']:7.1f}x flowsys" if "flowsys" in best else ""
