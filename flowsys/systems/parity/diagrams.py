@@ -50,7 +50,7 @@ DIAGRAMS = {
         boundary=_lock_before_margin,
     ),
     "one_hot": NamedDiagram(
-        title="Three steps: how far from one-hot attention at i = n+3 is (n = 20)",
+        title="Three steps: distance from one-hot attention at i = n+3 (n = 20)",
         axes=("rho=0.03:2:16:log", "m=50:50000:16:log"),
         observables=("one_hot_error@step_2", "margin@step_3"),
         mode="three_step",

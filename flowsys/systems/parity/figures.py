@@ -7,6 +7,7 @@ batches (`batches`); Figures 2, 4 and 5 need runs of hours (four layers and head
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from flowsys.drawing import Drawing
 from flowsys.solve import solve
@@ -25,12 +26,13 @@ def _scatter(ax, chain: bool, colour: str, label: str) -> None:
     """Samples needed, one dot a seed; open triangles where the budget ran out."""
     budget = growth.Case(1, chain, 0).budget
     for k, many in growth.complexities(growth.stored(), chain).items():
+        k = k if chain else k + 0.15
         found = [s for s in many if s is not None]
         ax.plot([k] * len(found), found, "o", color=colour, alpha=0.6)
         if len(found) < len(many):
             ax.plot(k, budget, "^", color=colour, markerfacecolor="none")
             ax.annotate(f"{len(many) - len(found)} of {len(many)} over budget", (k, budget), fontsize="x-small",
-                        xytext=(0, 5), textcoords="offset points", ha="center")  # fmt: skip
+                        xytext=(0, 5 if chain else -12), textcoords="offset points", ha="center")  # fmt: skip
     ax.plot([], [], "o", color=colour, label=label)
 
 
@@ -133,6 +135,7 @@ def batch_success(setup: Setup) -> Drawing:
                 ax.axvline(batches.predicted(law, n), color=f"C{number}", linewidth=1)
         ax.axhline(batches.SHARE, color="0.7", linestyle=":")
         ax.set(xscale="log", xlabel="batch B", title=f"{law}; lines: theory's B*")
+        ax.xaxis.set_minor_formatter(NullFormatter())
         ax.legend(frameon=False, fontsize="small")
     figure.axes[0].set_ylabel("sequences right after three steps")
     return Drawing(figure, {}, "success sets in below the theory's line and approaches it as n grows")
