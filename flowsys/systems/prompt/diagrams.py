@@ -147,9 +147,9 @@ DIAGRAMS = {
     ),
     "blind": NamedDiagram(
         title=r"CoT error of a pattern of overlap $\lambda$ with the blind direction, $l_{ts} = 100$",
-        axes=("overlap=0:1:21", "alpha_test=0.02:0.4:20"),
+        axes=("overlap=0:1:13", "alpha_test=0.04:0.4:13"),
         observables=("cot_error_overlap@t=2e5", "attention_overlap@t=2e5"),
-        fixed={"l_ts": 100, "n_prompts": 100},
+        fixed={"l_ts": 100, "n_prompts": 60},
         boundary=_one_over_patterns,
     ),
 }

@@ -22,6 +22,7 @@ from flowsys.train import train
 LENGTHS = "l_ts=5,10,20,40,80"
 TRAINED = "t=2e5"
 MASSES = ("mass_same_same", "mass_other_same", "mass_same_other", "mass_other_other")
+NAMES = {"cot_error": "CoT", "icl_error": "ICL"}
 PANELS = (
     ("alpha_test", (0.2, 0.4, 0.6, 0.8), r"\alpha'", {}),
     ("tau", (0.1, 0.3, 0.5, 0.7), r"\tau", {}),
@@ -61,14 +62,16 @@ def errors_over_examples(setup: Setup, error: str) -> Drawing:
             ax.plot(lengths, model[:, i], "o", color=f"C{i}", markersize=4)
         ax.plot([], [], "o", color="0.4", markersize=4, label="model, t = 2e5")
         ax.set_xscale("log")
-        ax.set_xticks(lengths, labels=[str(n) for n in lengths], minor=False)
+        ax.set_xticks(lengths, labels=[str(n) for n in lengths])
+        ax.minorticks_off()
         ax.set_xlabel("examples $l_{ts}$")
-        ax.legend(frameon=False, fontsize="small")
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=3, frameon=False, fontsize="small")
         data[name] = swept
-    figure.axes[0].set_ylabel(f"{error.partition('_')[0].upper()} error")
+    figure.axes[0].set_ylabel(f"{NAMES[error]} error")
     figure.suptitle(f"M = {setup['M']}, K = {setup['K']}, M' = {setup['M_test']}, {setup['n_prompts']} prompts",
                     fontsize="medium")  # fmt: skip
-    return Drawing(figure, data, "errors fall with l_ts, more slowly for smaller values")
+    return Drawing(figure, data, "errors fall with l_ts, more slowly for smaller values; at τ = 0.7 "
+                   "equal steps cannot have primacy 0.8: the nearest one is used")  # fmt: skip
 
 
 def attractor_of(tau_o: float, rho_o: float, is_satisfied: bool, M_test: int = 10) -> tuple[float, float]:
@@ -93,7 +96,7 @@ def condition_1(setup: Setup) -> Drawing:
                        beta=beta)  # fmt: skip
         lengths = swept.axes[0].values
         for i, error in enumerate(("cot_error", "icl_error")):
-            ax.plot(lengths, swept.quantities[names[2 * i]], color=f"C{i}", label=error.partition("_")[0].upper())
+            ax.plot(lengths, swept.quantities[names[2 * i]], color=f"C{i}", label=NAMES[error])
             ax.plot(lengths, swept.quantities[names[2 * i + 1]], "o", color=f"C{i}", markersize=4)
         ax.plot([], [], "o", color="0.4", markersize=4, label="model, t = 2e5")
         ax.set_xscale("log")

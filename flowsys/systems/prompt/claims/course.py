@@ -62,8 +62,9 @@ def every_fraction_is_learnt(products: tuple[float, ...] = (0.5, 0.6, 0.8, 2.0, 
     return Verdict(word_of([value < 0.01 for value in loss.values()]), "loss → 0 for every α",
                    f"loss at t = 1e5 M, α M = {listed(products, 'g')}: {rows}",
                    f"at α M = {listed(stuck, 'g') or 'none'} the scores of the query's pattern and step fall "
-                   "instead (a, g < 0), the loss stays near 0.47; the edge is at α M = 0.67, 0.65, 0.67 for M = 10, 20, 40. "
-                   "Whether the paper's assumptions exclude α < 1/M is not settled here", parameters={"K": 3, "M": sizes},
+                   "instead (a, g < 0), the loss stays near 0.47; the edge is at α M = 0.67, 0.65, 0.67 for M = 10, "
+                   "20, 40. Whether the paper's assumptions exclude α < 1/M is not settled here",
+                   parameters={"K": 3, "M": sizes},
                    values={f"M={M}, αM={x:g}": value for (M, x), value in loss.items()})  # fmt: skip
 
 
