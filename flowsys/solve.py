@@ -43,7 +43,7 @@ def solve(
     `at` mixes event names and times; by default the system's own events. `atol` defaults to 1e-4 · rtol times the
     smallest initial scale of the system. `kink_width` δ replaces every ReLU by δ log(1 + e^(x/δ)).
     """
-    setup = setup if setup is not None else system.setup()
+    setup = setup if setup is not None else system.setup(mode=mode)
     level = level or system.default_level
     if level == "L0":
         return _trained(system, setup, variant, mode, at, observe, command)

@@ -173,6 +173,7 @@ class System:
     observables: Mapping[str, str]
     build: Callable[[Setup, str, str, str], Problem]
     default_level: str = "L3"
+    mode_defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     validate: Callable[[Mapping[str, Any]], None] = lambda values: None
     training: Callable[[Setup, str, str, int | None], Any] | None = None
     derive: Callable[[Setup, str], Any] | None = None
@@ -189,8 +190,9 @@ class System:
         title = f"**{self.name}**: {self.summary}\n\n*{self.paper.title}* ({self.paper.venue})"
         return f"{title}\n\n| parameter | meaning | allowed |\n|---|---|---|\n{rows}\n\n{equations}"
 
-    def setup(self, **given: Any) -> Setup:
-        """Validated parameters: those given, the defaults for the rest."""
+    def setup(self, mode: str | None = None, **given: Any) -> Setup:
+        """Validated parameters: those given, the defaults (of the mode, if it has its own) for the rest."""
+        given = {**self.mode_defaults.get(self.mode(mode), {}), **given}
         known = {p.name for p in self.parameters}
         for name in given:
             if name not in known:

@@ -123,7 +123,7 @@ def train(
     """
     import jax
 
-    setup = setup if setup is not None else system.setup()
+    setup = setup if setup is not None else system.setup(mode=mode)
     if system.training is None:
         raise InputError(f"system = {system.name} has no finite-width model to train.")
     variant, mode = system.variant("L0", variant), system.mode(mode)

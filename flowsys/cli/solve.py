@@ -42,7 +42,7 @@ def solve(
     found = load(system)
     trajectory = integrate(
         found,
-        found.setup(**options.assignments(set)),
+        found.setup(mode, **options.assignments(set)),
         level=level,
         variant=variant,
         mode=mode,

@@ -46,7 +46,7 @@ def train(
             bar.update(done - bar.n)
 
         trajectory = descend(
-            found, found.setup(**options.assignments(set)), variant=variant, mode=mode, steps=steps,
+            found, found.setup(mode, **options.assignments(set)), variant=variant, mode=mode, steps=steps,
             at=options.requests(at), records=records, observe=options.names(observe), seeds=seeds,
             command=options.command_line(), progress=progress,
         )  # fmt: skip

@@ -107,6 +107,7 @@ SYSTEM = System(
     },
     events=EVENTS,
     observables=OBSERVABLES,
+    mode_defaults={"stage_1": {"group": "C3", "bias": 0.01}},
     build=_build,
     validate=_validate,
     training=_training,
