@@ -103,11 +103,12 @@ def _text(name: str, results, format: str) -> str:
     import io
 
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table(*head, title=name)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(escape, row))
     console = Console(file=io.StringIO(), width=None if sys.stdout.isatty() else 200)
     console.print(table)
     return console.file.getvalue().rstrip("\n")
