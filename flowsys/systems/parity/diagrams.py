@@ -68,7 +68,7 @@ DIAGRAMS = {
     ),
     "gates": NamedDiagram(
         title="Share of gates that flipped before n+1 locks (n = 12, k = 2, live gates)",
-        axes=("epsilon=0.02:2:12:log", "m=4:1000:8:log"),
+        axes=("epsilon=0.02:2:9:log", "m=4:1000:6:log"),
         observables=("flipped@lock",),
         variant="balanced",
         boundary=_gates,
