@@ -8211,15 +8211,15 @@ observe rate_mass_other_same = observe_rate_mass_other_same
 """
 
 EQUATIONS = {
-    "a": "\\frac{d}{dt} a = - \\frac{\\partial_{a}\\mathcal{L}}{M - 1}",
-    "b": "\\frac{d}{dt} b = - \\frac{\\partial_{b}\\mathcal{L}}{M - 1}",
-    "H_11": "\\frac{d}{dt} H_{11} = - \\partial_{H_{11}}\\mathcal{L} \\left(1 + \\frac{1}{M}\\right) - \\frac{\\partial_{H_{12}}\\mathcal{L}}{M} - \\frac{\\partial_{H_{13}}\\mathcal{L}}{M}",
-    "H_12": "\\frac{d}{dt} H_{12} = - \\partial_{H_{12}}\\mathcal{L} \\left(1 + \\frac{1}{M}\\right) - \\frac{\\partial_{H_{11}}\\mathcal{L}}{M} - \\frac{\\partial_{H_{13}}\\mathcal{L}}{M}",
-    "H_13": "\\frac{d}{dt} H_{13} = - \\partial_{H_{13}}\\mathcal{L} \\left(1 + \\frac{1}{M}\\right) - \\frac{\\partial_{H_{11}}\\mathcal{L}}{M} - \\frac{\\partial_{H_{12}}\\mathcal{L}}{M}",
-    "H_21": "\\frac{d}{dt} H_{21} = - \\partial_{H_{21}}\\mathcal{L} \\left(1 + \\frac{1}{M}\\right) - \\frac{\\partial_{H_{22}}\\mathcal{L}}{M} - \\frac{\\partial_{H_{23}}\\mathcal{L}}{M}",
-    "H_22": "\\frac{d}{dt} H_{22} = - \\partial_{H_{22}}\\mathcal{L} \\left(1 + \\frac{1}{M}\\right) - \\frac{\\partial_{H_{21}}\\mathcal{L}}{M} - \\frac{\\partial_{H_{23}}\\mathcal{L}}{M}",
-    "H_23": "\\frac{d}{dt} H_{23} = - \\partial_{H_{23}}\\mathcal{L} \\left(1 + \\frac{1}{M}\\right) - \\frac{\\partial_{H_{21}}\\mathcal{L}}{M} - \\frac{\\partial_{H_{22}}\\mathcal{L}}{M}",
-    "H_31": "\\frac{d}{dt} H_{31} = - \\partial_{H_{31}}\\mathcal{L} \\left(1 + \\frac{1}{M}\\right) - \\frac{\\partial_{H_{32}}\\mathcal{L}}{M} - \\frac{\\partial_{H_{33}}\\mathcal{L}}{M}",
-    "H_32": "\\frac{d}{dt} H_{32} = - \\partial_{H_{32}}\\mathcal{L} \\left(1 + \\frac{1}{M}\\right) - \\frac{\\partial_{H_{31}}\\mathcal{L}}{M} - \\frac{\\partial_{H_{33}}\\mathcal{L}}{M}",
-    "H_33": "\\frac{d}{dt} H_{33} = - \\partial_{H_{33}}\\mathcal{L} \\left(1 + \\frac{1}{M}\\right) - \\frac{\\partial_{H_{31}}\\mathcal{L}}{M} - \\frac{\\partial_{H_{32}}\\mathcal{L}}{M}",
+    'a': '\\frac{d}{dt} a = - \\frac{\\partial_{a}\\mathcal{L}}{M - 1}',
+    'b': '\\frac{d}{dt} b = - \\frac{\\partial_{b}\\mathcal{L}}{M - 1}',
+    'H_11': '\\frac{d}{dt} H_{11} = - \\partial_{H_{11}}\\mathcal{L} \\left(1 + \\frac{1}{M}\\right) - \\frac{\\partial_{H_{12}}\\mathcal{L}}{M} - \\frac{\\partial_{H_{13}}\\mathcal{L}}{M}',
+    'H_12': '\\frac{d}{dt} H_{12} = - \\partial_{H_{12}}\\mathcal{L} \\left(1 + \\frac{1}{M}\\right) - \\frac{\\partial_{H_{11}}\\mathcal{L}}{M} - \\frac{\\partial_{H_{13}}\\mathcal{L}}{M}',
+    'H_13': '\\frac{d}{dt} H_{13} = - \\partial_{H_{13}}\\mathcal{L} \\left(1 + \\frac{1}{M}\\right) - \\frac{\\partial_{H_{11}}\\mathcal{L}}{M} - \\frac{\\partial_{H_{12}}\\mathcal{L}}{M}',
+    'H_21': '\\frac{d}{dt} H_{21} = - \\partial_{H_{21}}\\mathcal{L} \\left(1 + \\frac{1}{M}\\right) - \\frac{\\partial_{H_{22}}\\mathcal{L}}{M} - \\frac{\\partial_{H_{23}}\\mathcal{L}}{M}',
+    'H_22': '\\frac{d}{dt} H_{22} = - \\partial_{H_{22}}\\mathcal{L} \\left(1 + \\frac{1}{M}\\right) - \\frac{\\partial_{H_{21}}\\mathcal{L}}{M} - \\frac{\\partial_{H_{23}}\\mathcal{L}}{M}',
+    'H_23': '\\frac{d}{dt} H_{23} = - \\partial_{H_{23}}\\mathcal{L} \\left(1 + \\frac{1}{M}\\right) - \\frac{\\partial_{H_{21}}\\mathcal{L}}{M} - \\frac{\\partial_{H_{22}}\\mathcal{L}}{M}',
+    'H_31': '\\frac{d}{dt} H_{31} = - \\partial_{H_{31}}\\mathcal{L} \\left(1 + \\frac{1}{M}\\right) - \\frac{\\partial_{H_{32}}\\mathcal{L}}{M} - \\frac{\\partial_{H_{33}}\\mathcal{L}}{M}',
+    'H_32': '\\frac{d}{dt} H_{32} = - \\partial_{H_{32}}\\mathcal{L} \\left(1 + \\frac{1}{M}\\right) - \\frac{\\partial_{H_{31}}\\mathcal{L}}{M} - \\frac{\\partial_{H_{33}}\\mathcal{L}}{M}',
+    'H_33': '\\frac{d}{dt} H_{33} = - \\partial_{H_{33}}\\mathcal{L} \\left(1 + \\frac{1}{M}\\right) - \\frac{\\partial_{H_{31}}\\mathcal{L}}{M} - \\frac{\\partial_{H_{32}}\\mathcal{L}}{M}',
 }
