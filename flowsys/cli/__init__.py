@@ -29,7 +29,8 @@ def main() -> None:
     """Entry point: runs the app and turns bad input into a sentence."""
     _use_compilation_cache()
     try:
-        app(standalone_mode=False)
+        # without its standalone mode, typer hands back the exit code of a command that raised typer.Exit
+        sys.exit(app(standalone_mode=False))
     except InputError as error:
         _fail(str(error), 2)
     except typer.Exit as end:
