@@ -127,6 +127,7 @@ def make_sweep(
     axes = tuple(checked(axis, system) for axis in axes)
     level = level or system.default_level
     variant, mode = system.variant(level, variant), system.mode(mode)
+    fixed = {k: v for k, v in system.mode_defaults.get(mode, {}).items() if k not in names} | fixed
     values = {p.name: p.check(fixed[p.name]) for p in system.parameters if p.name in fixed}
     for name in fixed:
         if name not in values:
