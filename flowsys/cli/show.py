@@ -52,7 +52,9 @@ def show(
         levels = "" if len(p.levels) == 5 else " ".join(p.levels)
         table.add_row(p.name, _default(p), p.allowed, p.meaning, levels)
     console.print(table)
-    for title, entries in (("mode", found.modes), ("event", found.events), ("observable", found.observables)):
+    diagrams = {name: diagram.title for name, diagram in found.diagrams.items()}
+    named = {"mode": found.modes, "event": found.events, "observable": found.observables, "diagram": diagrams}
+    for title, entries in named.items():
         table = Table(title, "meaning")
         for name, meaning in entries.items():
             table.add_row(name, meaning)
@@ -81,4 +83,6 @@ def _as_dict(system) -> dict:
         "levels": {level: dict(zip(v.names, v.meanings)) for level, v in system.levels.items()},
         "events": dict(system.events),
         "observables": dict(system.observables),
+        "diagrams": {name: diagram.title for name, diagram in system.diagrams.items()},
+        "figures": list(system.figures),
     }
