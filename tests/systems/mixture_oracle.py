@@ -176,7 +176,7 @@ def integrate(flow: Flow, y: np.ndarray, t: float, times, method="DOP853", rtol=
             lambda _, y, gates=gates: flow.rhs(y, gates), (t, times[-1]), y, method, times[times > t],
             rtol=rtol, atol=atol, events=watched or None,
         )  # fmt: skip
-        found += zip(run.t, run.y.T)
+        found += zip(run.t, np.transpose(run.y))
         if run.status == 0:
             break
         t, y = next((e[0], states[0]) for e, states in zip(run.t_events, run.y_events) if len(e))

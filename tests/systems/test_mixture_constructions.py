@@ -1,0 +1,139 @@
+"""What the architecture can and cannot do: uniform attention (Lemma 5.4), constructions (Lemma 6.1), margins."""
+
+import jax
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mixture_oracle import agrees
+from scipy.optimize import linprog, minimize
+
+from flowsys import ops
+from flowsys.systems.mixture.margin import max_margin
+from flowsys.systems.mixture.model import head_output
+from flowsys.systems.mixture.network import attention_features, gram_matrices, initial_weights
+from flowsys.systems.mixture.population import all_samples
+
+SIZES = [(2, 3), (3, 4), (4, 5), (3, 5)]
+
+
+# -- Lemma 5.4 --------------------------------------------------------------------------------------------------------
+
+
+def linear_margin(K: int, L: int, hard_only: bool) -> float:
+    """max t with y w·Σx ≥ t for all samples and |w|_∞ ≤ 1: the best uniform attention can do."""
+    samples = all_samples(K, L)
+    sums = np.zeros((len(samples.label), 2 * K))
+    for row, (tokens, signs) in enumerate(zip(samples.sequence.keys, samples.sequence.key_signs)):
+        np.add.at(sums[row], tokens, signs)
+    sums = (samples.label[:, None] * sums)[samples.is_hard if hard_only else slice(None)]
+    bounds = [(-1, 1)] * (2 * K) + [(None, None)]
+    found = linprog(np.append(np.zeros(2 * K), -1.0), np.hstack([-sums, np.ones((len(sums), 1))]), np.zeros(len(sums)),
+                    bounds=bounds)  # fmt: skip
+    return -found.fun
+
+
+@pytest.mark.parametrize("K", [2, 3, 4])
+def test_section_6_lemma_5_4_conflicting_samples_are_not_separable(K):
+    assert abs(linear_margin(K, 3, hard_only=True)) < 1e-9
+
+
+@pytest.mark.parametrize(("K", "L"), [(2, 3), (3, 3), (3, 4), (4, 5), (2, 4)])
+def test_section_6_lemma_5_4_all_samples_are_not_separable(K, L):
+    assert abs(linear_margin(K, L, hard_only=False)) < 1e-9
+
+
+@pytest.mark.parametrize("K", [2, 3, 4])
+def test_section_6_lemma_5_4_hard_samples_of_four_tokens_alone_are_separable(K):
+    assert linear_margin(K, 4, hard_only=True) == pytest.approx(1)
+
+
+# -- Lemma 6.1 --------------------------------------------------------------------------------------------------------
+
+
+def outputs(K, L, values, scores) -> np.ndarray:
+    """y Σ_h H_h(X) of every sample."""
+    samples = all_samples(K, L)
+    with jax.enable_x64(True):
+        heads = [np.asarray(head_output(ops, w, S, samples.sequence)) for w, S in zip(values, scores)]
+    return samples.label * sum(heads)
+
+
+def printed_scores(K, C, key="v"):
+    c, v = np.eye(2 * K)[:K], np.eye(2 * K)[K:]
+    cross = v.T @ c if key == "v" else c.T @ v
+    return [s * 2 * C * cross + C * c.T @ c + C * v.T @ v for s in (1, -1)]
+
+
+def signals(K):
+    return np.repeat([1.0, 0.0], K), np.repeat([0.0, 1.0], K)
+
+
+@pytest.mark.parametrize(("K", "L"), SIZES)
+@pytest.mark.parametrize("key", ["v", "c"])
+def test_section_6_lemma_6_1_as_printed_classifies_half_of_the_samples(K, L, key):
+    _, v = signals(K)
+    f = outputs(K, L, [v, -v], printed_scores(K, 60.0, key))
+    assert all_samples(K, L).weight[f > 1e-3].sum() == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(("K", "L"), SIZES)
+def test_section_6_lemma_6_1_reading_the_group_signal_classifies_all(K, L):
+    c, _ = signals(K)
+    assert outputs(K, L, [-c, c], printed_scores(K, 60.0)) == pytest.approx(1, abs=1e-9)
+
+
+@pytest.mark.parametrize(("K", "L", "printed"), [(2, 3, ".4208"), (3, 4, ".3661"), (4, 5, ".3204"), (3, 5, ".3204")])
+def test_section_6_lemma_6_1_the_simpler_construction_is_what_training_finds(K, L, printed):
+    c, _ = signals(K)
+    S = np.diag(np.ones(K), K)  # key c_k, query v_k
+    f = outputs(K, L, [c, -c], [S, -S])
+    assert all(agrees(x, printed) for x in f)
+    assert f == pytest.approx(np.e / (np.e + L - 1) - np.exp(-1) / (np.exp(-1) + L - 1), rel=1e-12)
+
+
+# -- margins ----------------------------------------------------------------------------------------------------------
+
+rows = st.lists(st.lists(st.floats(-2, 2), min_size=3, max_size=3), min_size=1, max_size=6).map(np.array)
+
+
+@settings(deadline=None, max_examples=40)
+@given(rows)
+def test_max_margin_is_the_distance_to_the_convex_hull(features):
+    n = len(features)
+    best = minimize(lambda a: ((features.T @ a) ** 2).sum(), np.ones(n) / n, bounds=[(0, 1)] * n,
+                    constraints={"type": "eq", "fun": lambda a: a.sum() - 1}, method="SLSQP",
+                    options={"ftol": 1e-14, "maxiter": 500})  # fmt: skip
+    assert max_margin(features) == pytest.approx(np.sqrt(max(best.fun, 0)), abs=1e-4)
+
+
+@settings(deadline=None, max_examples=40)
+@given(rows, st.floats(0.01, 100))
+def test_max_margin_scales_with_its_features(features, scale):
+    assert max_margin(scale * features) == pytest.approx(
+        scale * max_margin(features), rel=1e-6, abs=1e-8 * max(1.0, scale)
+    )
+
+
+def test_max_margin_of_opposite_points_is_zero():
+    assert max_margin(np.array([[1.0, 2.0], [-1.0, -2.0]])) == 0
+
+
+def initial_margin(width: int, omega: float, seed: int) -> float:
+    """The margin before any training: w = 0, all gates open."""
+    samples = all_samples(2, 3)
+    with jax.enable_x64(True):
+        weights = initial_weights(jax.random.key(seed), 2, width, omega)
+        return max_margin(attention_features(samples, weights.neurons, gram_matrices(weights)[:, :4, 4:], 0.5))
+
+
+def test_section_6_initial_margin_falls_with_the_square_of_the_scale():
+    assert agrees(initial_margin(64, 0.3, 0) / initial_margin(64, 0.1, 0), "9.0")
+
+
+# measured -0.42 over 8 seeds and m = 32 … 2048
+@pytest.mark.slow
+def test_section_6_initial_margin_falls_like_one_over_root_width():
+    widths = np.array([32, 128, 512, 2048])
+    means = [np.mean([initial_margin(m, 0.1, seed) for seed in range(8)]) for m in widths]
+    assert -0.65 < np.polyfit(np.log(widths), np.log(means), 1)[0] < -0.35

@@ -1,0 +1,134 @@
+"""Finite width: the reduced flow closes exactly on the weights, whatever the width, and tends to the limit."""
+
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.flatten_util import ravel_pytree
+
+from flowsys.solve import solve
+from flowsys.systems import load
+from flowsys.systems.mixture.finite import (
+    MEASURED,
+    reduced_field,
+    stage_arguments,
+    weights_field,
+    weights_of_seed,
+    weights_split,
+)
+from flowsys.systems.mixture.network import ReducedLayout, gram_matrices
+
+S = load("mixture")
+
+
+# -- the closure ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("K", "L", "width"), [(2, 3, 1), (2, 3, 20), (3, 4, 4)])
+def test_the_reduced_rates_are_those_of_the_weights(K, L, width):
+    arguments = stage_arguments(S.setup(K=K, L=L))(True, True, False)
+    layout, split = ReducedLayout(K), weights_split(K, width)
+    with jax.enable_x64(True):
+        y = jnp.asarray(np.random.default_rng(0).standard_normal(4 * K + 8 * K * width))
+        reduce = lambda y: layout.join(*split(y))
+        rate = weights_field(K, L, width, "exact").rhs(y, arguments)
+        pushed = jax.jvp(reduce, (y,), (rate,))[1]
+        ours = reduced_field(K, L, "exact").rhs(reduce(y), arguments)
+    assert np.abs(ours - pushed).max() <= 1e-12 * np.abs(pushed).max()
+
+
+@cache
+def run(level, mode, at, seed=0):
+    setup = S.setup(width=5, seed=seed)  # narrower than the 8 vectors it maps
+    return solve(S, setup, level=level, mode=mode, at=at, rtol=1e-10, observe=MEASURED)
+
+
+@pytest.mark.parametrize(
+    ("mode", "at"), [("three_stage", (10.0, "T_1", "T_2", "T_3")), ("simultaneous", (60.0, 150.0))]
+)
+def test_weights_and_reduced_flow_agree_through_all_stages(mode, at):
+    weights, reduced = (run(level, mode, at) for level in ("L1", "L2"))
+    assert np.abs(weights.t - reduced.t).max() <= 1e-8 * reduced.t.max()
+    for name in MEASURED:
+        size = max(1.0, np.abs(reduced[name]).max())
+        assert np.abs(weights[name] - reduced[name]).max() <= 1e-8 * size, name
+
+
+@pytest.mark.parametrize("level", ["L1", "L2"])
+def test_the_spectrum_is_conserved_at_finite_width(level):
+    assert run(level, "simultaneous", (60.0, 150.0)).statistics["conserved_drift"] < 1e-10
+
+
+def test_the_loss_never_increases_at_finite_width():
+    loss = run("L2", "simultaneous", tuple(np.linspace(0, 150, 31)))["loss"]
+    assert (np.diff(loss) <= 1e-12).all()
+
+
+# -- the initial inner products ---------------------------------------------------------------------------------------
+
+
+@cache
+def initial_grams(width: int, seeds: int) -> np.ndarray:
+    """M / ω² of both heads for many seeds."""
+    setup = S.setup(width=width, omega=0.1)
+    with jax.enable_x64(True):
+        weights = jax.vmap(lambda seed: weights_of_seed(setup, "simultaneous", seed))(jnp.arange(seeds))
+        return np.asarray(gram_matrices(weights)) / 0.1**2
+
+
+def test_the_infinite_width_start_is_the_mean_of_finite_width():
+    spread = np.sqrt((1 + np.eye(8)) / (20 * 2000))  # of a mean over 1000 seeds and both heads
+    assert np.abs((initial_grams(20, 1000).mean(axis=(0, 1)) - np.eye(8)) / spread).max() < 5
+
+
+def test_initial_deviations_fall_like_one_over_root_width():
+    widths = np.array([20, 60, 200])
+    spread = [np.sqrt(((initial_grams(m, 1000) - np.eye(8)) ** 2).mean()) for m in widths]
+    assert np.polyfit(np.log(widths), np.log(spread), 1)[0] == pytest.approx(-0.5, abs=0.02)
+
+
+# printed violation rates .007/.031/.083 and 0/.0015/.02 at m = 20/200/2000
+@pytest.mark.parametrize(("width", "δ"), [(20, 0.5), (200, 0.5), (20, 0.1), (200, 0.1)])
+def test_section_6_lemma_G1_violations_are_rarer_than_promised(width, δ):
+    log = np.log(8 / δ)
+    bound = np.sqrt(4 * log / width) + 4 * log / width
+    worst = np.abs(initial_grams(width, 1000) - np.eye(8)).max(axis=(-2, -1))
+    assert (worst > bound).mean() <= δ
+
+
+def test_weights_of_different_seeds_differ():
+    with jax.enable_x64(True):
+        first, second = (ravel_pytree(weights_of_seed(S.setup(width=3), "simultaneous", s))[0] for s in (0, 1))
+        assert not np.allclose(first, second)
+
+
+# -- towards the limit ------------------------------------------------------------------------------------------------
+
+
+def deviation(width: int, seed: int, omega: float = 0.1) -> float:
+    """max |S - S_∞| over all entries of both heads at T_2."""
+    course = solve(S, S.setup(width=width, seed=seed, omega=omega), level="L2", at=["T_2"], observe=["loss"])
+    with jax.enable_x64(True):
+        _, M = ReducedLayout(2).split(jnp.asarray(course.states[-1]))
+    limit = solve(S, S.setup(omega=omega), at=["T_2"])
+    same, diff = (np.array([[limit[f"S_{x}{y}_{part}"][0] for y in "cv"] for x in "cv"]) for part in ("same", "diff"))
+    expected = np.kron(same, np.eye(2)) + np.kron(diff, 1 - np.eye(2))
+    R = np.diag([1.0, 1.0, -1.0, -1.0])  # the negative head is the positive one with its v-signs flipped
+    return max(np.abs(M[0, :4, 4:] - expected).max(), np.abs(R @ M[1, :4, 4:] @ R - expected).max())
+
+
+# printed .090, .055, .028, .013 at m = 128 … 8192 and slope -.46
+@pytest.mark.slow
+def test_section_6_width_error_falls_like_one_over_root_width():
+    widths = np.array([128, 512, 2048, 8192])
+    rms = [np.sqrt(np.mean([deviation(m, seed) ** 2 for seed in range(12)])) for m in widths]
+    slope = np.polyfit(np.log(widths), np.log(rms), 1)[0]
+    assert -0.6 < slope < -0.4 and 0.005 < rms[-1] < 0.03
+
+
+@pytest.mark.slow
+def test_section_6_width_error_does_not_blow_up_with_the_inverse_scale():
+    rms = [np.sqrt(np.mean([deviation(8192, seed, ω) ** 2 for seed in range(6)])) for ω in (0.3, 0.1, 0.03)]
+    assert max(rms) / min(rms) < 2.5
