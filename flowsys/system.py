@@ -114,6 +114,18 @@ class Setup(Mapping):
         return len(self.values)
 
 
+def late(place: str) -> Callable:
+    """The function at "module:name", imported when it is first called: a system can be listed without its libraries."""
+    module, name = place.split(":")
+    return lambda *arguments: getattr(import_module(module), name)(*arguments)
+
+
+def late_value(place: str) -> Callable[[], Any]:
+    """A function that gives the value at "module:name", imported when it is asked for."""
+    module, name = place.split(":")
+    return lambda: getattr(import_module(module), name)
+
+
 class LazyMapping(Mapping):
     """A mapping made when it is first read, so that a system can be listed without importing what it draws with."""
 

@@ -24,7 +24,7 @@ Time is gradient-flow time of the loss as written (learning rate × epochs); the
 from flowsys.errors import InputError
 from flowsys.problem import Problem
 from flowsys.references import Paper
-from flowsys.system import LazyMapping, LazySequence, Setup, System, Variants
+from flowsys.system import LazyMapping, LazySequence, Setup, System, Variants, late, late_value
 from flowsys.systems.cooccurrence.phases import EVENTS, MODES
 from flowsys.systems.cooccurrence.vocabulary import OBSERVABLES, PARAMETERS, validate
 
@@ -45,48 +45,6 @@ def _build(setup: Setup, level: str, variant: str, mode: str) -> Problem:
     from flowsys.systems.cooccurrence.limits import limit_problem
 
     return limit_problem(setup, variant)
-
-
-def _training(setup: Setup, variant: str, mode: str, seeds: int | None):
-    from flowsys.systems.cooccurrence.training import training
-
-    return training(setup, variant, mode, seeds)
-
-
-def _derive(setup: Setup, variant: str):
-    from flowsys.systems.cooccurrence.derive import derive
-
-    return derive(setup, variant)
-
-
-def _equations() -> dict[str, str]:
-    from flowsys.systems.cooccurrence.reduced import EQUATIONS
-
-    return EQUATIONS
-
-
-def _ladder(setup: Setup):
-    from flowsys.systems.cooccurrence.ladder import ladder
-
-    return ladder(setup)
-
-
-def _figures() -> dict:
-    from flowsys.systems.cooccurrence.figures import FIGURES
-
-    return FIGURES
-
-
-def _diagrams() -> dict:
-    from flowsys.systems.cooccurrence.diagrams import DIAGRAMS
-
-    return DIAGRAMS
-
-
-def _claims() -> tuple:
-    from flowsys.systems.cooccurrence.claims import CLAIMS
-
-    return CLAIMS
 
 
 SYSTEM = System(
@@ -120,11 +78,11 @@ SYSTEM = System(
     observables=OBSERVABLES,
     build=_build,
     validate=validate,
-    training=_training,
-    derive=_derive,
-    equations=_equations,
-    ladder=_ladder,
-    claims=LazySequence(_claims),
-    figures=LazyMapping(_figures),
-    diagrams=LazyMapping(_diagrams),
+    training=late("flowsys.systems.cooccurrence.training:training"),
+    derive=late("flowsys.systems.cooccurrence.derive:derive"),
+    equations=late_value("flowsys.systems.cooccurrence.reduced:EQUATIONS"),
+    ladder=late("flowsys.systems.cooccurrence.ladder:ladder"),
+    claims=LazySequence(late_value("flowsys.systems.cooccurrence.claims:CLAIMS")),
+    figures=LazyMapping(late_value("flowsys.systems.cooccurrence.figures:FIGURES")),
+    diagrams=LazyMapping(late_value("flowsys.systems.cooccurrence.diagrams:DIAGRAMS")),
 )

@@ -27,7 +27,7 @@ Time of stage 1 is gradient-flow time of Loss¹; time of stage 2 is τ = t / n_x
 from flowsys.errors import InputError
 from flowsys.problem import Problem
 from flowsys.references import Paper
-from flowsys.system import Setup, System, Variants
+from flowsys.system import Setup, System, Variants, late, late_value
 from flowsys.systems.lego.vocabulary import EVENTS, MODES, OBSERVABLES, PARAMETERS
 
 
@@ -59,23 +59,11 @@ def _training(setup: Setup, variant: str, mode: str, seeds: int | None):
     return training(setup, mode, seeds)
 
 
-def _derive(setup: Setup, variant: str):
-    from flowsys.systems.lego.derive import derive
-
-    return derive(setup, variant)
-
-
 def _validate(values) -> None:
     if values["q"] % 2:
         raise InputError(f"q = {values['q']} is not allowed: it must be an even integer >= 4.")
     if values["d"] <= int(values["group"][1:]) + 1:
         raise InputError(f"d = {values['d']:g} is not allowed: it must exceed n_y + 1 of group {values['group']}.")
-
-
-def _equations() -> dict[str, str]:
-    from flowsys.systems.lego.reduced import EQUATIONS
-
-    return EQUATIONS
 
 
 SYSTEM = System(
@@ -111,6 +99,6 @@ SYSTEM = System(
     build=_build,
     validate=_validate,
     training=_training,
-    derive=_derive,
-    equations=_equations,
+    derive=late("flowsys.systems.lego.derive:derive"),
+    equations=late_value("flowsys.systems.lego.reduced:EQUATIONS"),
 )

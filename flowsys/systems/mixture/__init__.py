@@ -17,7 +17,7 @@ what trains, `statement` for the limit as it is derived, `limits`, `finite` and 
 from flowsys.errors import InputError
 from flowsys.problem import Problem
 from flowsys.references import Paper
-from flowsys.system import LazyMapping, LazySequence, Setup, System, Variants
+from flowsys.system import LazyMapping, LazySequence, Setup, System, Variants, late, late_value
 from flowsys.systems.mixture.stages import EVENTS, MODES
 from flowsys.systems.mixture.vocabulary import OBSERVABLES, PARAMETERS
 
@@ -36,48 +36,6 @@ def _build(setup: Setup, level: str, variant: str, mode: str) -> Problem:
     if mode == "attention_only":
         raise InputError("mode = attention_only has no limit: its frozen Gaussian neurons need a width (use L1 or L2).")
     return limit_problem(setup, variant, mode)
-
-
-def _training(setup: Setup, variant: str, mode: str, seeds: int | None):
-    from flowsys.systems.mixture.finite import training
-
-    return training(setup, variant, mode, seeds)
-
-
-def _derive(setup: Setup, variant: str):
-    from flowsys.systems.mixture.derive import derive
-
-    return derive(setup, variant)
-
-
-def _equations() -> dict[str, str]:
-    from flowsys.systems.mixture.reduced import EQUATIONS
-
-    return EQUATIONS
-
-
-def _ladder(setup: Setup):
-    from flowsys.systems.mixture.ladder import ladder
-
-    return ladder(setup)
-
-
-def _figures() -> dict:
-    from flowsys.systems.mixture.figures import FIGURES
-
-    return FIGURES
-
-
-def _diagrams() -> dict:
-    from flowsys.systems.mixture.diagrams import DIAGRAMS
-
-    return DIAGRAMS
-
-
-def _claims() -> list:
-    from flowsys.systems.mixture.claims import CLAIMS
-
-    return CLAIMS
 
 
 SYSTEM = System(
@@ -102,11 +60,11 @@ SYSTEM = System(
     events=EVENTS,
     observables=OBSERVABLES,
     build=_build,
-    training=_training,
-    derive=_derive,
-    equations=_equations,
-    ladder=_ladder,
-    claims=LazySequence(_claims),
-    figures=LazyMapping(_figures),
-    diagrams=LazyMapping(_diagrams),
+    training=late("flowsys.systems.mixture.finite:training"),
+    derive=late("flowsys.systems.mixture.derive:derive"),
+    equations=late_value("flowsys.systems.mixture.reduced:EQUATIONS"),
+    ladder=late("flowsys.systems.mixture.ladder:ladder"),
+    claims=LazySequence(late_value("flowsys.systems.mixture.claims:CLAIMS")),
+    figures=LazyMapping(late_value("flowsys.systems.mixture.figures:FIGURES")),
+    diagrams=LazyMapping(late_value("flowsys.systems.mixture.diagrams:DIAGRAMS")),
 )

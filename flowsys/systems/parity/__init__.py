@@ -25,7 +25,7 @@ the next bit; everything the loss sees of the weights are inner products with th
 from flowsys.errors import InputError
 from flowsys.problem import Problem
 from flowsys.references import Paper
-from flowsys.system import LazyMapping, LazySequence, Setup, System, Variants
+from flowsys.system import LazyMapping, LazySequence, Setup, System, Variants, late, late_value
 from flowsys.systems.parity.vocabulary import EVENTS, MODES, OBSERVABLES, PARAMETERS, validate
 
 
@@ -41,48 +41,6 @@ def _build(setup: Setup, level: str, variant: str, mode: str) -> Problem:
     from flowsys.systems.parity.levels import problem
 
     return problem(setup, level, variant, mode)
-
-
-def _training(setup: Setup, variant: str, mode: str, seeds: int | None):
-    from flowsys.systems.parity.training import training
-
-    return training(setup, variant, mode, seeds)
-
-
-def _derive(setup: Setup, variant: str):
-    from flowsys.systems.parity.derive import derive
-
-    return derive(setup, variant)
-
-
-def _equations() -> dict[str, str]:
-    from flowsys.systems.parity.reduced import EQUATIONS
-
-    return EQUATIONS
-
-
-def _ladder(setup: Setup):
-    from flowsys.systems.parity.ladder import ladder
-
-    return ladder(setup)
-
-
-def _claims():
-    from flowsys.systems.parity.claims import CLAIMS
-
-    return CLAIMS
-
-
-def _figures() -> dict:
-    from flowsys.systems.parity.figures import FIGURES
-
-    return FIGURES
-
-
-def _diagrams() -> dict:
-    from flowsys.systems.parity.diagrams import DIAGRAMS
-
-    return DIAGRAMS
 
 
 SYSTEM = System(
@@ -134,11 +92,11 @@ SYSTEM = System(
     observables=OBSERVABLES,
     build=_build,
     validate=validate,
-    training=_training,
-    derive=_derive,
-    equations=_equations,
-    ladder=_ladder,
-    claims=LazySequence(_claims),
-    figures=LazyMapping(_figures),
-    diagrams=LazyMapping(_diagrams),
+    training=late("flowsys.systems.parity.training:training"),
+    derive=late("flowsys.systems.parity.derive:derive"),
+    equations=late_value("flowsys.systems.parity.reduced:EQUATIONS"),
+    ladder=late("flowsys.systems.parity.ladder:ladder"),
+    claims=LazySequence(late_value("flowsys.systems.parity.claims:CLAIMS")),
+    figures=LazyMapping(late_value("flowsys.systems.parity.figures:FIGURES")),
+    diagrams=LazyMapping(late_value("flowsys.systems.parity.diagrams:DIAGRAMS")),
 )

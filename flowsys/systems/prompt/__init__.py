@@ -30,7 +30,7 @@ from typing import Any
 from flowsys.errors import InputError
 from flowsys.problem import Problem
 from flowsys.references import Paper
-from flowsys.system import LazyMapping, LazySequence, Setup, System, Variants
+from flowsys.system import LazyMapping, LazySequence, Setup, System, Variants, late, late_value
 from flowsys.systems.prompt.stages import EVENTS, MODES
 from flowsys.systems.prompt.vocabulary import OBSERVABLES, PARAMETERS
 
@@ -70,36 +70,6 @@ def _validate(values: Mapping[str, Any]) -> None:
         raise InputError(f"M_test = {values['M_test']} is not allowed: it must be at most M = {values['M']}.")
 
 
-def _equations() -> dict[str, str]:
-    from flowsys.systems.prompt.reduced import EQUATIONS
-
-    return EQUATIONS
-
-
-def _claims() -> list:
-    from flowsys.systems.prompt.claims import CLAIMS
-
-    return CLAIMS
-
-
-def _ladder(setup: Setup):
-    from flowsys.systems.prompt.ladder import ladder
-
-    return ladder(setup)
-
-
-def _figures() -> dict:
-    from flowsys.systems.prompt.figures import FIGURES
-
-    return FIGURES
-
-
-def _diagrams() -> dict:
-    from flowsys.systems.prompt.diagrams import DIAGRAMS
-
-    return DIAGRAMS
-
-
 SYSTEM = System(
     name="prompt",
     paper=Paper(
@@ -131,9 +101,9 @@ SYSTEM = System(
     validate=_validate,
     training=_training,
     derive=_derive,
-    equations=_equations,
-    ladder=_ladder,
-    claims=LazySequence(_claims),
-    figures=LazyMapping(_figures),
-    diagrams=LazyMapping(_diagrams),
+    equations=late_value("flowsys.systems.prompt.reduced:EQUATIONS"),
+    ladder=late("flowsys.systems.prompt.ladder:ladder"),
+    claims=LazySequence(late_value("flowsys.systems.prompt.claims:CLAIMS")),
+    figures=LazyMapping(late_value("flowsys.systems.prompt.figures:FIGURES")),
+    diagrams=LazyMapping(late_value("flowsys.systems.prompt.diagrams:DIAGRAMS")),
 )
