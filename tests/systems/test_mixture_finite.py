@@ -132,3 +132,22 @@ def test_section_6_width_error_falls_like_one_over_root_width():
 def test_section_6_width_error_does_not_blow_up_with_the_inverse_scale():
     rms = [np.sqrt(np.mean([deviation(8192, seed, ω) ** 2 for seed in range(6)])) for ω in (0.3, 0.1, 0.03)]
     assert max(rms) / min(rms) < 2.5
+
+
+def neuron_error(width: int, omega: float) -> float:
+    """rms over seeds of |w - w_∞| at T_1."""
+    limit = solve(S, S.setup(omega=omega), at=["T_1"], observe=["w_c", "w_v"])
+    expected = np.outer([1.0, 1.0], np.repeat([limit["w_c"][0], limit["w_v"][0]], 2)) * [[1, 1, 1, 1], [1, 1, -1, -1]]
+    errors = []
+    for seed in range(8):
+        course = solve(S, S.setup(width=width, seed=seed, omega=omega), level="L2", at=["T_1"], observe=["w_c"])
+        errors.append(np.abs(course.states[-1].reshape(2, -1)[:, :4] - expected).max())
+    return float(np.sqrt(np.mean(np.square(errors))))
+
+
+# printed slope -.516 in m, proportional to ω²
+@pytest.mark.slow
+def test_section_6_stage_1_neuron_error_over_width_and_scale():
+    widths = np.array([32, 128, 512])
+    slope = np.polyfit(np.log(widths), np.log([neuron_error(m, 0.1) for m in widths]), 1)[0]
+    assert -0.7 < slope < -0.3 and neuron_error(128, 0.3) / neuron_error(128, 0.1) == pytest.approx(9, rel=0.15)
