@@ -183,7 +183,6 @@ def test_bad_parameters_are_refused_by_name(given, name):
         ({"mode": "block", "k": 1}, "k = 1"),
         ({"mode": "block", "loss": "hinge"}, "loss = hinge"),
         ({"level": "L4", "mode": "block"}, "L4"),
-        ({"level": "L0"}, "L0"),
         ({"level": "L1", "variant": "enumerated"}, "n = 20"),
         ({"level": "L2", "d": 40}, "d = 40"),
         ({"variant": "balanced", "k": 6}, "k = 6"),
