@@ -1,6 +1,6 @@
 """A paper's figure made again: the picture and the trajectories it was drawn from."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,3 +25,19 @@ class Drawing:
         for name, trajectory in self.data.items():
             written.append(trajectory.save(picture.with_name(f"{picture.stem}-{name}.nc")))
         return written
+
+
+@dataclass(frozen=True)
+class PaperFigure:
+    """How a figure is drawn from a setup, for figures that start from the defaults of a `mode` of their own."""
+
+    draw: Callable[..., Drawing]
+    mode: str
+
+    def __call__(self, setup: Any, **options: Any) -> Drawing:
+        return self.draw(setup, **options)
+
+
+def mode_of(figure: Callable[..., Drawing]) -> str | None:
+    """The mode whose defaults a figure starts from; None is the system's first."""
+    return figure.mode if isinstance(figure, PaperFigure) else None

@@ -11,6 +11,7 @@ from io import BytesIO
 
 from flowsys.claims import Checked, Word, check
 from flowsys.compare import Ladder, compare
+from flowsys.drawing import mode_of
 from flowsys.system import System
 from flowsys.version import VERSION
 
@@ -60,7 +61,7 @@ def _section(system: System, recorded: dict[str, str], everything: bool, told: C
         told(name)
     if everything:
         for number, make in system.figures.items():
-            drawing = make(system.setup())
+            drawing = make(system.setup(mode_of(make)))
             parts.append(_figure(drawing.figure, f"Figure {number}. {drawing.notes}"))
             told(number)
     return "".join(parts) + "</section>"

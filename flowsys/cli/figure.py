@@ -19,12 +19,16 @@ def figure(
     out: Annotated[str | None, typer.Option(metavar="FILE", help="PNG or PDF (default SYSTEM-figure-N.png).")] = None,
 ) -> None:
     """Make a figure of the paper again: theory as lines, training as dots, data files beside it."""
+    from flowsys.drawing import mode_of
     from flowsys.systems import load
 
     found = load(system)
     if number not in found.figures:
         known = ", ".join(found.figures) or "none"
         raise InputError(f"figure = {number} is not one of {system}'s: {known}.")
-    drawing = found.figures[number](found.setup(**options.assignments(set)))
+    draw = found.figures[number]
+    drawing = draw(found.setup(mode_of(draw), **options.assignments(set)))
+    if drawing.notes:
+        typer.echo(drawing.notes)
     for path in drawing.save(out or f"{system}-figure-{number}.png"):
         typer.echo(f"wrote {path}")
