@@ -92,11 +92,17 @@ def test_training_learns_a_small_task_and_answers_by_itself():
 
 @pytest.mark.slow
 def test_self_training_learns_the_previous_models_answers(tmp_path):
-    stages = two_heads_training.self_train(replace(TINY, epochs=1), (1, 2), tmp_path)
-    again = two_heads_training.self_train(replace(TINY, epochs=1), (1, 2), tmp_path)
+    stages = two_heads_training.doubling(replace(TINY, L=1, epochs=1), (2,), epochs=1)
+    first, second = two_heads_training.self_train(stages, tmp_path)
+    again = list(two_heads_training.self_train(stages, tmp_path))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["C2_seed0_to_1.npz", "C2_seed0_to_2.npz"]
-    on_truth = two_heads_training.train(replace(TINY, epochs=1), initial=stages[0].parameters)
-    assert same(stages[1][:3], again[1][:3]) and not same(stages[1].parameters, on_truth.parameters)
+    on_truth = two_heads_training.train(stages[1], initial=first.parameters)
+    assert same(second[:3], again[1][:3]) and not same(second.parameters, on_truth.parameters)
+
+
+def test_batches_of_doubled_lengths_hold_as_many_clauses():
+    stages = two_heads_training.doubling(Experiment(), (10, 20, 40), epochs=7)
+    assert [(s.L, s.batch, s.epochs) for s in stages] == [(5, 128, 300), (10, 64, 7), (20, 32, 7), (40, 16, 7)]
 
 
 def test_permuted_predicates_permute_the_map_and_not_its_diagonals():
@@ -123,9 +129,12 @@ def test_heads_must_divide_the_clause():
 
 @pytest.mark.slow
 def test_the_whole_experiment_resumes_and_keeps_its_results(tmp_path):
-    sizes = {"training_lengths": (2, 3), "test_lengths": (2, 3), "map_lengths": (2,), "size": 20}
+    sizes = {"doubled_lengths": (3,), "doubled_epochs": 2, "test_lengths": (2, 3), "map_lengths": (2,), "size": 20}
+    sizes["diagonal_lengths"] = (2, 3)
     assert section_7.run("C2", tmp_path, experiment=TINY, epochs_now=2, **sizes) == []
     results = section_7.run("C2", tmp_path, experiment=TINY, **sizes)
-    assert [r["trained_to"] for r in results] == [2, 3] == [r["trained_to"] for r in section_7.stored("C2", tmp_path)]
+    assert [r["trained_to"] for r in results] == [2, 3]
+    assert results == section_7.stored("C2", tmp_path)
     assert set(results[0]["all_right"]) == {"2", "3"}
-    assert section_7.stored_maps("C2", tmp_path, 2)["shuffled_2"].shape == (2, 4)
+    assert np.shape(results[0]["attention"]["2"]["shuffled"]["map"]) == (2, 4)
+    assert len(results[0]["attention"]["3"]["in_order"]["predicate"]) == 3

@@ -3,44 +3,49 @@
     run("C6", directory)     run("S5", directory)
 
 Each length leaves a checkpoint and, once trained, its results: accuracy of the model's own rollouts by length
-(Figs. 1a, 1b), attention maps (Figs. 2, 5) and their diagonals (Figs. 6, 7). What is stored is not computed again, so
-figures and verdicts need no re-run. At the default sizes L = 5 takes about half an hour a group on two cores.
+(Figs. 1a, 1b), attention maps (Figs. 2, 5) and their diagonals (Figs. 6, 7). What is there is not computed again.
+`packaged(group)` are the results of such runs, kept beside this file: figures and verdicts need no re-run.
 """
 
 import json
-import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from flowsys.files import write_text
 from flowsys.systems.lego.two_heads_evaluation import attention_map, diagonals, rollout_accuracy
-from flowsys.systems.lego.two_heads_training import Experiment, self_train
+from flowsys.systems.lego.two_heads_training import Experiment, Run, doubling, self_train
 
-TRAINING_LENGTHS = (5, 10, 20, 40)
-TEST_LENGTHS = (5, 10, 20, 40, 80, 160)
-MAP_LENGTHS = (5, 10, 20)
+DOUBLED_LENGTHS = (10, 20, 40)
+DOUBLED_EPOCHS = 100  # a doubled length continues from a trained model
+TEST_LENGTHS = (5, 7, 10, 14, 20, 28, 40, 57, 80, 113, 160)
+MAP_LENGTHS = (5,)
+DIAGONAL_LENGTHS = (5, 10, 20)
+DIGITS = 5
 
 
 def run(
     group: str,
     directory: Path | str,
     *,
-    training_lengths: Sequence[int] = TRAINING_LENGTHS,
+    doubled_lengths: Sequence[int] = DOUBLED_LENGTHS,
+    doubled_epochs: int = DOUBLED_EPOCHS,
     test_lengths: Sequence[int] = TEST_LENGTHS,
     map_lengths: Sequence[int] = MAP_LENGTHS,
+    diagonal_lengths: Sequence[int] = DIAGONAL_LENGTHS,
     size: int = 500,
     experiment: Experiment | None = None,
     epochs_now: int | None = None,
 ) -> list[dict[str, Any]]:
-    """Results of every training length that is finished; `epochs_now` limits what is trained in this call."""
-    experiment = replace(experiment or Experiment(), group=group)
-    runs = self_train(experiment, training_lengths, directory, epochs_now=epochs_now)
-    finished = [(L, r) for L, r in zip(training_lengths, runs) if r.epoch >= experiment.epochs]
+    """Results of every training length that is finished; `epochs_now` limits what is trained of each in this call."""
+    stages = doubling(replace(experiment or Experiment(), group=group), doubled_lengths, doubled_epochs)
     return [
-        _results(replace(experiment, L=L), r, Path(directory), test_lengths, map_lengths, size) for L, r in finished
+        _results(stage, trained, Path(directory), test_lengths, map_lengths, diagonal_lengths, size)
+        for stage, trained in zip(stages, self_train(stages, directory, epochs_now=epochs_now))
+        if trained.epoch >= stage.epochs
     ]
 
 
@@ -50,36 +55,53 @@ def stored(group: str, directory: Path | str, seed: int = 0) -> list[dict[str, A
     return sorted(found, key=lambda results: results["trained_to"])
 
 
-def stored_maps(group: str, directory: Path | str, L: int, seed: int = 0) -> dict[str, np.ndarray]:
-    """Attention maps of the model trained to length L, by name."""
-    with np.load(Path(directory) / f"{group}_seed{seed}_maps_{L}.npz") as maps:
-        return dict(maps)
+def packaged(group: str) -> list[dict[str, Any]]:
+    """The results kept with the package, by training length."""
+    return json.loads(_package_file(group).read_text())
 
 
-def _results(experiment: Experiment, trained, directory: Path, test_lengths, map_lengths, size: int) -> dict[str, Any]:
-    stem = f"{experiment.group}_seed{experiment.seed}"
-    path = directory / f"{stem}_results_{experiment.L}.json"
+def keep(group: str, directory: Path | str, seed: int = 0) -> Path:
+    """Put the results of a finished run into the package."""
+    lines = ",\n".join(json.dumps(results) for results in stored(group, directory, seed))
+    return write_text(_package_file(group), f"[\n{lines}\n]\n")
+
+
+def _package_file(group: str) -> Path:
+    return Path(__file__).with_name(f"section_7_{group}.json")
+
+
+def _results(
+    stage: Experiment, trained: Run, directory: Path, test_lengths, map_lengths, diagonal_lengths, size: int
+) -> dict[str, Any]:
+    path = directory / f"{stage.group}_seed{stage.seed}_results_{stage.L}.json"
     if path.exists():
         return json.loads(path.read_text())
-    vocabulary, parameters = experiment.vocabulary, trained.parameters
-    curves = [rollout_accuracy(parameters, vocabulary, L, size=size) for L in test_lengths if experiment.n_x > L]
-    maps, lines = {}, {}
-    for L in map_lengths:
-        shuffled = np.random.default_rng(experiment.seed).permutation(L)
-        for name, order in ((f"in_order_{L}", None), (f"shuffled_{L}", shuffled)):
-            maps[name] = attention_map(parameters, vocabulary, L, order=order)
-            lines[name] = {kind: line.tolist() for kind, line in diagonals(maps[name], order).items()}
+    curves = [rollout_accuracy(trained.parameters, stage.vocabulary, L, size=size) for L in test_lengths]
     results = {
-        "group": experiment.group,
-        "trained_to": experiment.L,
-        "epochs": trained.epoch,
-        "last_loss": float(trained.losses[-1]),
+        "group": stage.group,
+        "trained_to": stage.L,
+        "experiment": asdict(stage),
+        "losses": _short(trained.losses),
+        "sentences": size,
         "all_right": {str(curve["L"]): curve["all_right"] for curve in curves},
-        "by_step": {str(curve["L"]): curve["by_step"].tolist() for curve in curves},
-        "diagonals": lines,
+        "by_step": {str(curve["L"]): _short(curve["by_step"]) for curve in curves},
+        "attention": {str(L): _attention(stage, trained, L, L in map_lengths) for L in diagonal_lengths},
     }
-    np.savez(directory / f"{stem}_maps_{experiment.L}.npz", **maps)
-    partial_file = path.with_suffix(".partial")
-    partial_file.write_text(json.dumps(results))
-    os.replace(partial_file, path)
+    write_text(path, json.dumps(results))
     return results
+
+
+def _attention(stage: Experiment, trained: Run, L: int, with_maps: bool) -> dict[str, Any]:
+    """Diagonals of the mean attention at length L, predicates in order and shuffled; the maps themselves if asked."""
+    shuffled = np.random.default_rng(stage.seed).permutation(L)
+    found: dict[str, Any] = {"order": shuffled.tolist()}
+    for name, order in (("in_order", None), ("shuffled", shuffled)):
+        attention = attention_map(trained.parameters, stage.vocabulary, L, order=order)
+        found[name] = {kind: _short(line) for kind, line in diagonals(attention, order).items()}
+        if with_maps:
+            found[name]["map"] = _short(attention)
+    return found
+
+
+def _short(numbers: np.ndarray) -> list:
+    return np.round(np.asarray(numbers, dtype=float), DIGITS).tolist()

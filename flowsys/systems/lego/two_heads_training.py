@@ -7,6 +7,7 @@ answers (greedy rollout) that the next one learns at twice the length.
 
 import json
 import os
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -141,17 +142,22 @@ def train(
     return run
 
 
-def self_train(experiment: Experiment, lengths, directory: Path | str, **options) -> list[Run]:
-    """Section 7, Fig. 1b: L = 5 on true answers, then each longer length on the previous model's own answers."""
-    runs: list[Run] = []
-    for L in lengths:
-        previous: Any = runs[-1].parameters if runs else None
-        stage = replace(experiment, L=L)
-        path = Path(directory) / f"{experiment.group}_seed{experiment.seed}_to_{L}.npz"
-        runs.append(train(stage, path, initial=previous, annotator=previous, **options))
-        if runs[-1].epoch < stage.epochs:
-            break
-    return runs
+def doubling(first: Experiment, lengths: Sequence[int], epochs: int) -> list[Experiment]:
+    """The first stage, then one per longer length: fewer sentences a batch, so that it holds about as many clauses."""
+    later = [replace(first, L=L, epochs=epochs, batch=max(1, first.batch * first.L // L)) for L in lengths]
+    return [first, *later]
+
+
+def self_train(stages: Sequence[Experiment], directory: Path | str, **options) -> Iterator[Run]:
+    """Section 7, Fig. 1b: the first stage on true answers, each later one on the previous model's own answers."""
+    previous: Any = None
+    for stage in stages:
+        path = Path(directory) / f"{stage.group}_seed{stage.seed}_to_{stage.L}.npz"
+        run = train(stage, path, initial=previous, annotator=previous, **options)
+        yield run
+        if run.epoch < stage.epochs:
+            return
+        previous = run.parameters
 
 
 def save(path: Path | str, experiment: Experiment, run: Run) -> None:
