@@ -257,14 +257,16 @@ class Run:
     def _first_step(self, target: float) -> float:
         """A step over which the state changes by about a hundredth of its size in tolerance units."""
         if self.solver == "lsoda":
-            rate = self._lsoda.rhs(self.y, self._arguments)
+            rate = self._lsoda.rhs(self.y)
         else:
             rate = np.asarray(right_hand_side(self._field)(self.y, self._arguments))
         size = self.tolerances.atol + self.tolerances.rtol * np.abs(self.y)
         speed = np.sqrt(np.mean((rate / size) ** 2))
         length = np.sqrt(np.mean((self.y / size) ** 2))
         span = target - self.t
-        return min(span, max(0.01 * length / speed, 1e-6 * span) if speed > 0 else span)
+        if speed == 0:
+            return span
+        return min(span, 0.01 * length / speed if length > 0 else 1e-6 * span)
 
     def _event(self, name: str) -> None:
         self._reached[name] = self.t

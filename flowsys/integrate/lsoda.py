@@ -1,4 +1,4 @@
-"""Stiff stretches without compilation: SciPy's LSODA on a field's NumPy reading, behind the stepper's interface.
+"""Stiff stretches: SciPy's LSODA on a program's compiled field, behind the stepper's interface.
 
 LSODA switches between Adams and BDF by itself and reaches times of 1e13 in a few thousand steps. It is a multistep
 method: a solver is kept alive between calls, and states between its steps come from its own interpolant, which is as
@@ -18,17 +18,16 @@ class Lsoda:
     """LSODA on one field with one set of arguments; make a new one when either changes."""
 
     def __init__(self, field: Field, watched: tuple[str, ...], arguments, rtol: float, atol: float):
-        self.rhs = numpy_rhs(field)
-        self.observe = numpy_observer(field, watched) if watched else None
-        self.arguments, self.rtol, self.atol = arguments, rtol, atol
+        self.rhs, self.observe = _compiled(field, watched, arguments)
+        self.rtol, self.atol = rtol, atol
         self._solver = None
         self._interpolant: Callable[[float], np.ndarray] | None = None
 
     def values(self, y: np.ndarray, watch: Watch) -> np.ndarray:
         """Everything watched at a state: positive means it happened."""
-        if self.observe is None:
+        if not len(watch.thresholds):
             return np.zeros(0)
-        return watch.directions * (np.asarray(self.observe(y, self.arguments)) - watch.thresholds)
+        return watch.directions * (self.observe(y) - watch.thresholds)
 
     def state(self, s: float) -> np.ndarray:
         """The state at a time inside the last step."""
@@ -66,7 +65,7 @@ class Lsoda:
         if inside and np.array_equal(y, live.y if t == live.t else self.state(t)):
             return live
         self._solver = LSODA(
-            lambda s, z: self.rhs(z, self.arguments), t, y, np.inf, first_step=dt, rtol=self.rtol, atol=self.atol
+            lambda s, z: self.rhs(z), t, y, np.inf, first_step=dt, rtol=self.rtol, atol=self.atol
         )
         return self._solver
 
@@ -87,16 +86,18 @@ class Lsoda:
         return self._result(Status.STEP_TOO_SMALL, solver.t, solver.y, t_before, y_before, accepted)
 
 
-def numpy_rhs(field: Field) -> Callable:
-    """dy/dt on NumPy arrays: the program's NumPy reading, or the compiled JAX function."""
+def _compiled(field: Field, watched: tuple[str, ...], arguments) -> tuple[Callable, Callable]:
+    """dy/dt and the watched observables at a state: native code for a program, compiled JAX for a function."""
     if isinstance(field, ProgramField):
-        from flowsys.printers.arrays import vector_field
+        from flowsys.kernels import Slope, StageBatch, kernel
 
-        return vector_field(field.program, field.kinks, np)
-    from flowsys.integrate.stepper import right_hand_side
+        stage = StageBatch(np.asarray(arguments.parameters, dtype=float), arguments.tables, arguments.links)
+        slope = Slope(kernel(field.program, watched, field.kinks, [stage]), stage, float(arguments.kink_width))
+        return slope, slope.observe
+    from flowsys.integrate.stepper import observer, right_hand_side
 
-    evaluate = right_hand_side(field)
-    return lambda y, arguments: np.asarray(evaluate(y, arguments))
+    evaluate, observe = right_hand_side(field), observer(field, watched)
+    return lambda y: np.asarray(evaluate(y, arguments)), lambda y: np.asarray(observe(y, arguments))
 
 
 def numpy_observer(field: Field, names: tuple[str, ...]) -> Callable:

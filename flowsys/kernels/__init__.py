@@ -3,6 +3,7 @@
     kernel(program, watched, kinks)      compiled once per program and processor, kept on disk
     integrate(kernel, Batch(...))        every trajectory of a batch, on any number of threads
     run_problem(problem, ...)            one `Problem`, as the reference driver runs it
+    Slope(kernel, stage)                 dy/dt at one state, for solvers that live in Python
 
 Nothing here imports jax; llvmlite is loaded when a kernel is.
 """
@@ -18,3 +19,4 @@ from flowsys.kernels.outcomes import Code as Code
 from flowsys.kernels.run import NativeRun as NativeRun
 from flowsys.kernels.run import run_problem as run_problem
 from flowsys.kernels.run import stages_of as stages_of
+from flowsys.kernels.slope import Slope as Slope

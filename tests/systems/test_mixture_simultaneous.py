@@ -8,7 +8,9 @@ from functools import cache
 import numpy as np
 import pytest
 from mixture_oracle import agrees
+from scipy.integrate import solve_ivp
 
+from flowsys.printers.arrays import observed, vector_field
 from flowsys.solve import solve
 from flowsys.systems import load
 
@@ -225,3 +227,16 @@ def test_a_sliding_run_says_so_and_stays_on_its_surface():
     course = solve(S, S.setup(s_star=20.0), at=[260.0, 300.0, 400.0], rtol=1e-10)
     assert any("Filippov" in remark for remark in course.outcome.remarks)
     assert np.abs(course["preactivation_minus_conflicting"]).max() < 1e-8
+
+
+def test_section_10_long_horizons_hand_over_to_a_stiff_solver():
+    setup, width = S.setup(t_max=1e13), 1e-4
+    found = solve(S, setup, mode="simultaneous", at=[1e13], kink_width=width, observe=["w_c", "loss"])
+    assert found.statistics["solvers"] == ["native", "lsoda"]
+    problem = S.problem(setup, mode="simultaneous")
+    arguments = problem.stages[0].arguments._replace(kink_width=np.float64(width))
+    field = vector_field(problem.field.program, "smooth", np)
+    slope = lambda t, y: field(y, arguments)
+    end = solve_ivp(slope, (0, 1e13), problem.initial, "Radau", rtol=1e-6, atol=1e-11).y[:, -1]
+    w_c, loss = observed(problem.field.program, ("w_c", "loss"), "smooth", np)(end, arguments)
+    assert found["w_c"][0] == pytest.approx(w_c, rel=1e-5) and found["loss"][0] == pytest.approx(loss, rel=1e-3)
