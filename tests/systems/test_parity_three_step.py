@@ -121,7 +121,7 @@ def test_frozen_and_live_batches_agree_when_no_gate_flips(d):
         for gates in ("frozen", "live")
     )
     assert live.flipped == 0
-    assert np.abs(np.asarray(frozen.states[-1].a - live.states[-1].a)).max() < 1e-11
+    assert np.abs(frozen.states[-1].a - np.asarray(live.states[-1].a)).max() < 1e-11
     assert np.allclose(frozen.readings[-1].margin, live.readings[-1].margin, rtol=0, atol=1e-11)
 
 
@@ -132,7 +132,7 @@ def test_a_padded_batch_of_the_whole_population_is_the_population_step():
         whole = jax.jit(closure.field)(0.0, start, closure.Flow(data.population(problem), h, metric))
         bits, weight = np.zeros((sgd.CHUNK, 8), dtype=int), np.zeros(sgd.CHUNK)
         bits[:256], weight[:256] = data.all_bits(8), 1 / 256
-        padded = sgd._chunk_velocity(start, bits, weight, h, metric, problem, closure.field, "linear")
+        padded = sgd._chunk_velocity(start, bits, weight, h, metric, problem, "linear")
     assert np.abs(np.asarray(whole.q) - np.asarray(padded.q)).max() < 1e-16
     assert np.abs(np.asarray(whole.q)).max() > 1e-4
 

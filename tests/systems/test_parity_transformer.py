@@ -22,7 +22,7 @@ def test_a_prediction_does_not_see_later_bits():
     logits, attention = jax.jit(transformer.forward, static_argnames="n_heads")(weights, bits, n_heads=2)
     changed = np.abs(np.asarray(logits[0] - logits[1])).max(axis=1) > 0
     assert np.array_equal(np.flatnonzero(changed), [5, 6, 7])
-    assert attention.shape == (2, 1, 2, 8, 8) and np.allclose(attention.sum(axis=-1), 1, atol=1e-6)
+    assert attention[0].shape == (2, 2, 8, 8) and np.allclose(attention[0].sum(axis=-1), 1, atol=1e-6)
 
 
 def test_an_untrained_transformer_is_at_chance():

@@ -2,7 +2,7 @@
 
 Rates η_0 = η_1 = c·mε√B, as large as the batch's noise lets the gates stay. The second step's score must reach log n:
 c²mBε²/(128n²) ≳ (1 + k/n)² log n, so that B* ∝ n² log n/(mε²), which is Õ(n) when m ∝ n. Frozen gates, k = n/4. `fill`
-runs the points that are not in the file yet and writes it after each one.
+runs the seeds of points that are not in the file yet and writes it after each point.
 """
 
 import json
@@ -14,13 +14,17 @@ import jax
 import numpy as np
 
 from flowsys.files import write_text
-from flowsys.systems.parity.data import shuffled
-from flowsys.systems.parity.sgd import batch_steps
+from flowsys.systems.parity.data import sample_bits, shuffled
+from flowsys.systems.parity.frozen_batch import batch_margins
+from flowsys.systems.parity.sgd import frozen_states
 from flowsys.systems.parity.three_step import batch_rates
 
 STORED = Path(__file__).with_name("batches.json")
-SEEDS, SHARE = 3, 0.9
-LAWS = {"m=200n": (lambda n: 200 * n, 0.08), "m=1600": (lambda n: 1600, 0.2)}
+SEEDS, SHARE, TEST_SEQUENCES = 10, 0.9, 1024
+SIZES = (8, 16, 32, 64, 128)
+WIDTHS = (400, 1600, 6400, 25600)
+PROPORTIONAL = "m=200n"
+LAWS = {PROPORTIONAL: (lambda n: 200 * n, 0.08)} | {f"m={m}": (lambda n, m=m: m, 0.2) for m in WIDTHS}
 
 
 @dataclass(frozen=True)
@@ -42,26 +46,27 @@ def predicted(law: str, n: int) -> float:
     return 128 * n**2 * 1.25**2 * np.log(n) / (c**2 * width(n))
 
 
-def points(sizes: Iterable[int] = (8, 16, 32), laws: Iterable[str] = tuple(LAWS)) -> list[Point]:
-    """Powers of √2 around the predicted batch, small n first (n = 64 for an exponent over a factor 8 takes hours)."""
-    return [
-        Point(law, n, round(2 ** (half / 2)))
+def points(sizes: Iterable[int] = SIZES, laws: Iterable[str] = tuple(LAWS), largest: int = 400_000) -> list[Point]:
+    """Powers of 2^(1/4) around the predicted batch up to `largest`, small n first."""
+    grid = [
+        Point(law, n, round(2 ** (quarter / 4)))
         for n in sizes
         for law in laws
-        for half in range(*[int(2 * np.log2(predicted(law, n) * f)) for f in (1 / 8, 2.0)])
+        for quarter in range(*[int(4 * np.log2(predicted(law, n) * f)) for f in (1 / 8, 32.0)])
     ]
+    return [point for point in grid if point.n <= point.batch <= largest]
 
 
-def success(point: Point) -> list[float]:
+def success(point: Point, seeds: Iterable[int] = range(SEEDS)) -> list[float]:
     """Share of fresh sequences entirely right after three steps, one per seed."""
     width, c = LAWS[point.law]
-    m = width(point.n)
-    shares = []
-    for seed in range(SEEDS):
+    m, problem = width(point.n), shuffled(jax.random.key(100), point.n, point.n // 4)
+    rates, shares = batch_rates(m, 1.0, point.batch, c), []
+    for seed in seeds:
         key = jax.random.fold_in(jax.random.key(seed), point.batch)
-        problem = shuffled(jax.random.key(100), point.n, point.n // 4)
-        steps = batch_steps(key, problem, m, 1.0, point.batch, batch_rates(m, 1.0, point.batch, c))
-        shares.append(round(steps.readings[-1].sequence_accuracy, 4))
+        last = frozen_states(key, problem, m, 1.0, point.batch, rates)[-1]
+        test = sample_bits(jax.random.fold_in(key, 1), problem, TEST_SEQUENCES)
+        shares.append(round(float((batch_margins(last, problem, test) > 0).all(axis=1).mean()), 4))
     return shares
 
 
@@ -72,11 +77,13 @@ def stored(path: Path = STORED) -> dict[str, list[float]]:
 def fill(
     chosen: Iterable[Point], path: Path = STORED, on_progress: Callable[[str], None] | None = None
 ) -> dict[str, list[float]]:
-    """Run the points that are not stored yet; past the first success at an n and a law there is nothing to learn."""
+    """Run the seeds that are not stored yet; past the first success at an n and a law there is nothing to learn."""
     results = stored(path)
     for point in chosen:
-        if point.key not in results and smallest(results, point.law, point.n) is None:
-            results[point.key] = success(point)
+        known = results.get(point.key, [])
+        past = (first := smallest(results, point.law, point.n)) is not None and point.batch > first
+        if len(known) < SEEDS and not past:
+            results[point.key] = known + success(point, range(len(known), SEEDS))
             write_text(path, _text(results))
         if on_progress is not None:
             on_progress(point.key)
@@ -96,5 +103,6 @@ def shares(results: dict[str, list[float]], law: str, n: int) -> dict[int, float
 
 
 def smallest(results: dict[str, list[float]], law: str, n: int) -> int | None:
-    """B*: the first stored batch with a mean share of at least SHARE."""
-    return next((batch for batch, share in shares(results, law, n).items() if share >= SHARE), None)
+    """B*: the first stored batch with a mean share of at least SHARE over at least SEEDS seeds."""
+    complete = {key: x for key, x in results.items() if len(x) >= SEEDS}
+    return next((batch for batch, share in shares(complete, law, n).items() if share >= SHARE), None)

@@ -80,6 +80,9 @@ class Record:
 
 
 def _packed(bits: np.ndarray) -> np.ndarray:
+    """One number (or, beyond 62 bits, one text of bytes) a string, to compare strings by."""
+    if bits.shape[1] <= 62:
+        return bits @ 2 ** np.arange(bits.shape[1])
     rows = np.packbits(bits.astype(np.uint8), axis=1)
     return rows.view([("", rows.dtype)] * rows.shape[1]).ravel()
 
@@ -111,23 +114,28 @@ def batch_bits(run: Run, step: int, excluded: np.ndarray, stored: np.ndarray | N
 
 
 @partial(jax.jit, static_argnames=("n", "n_heads"))
-def adam_step(state, sequence, learning_rate, n: int, n_heads: int):
-    """One Adam step on (weights, first moment, second moment, number of steps); returns the state and the loss."""
-    weights, first, second, count = state
-    loss, slope = jax.value_and_grad(next_bit_loss)(weights, sequence, n, n_heads)
-    count = count + 1
-    first = jax.tree.map(lambda old, new: BETA_1 * old + (1 - BETA_1) * new, first, slope)
-    second = jax.tree.map(lambda old, new: BETA_2 * old + (1 - BETA_2) * new**2, second, slope)
-    scale = learning_rate * jnp.sqrt(1 - BETA_2**count) / (1 - BETA_1**count)
-    weights = jax.tree.map(lambda w, f, s: w - scale * f / (jnp.sqrt(s) + ADAM_EPSILON), weights, first, second)
-    return (weights, first, second, count), loss
+def adam_steps(state, batches, learning_rates, n: int, n_heads: int):
+    """Adam on (weights, first moment, second moment, number of steps), a step a batch; the state and the last loss."""
+
+    def step(state, data):
+        (weights, first, second, count), (sequence, learning_rate) = state, data
+        loss, slope = jax.value_and_grad(next_bit_loss)(weights, sequence, n, n_heads)
+        count = count + 1
+        first = jax.tree.map(lambda old, new: BETA_1 * old + (1 - BETA_1) * new, first, slope)
+        second = jax.tree.map(lambda old, new: BETA_2 * old + (1 - BETA_2) * new**2, second, slope)
+        scale = learning_rate * jnp.sqrt(1 - BETA_2**count) / (1 - BETA_1**count)
+        weights = jax.tree.map(lambda w, f, s: w - scale * f / (jnp.sqrt(s) + ADAM_EPSILON), weights, first, second)
+        return (weights, first, second, count), loss
+
+    state, losses = jax.lax.scan(step, state, (batches, learning_rates))
+    return state, losses[-1]
 
 
 @partial(jax.jit, static_argnames=("n", "n_heads"))
 def _predict(weights, sequence, n: int, n_heads: int):
-    logits, attention = forward(weights, sequence[:, :-1], n_heads)
+    logits, patterns = forward(weights, sequence[:, :-1], n_heads)
     right = (logits[:, n:].argmax(axis=-1) == sequence[:, n + 1 :]).all(axis=1)
-    return right, attention
+    return right, jnp.stack(patterns, axis=1)
 
 
 def evaluate(weights, sequence: np.ndarray, n: int, n_heads: int, chunk: int = 256) -> tuple[float, list]:
@@ -154,16 +162,16 @@ def train_transformer(run: Run, checkpoint: Path | None = None, stop_after: int 
     state, record = restored(run, checkpoint)
     start = int(state[3])
     last = run.n_steps if stop_after is None else min(run.n_steps, start + stop_after)
-    for step in range(start, last):
-        if record.sample_complexity is not None:
-            break
-        sequence = sequences(run.problem, batch_bits(run, step, excluded, stored))
-        state, loss = adam_step(state, sequence, run.learning_rate * (1 - step / run.n_steps), n, n_heads)
-        if (step + 1) % run.evaluate_every == 0 or step + 1 == last:
-            accuracy, entropy = evaluate(state[0], validation, n, n_heads)
-            record = record.extended((step + 1) * run.batch, float(loss), accuracy, entropy)
-            if checkpoint is not None:
-                _save(checkpoint, run, state, record)
+    while start < last and record.sample_complexity is None:
+        end = min(last, start - start % run.evaluate_every + run.evaluate_every)
+        steps = range(start, end)
+        batches = [sequences(run.problem, batch_bits(run, step, excluded, stored)) for step in steps]
+        rates = run.learning_rate * (1 - np.array(steps) / run.n_steps)
+        state, loss = adam_steps(state, np.array(batches, dtype=np.int32), rates.astype(np.float32), n, n_heads)
+        accuracy, entropy = evaluate(state[0], validation, n, n_heads)
+        record, start = record.extended(end * run.batch, float(loss), accuracy, entropy), end
+        if checkpoint is not None:
+            _save(checkpoint, run, state, record)
     return record
 
 

@@ -85,7 +85,7 @@ def measured(run: experiment.Run) -> dict[str, Any]:
         record = experiment.train_transformer(run, checkpoint)
         (weights, *_), _ = experiment.restored(run, checkpoint)
     shown = sequences(run.problem, experiment.validation_bits(run)[:128])[:, :-1]
-    attention = np.asarray(forward(weights, shown, run.architecture.n_heads)[1]).mean(axis=0)[0]
+    attention = np.asarray(forward(weights, shown, run.architecture.n_heads)[1][0]).mean(axis=0)
     return {
         "samples": record.sample_complexity,
         "budget": run.budget,

@@ -1,8 +1,9 @@
 """Three steps of gradient descent carried out: on the population with sampled neurons, and on fresh batches.
 
 On the population the collapsed coordinates are exact, so the cost does not depend on n and gates are live. On batches
-the frozen-gate coordinates (P, K, a) are, as long as no gate flips, at a cost that does not depend on the width; the
-live form follows every neuron. Rates as in `three_step`; the embedding dimension `d` is None for orthonormal tokens.
+the frozen-gate coordinates (P, K, a) are, as long as no gate flips, at a cost that does not depend on the width and as
+matrix products (`frozen_batch`); the live form follows every neuron. Rates as in `three_step`; the embedding dimension
+`d` is None for orthonormal tokens.
 """
 
 from functools import partial
@@ -16,6 +17,7 @@ from flowsys.systems.parity import closure, observables
 from flowsys.systems.parity.collapsed import collapsed_metric, collapsed_table
 from flowsys.systems.parity.data import Parity, ascending, check_size, sample_bits, table_of_bits
 from flowsys.systems.parity.embeddings import hypercube, orthonormal
+from flowsys.systems.parity.frozen_batch import batch_slope
 from flowsys.systems.parity.model import Coordinates, FrozenCoordinates, coordinates
 from flowsys.systems.parity.three_step import Rates
 from flowsys.systems.parity.weights import initial_coordinates, initial_signs, output_weights, weights
@@ -78,20 +80,41 @@ def batch_steps(
     check_size("batch", batch)
     neuron_key, embedding_key, test_key, *batch_keys = jax.random.split(key, 3 + len(rates))
     with jax.enable_x64(True):
-        start, h, metric = _start(neuron_key, embedding_key, problem, m, epsilon, d)
-        state, argument, field = start, h, closure.field
-        if gates == "frozen":
-            active = (start.p > 0) * 1.0
-            state, argument = closure.freeze(start, active, h), closure.gate_overlaps(active, h)
-            field = closure.frozen_field
-        states = [state]
-        for rate, batch_key in zip(rates, batch_keys):
-            velocity = _batch_velocity(batch_key, problem, batch, states[-1], argument, metric, field, loss)
-            states.append(closure.euler_step(states[-1], velocity, rate))
         test = table_of_bits(problem, sample_bits(test_key, problem, n_test))
-        readings = [observables.read(y, h, test, problem.n_queries) for y in states]
-        flipped = observables.flipped_gates(states[-1], start, test) if gates == "live" else 0.0
-        return Steps(states, readings, flipped)
+        if gates == "frozen":
+            states, h = frozen_states(key, problem, m, epsilon, batch, rates, d=d, loss=loss), None
+            flipped = 0.0
+        else:
+            start, h, metric = _start(neuron_key, embedding_key, problem, m, epsilon, d)
+            states = [start]
+            for rate, batch_key in zip(rates, batch_keys):
+                velocity = _batch_velocity(batch_key, problem, batch, states[-1], h, metric, loss)
+                states.append(closure.euler_step(states[-1], velocity, rate))
+            flipped = observables.flipped_gates(states[-1], start, test)
+        return Steps(states, [observables.read(y, h, test, problem.n_queries) for y in states], flipped)
+
+
+def frozen_states(
+    key: jax.Array, problem: Parity, m: int, epsilon: float, batch: int, rates: Rates, *, d=None, loss: str = "linear"
+) -> list[FrozenCoordinates]:
+    """(P, K, a) before and after each step on fresh batches, with the gates of the start."""
+    neuron_key, embedding_key, _, *batch_keys = jax.random.split(key, 3 + len(rates))
+    with jax.enable_x64(True):
+        signs, h = initial_signs(neuron_key, problem, m), output_weights(m)
+        n_queries = signs.shape[1]
+        tokens = None if d is None else hypercube(embedding_key, problem.n_tokens, d)
+        gram = np.eye(problem.n_tokens) if d is None else np.asarray(tokens @ tokens.T)
+        metric = closure.Metric(gram, gram[-n_queries:, -n_queries:])
+        p = np.asarray(epsilon * signs) @ metric.queries
+        active = (p > 0) * 1.0
+        overlaps = np.asarray(closure.gate_overlaps(active, h))
+    P = (active * np.asarray(h)[:, None] * p).sum(axis=0)
+    shape = (n_queries, problem.n_tokens)
+    states = [FrozenCoordinates(P, np.zeros(shape), np.zeros(shape[::-1]))]
+    for rate, batch_key in zip(rates, batch_keys):
+        slope = batch_slope(states[-1], problem, sample_bits(batch_key, problem, batch), loss)
+        states.append(closure.euler_step(states[-1], closure.frozen_velocity(slope, overlaps, metric), rate))
+    return states
 
 
 def _start(neuron_key, embedding_key, problem: Parity, m: int, epsilon: float, d: int | None):
@@ -100,46 +123,18 @@ def _start(neuron_key, embedding_key, problem: Parity, m: int, epsilon: float, d
     return start, output_weights(m), closure.gram_metric(tokens, 2 * problem.n_queries)
 
 
-def _batch_velocity(key, problem: Parity, batch: int, y, argument, metric, field, loss: str):
+def _batch_velocity(key, problem: Parity, batch: int, y: Coordinates, h, metric, loss: str) -> Coordinates:
     bits = sample_bits(key, problem, batch)
     total = jax.tree.map(jnp.zeros_like, y)
     for first in range(0, batch, CHUNK):
         part = bits[first : first + CHUNK]
         missing = CHUNK - len(part)
         weight = np.pad(np.full(len(part), 1.0 / batch), (0, missing))
-        velocity = _chunk_velocity(
-            y, np.pad(part, ((0, missing), (0, 0))), weight, argument, metric, problem, field, loss
-        )
+        velocity = _chunk_velocity(y, np.pad(part, ((0, missing), (0, 0))), weight, h, metric, problem, loss)
         total = jax.tree.map(jnp.add, total, velocity)
     return total
 
 
-@partial(jax.jit, static_argnames=("problem", "field", "loss"))
-def _chunk_velocity(
-    y: Coordinates | FrozenCoordinates, bits, weight, argument, metric, problem: Parity, field, loss: str
-):
-    return field(0.0, y, (table_of_bits(problem, bits, weight), argument, metric), kind=loss)
-
-
-def smallest_batch(
-    key: jax.Array,
-    problem: Parity,
-    m: int,
-    epsilon: float,
-    rates_of_batch,
-    *,
-    batches,
-    n_seeds: int = 3,
-    share: float = 0.9,
-    gates: str = "frozen",
-):
-    """B*: the first of `batches` for which three steps get at least `share` of test sequences entirely right.
-
-    `rates_of_batch(batch)` gives the rates; the share is the mean over `n_seeds`. None if no batch suffices.
-    """
-    for batch in batches:
-        seeds = jax.random.split(jax.random.fold_in(key, batch), n_seeds)
-        runs = [batch_steps(seed, problem, m, epsilon, batch, rates_of_batch(batch), gates=gates) for seed in seeds]
-        if np.mean([run.readings[-1].sequence_accuracy for run in runs]) >= share:
-            return batch
-    return None
+@partial(jax.jit, static_argnames=("problem", "loss"))
+def _chunk_velocity(y: Coordinates, bits, weight, h, metric, problem: Parity, loss: str) -> Coordinates:
+    return closure.field(0.0, y, closure.Flow(table_of_bits(problem, bits, weight), h, metric), kind=loss)

@@ -74,32 +74,46 @@ def _normalise(norm, x):
     return norm["gain"] * centred / jnp.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-5) + norm["bias"]
 
 
-def _attend(layer, x, n_heads: int):
-    batch, length, D = x.shape
-    query, key, value = jnp.split(_apply(layer["qkv"], x), 3, axis=-1)
-    heads = [part.reshape(batch, length, n_heads, D // n_heads) for part in (query, key, value)]
+def _attend(query, key, value, n_heads: int):
+    """Causal attention of the last positions, those of `query`, to all: mixture of values, and the pattern."""
+    (batch, asking, D), length = query.shape, key.shape[1]
+    heads = [part.reshape(batch, part.shape[1], n_heads, D // n_heads) for part in (query, key, value)]
     scores = jnp.einsum("bihc,bjhc->bhij", heads[0], heads[1]) / (D // n_heads) ** 0.5
-    causal = jnp.tril(jnp.ones((1, 1, length, length), dtype=bool))
+    causal = jnp.tril(jnp.ones((1, 1, length, length), dtype=bool))[:, :, length - asking :]
     attention = jax.nn.softmax(jnp.where(causal, scores, -jnp.inf), axis=-1)
-    mixed = jnp.einsum("bhij,bjhc->bihc", attention, heads[2]).reshape(batch, length, D)
-    return _apply(layer["project"], mixed), attention
+    return jnp.einsum("bhij,bjhc->bihc", attention, heads[2]).reshape(batch, asking, D), attention
 
 
-def forward(weights: dict, bits: jax.Array, n_heads: int) -> tuple[jax.Array, jax.Array]:
-    """Logits (batch × positions × 2) and attention (batch × layers × heads × queries × keys) of bits."""
-    x = weights["tokens"][bits] + weights["positions"][None, : bits.shape[1]]
-    patterns = []
-    for layer in weights["layers"]:
-        change, attention = _attend(layer, _normalise(layer["norm_1"], x), n_heads)
-        x = x + change
+def forward(weights: dict, bits: jax.Array, n_heads: int, first: int = 0) -> tuple[jax.Array, list[jax.Array]]:
+    """Logits (batch × positions × 2), and the attention of every layer (batch × heads × queries × keys), of bits.
+
+    Only positions from `first` (counted from 0) on are read: the last layer need not ask at the others. The first
+    layer sees 2 tokens a position, so its projections are made once for each and not for every sequence.
+    """
+    present = (bits == 1)[:, :, None]
+
+    def shown(of_token):
+        return jnp.where(present, of_token[None, :, 1], of_token[None, :, 0])
+
+    tokens = weights["positions"][: bits.shape[1], None, :] + weights["tokens"][None]
+    x, patterns, last = shown(tokens), [], len(weights["layers"]) - 1
+    for number, layer in enumerate(weights["layers"]):
+        if number == 0:
+            projected = shown(_apply(layer["qkv"], _normalise(layer["norm_1"], tokens)))
+        else:
+            projected = _apply(layer["qkv"], _normalise(layer["norm_1"], x))
+        start = first if number == last else 0
+        query, key, value = jnp.split(projected, 3, axis=-1)
+        mixed, attention = _attend(query[:, start:], key, value, n_heads)
+        x = x[:, start:] + _apply(layer["project"], mixed)
         x = x + _apply(layer["contract"], jax.nn.gelu(_apply(layer["expand"], _normalise(layer["norm_2"], x))))
         patterns.append(attention)
-    return _normalise(weights["norm"], x) @ weights["tokens"].T, jnp.stack(patterns, axis=1)
+    return _normalise(weights["norm"], x) @ weights["tokens"].T, patterns
 
 
 def next_bit_loss(weights: dict, sequence: jax.Array, n: int, n_heads: int) -> jax.Array:
     """Mean cross-entropy of the bits after position n+1; the last bit of `sequence` is a label only."""
-    logits, _ = forward(weights, sequence[:, :-1], n_heads)
+    logits, _ = forward(weights, sequence[:, :-1], n_heads, first=n)
     labels = sequence[:, n + 1 :]
-    log_likelihood = jax.nn.log_softmax(logits[:, n:], axis=-1)
+    log_likelihood = jax.nn.log_softmax(logits, axis=-1)
     return -jnp.take_along_axis(log_likelihood, labels[:, :, None], axis=-1).mean()
