@@ -57,6 +57,7 @@ SYSTEM = System(
     summary="word co-occurrence with a one-layer softmax transformer",
     parameters=PARAMETERS,
     modes=MODES,
+    mode_defaults={"data": {"m1": 256}},
     levels={
         "L0": Variants(
             ("weights", "gram"), ("gradient descent on the weights", "the same descent on inner products, any width")

@@ -2,23 +2,32 @@
 
 n = 60, L = 5, d = 64, m = 128, m1 = 256, rate 0.01, 30,000 epochs. The paper says only "Kaiming initialisation": the
 parameter `reading` chooses how it is read (default E, the one that shows both phases). Descent is drawn as dots, the
-gradient flow of the same start on its inner products (L2) as lines.
+gradient flow of the same start on its inner products (L2) as lines. `t_max` ends both earlier.
 """
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from flowsys.drawing import Drawing
+from flowsys.drawing import Drawing, PaperFigure
 from flowsys.solve import solve
 from flowsys.system import Setup
 from flowsys.train import train
+from flowsys.trajectory import Trajectory
 
-SCORES = tuple(f"S_{key}{query}" for key in "123" for query in "123")
+CLAIMED = ("S_12", "S_21", "S_31", "S_32")
+SCORES = (*CLAIMED, "S_11", "S_22", "S_33", "S_13", "S_23")
 LOSSES = ("loss", "loss_type1", "loss_type2", "loss_type3", "loss_type4")
-EPOCHS, RECORDS = 30_000, 60
-NEURONS = 256
+EPOCHS, RECORDS, DOTS = 30_000, 360, 60
+READINGS = {
+    "E": r"U($\pm$1/$\sqrt{\mathrm{fan\,in}}$), output weights too",
+    "A": r"U($\pm$1/$\sqrt{\mathrm{fan\,in}}$), output weights $\pm$1",
+    "B": r"N(0, 1/fan in), output weights $\pm$1",
+    "C": r"N(0, 2/fan in), output weights $\pm$1",
+    "gaussian": r"Gaussian of $\alpha$, $\beta$, output weights $\pm$1",
+}
 
 
 def _system():
@@ -27,49 +36,83 @@ def _system():
     return SYSTEM
 
 
+class Seen(NamedTuple):
+    """What there is to see in a run of descent, at the epochs that were recorded."""
+
+    all_correct: int | None
+    """From which epoch on every sample is correct (None: not by the end)."""
+    rises: dict[str, tuple[float, float, int]]
+    """First and largest loss of types 2 and 3, and at which epoch it is largest."""
+    changes: dict[str, float]
+    """Changes of the scores Theorem 3.3 speaks of."""
+
+    def __str__(self) -> str:
+        rises = ", ".join(f"{name} {a:.3f} to {b:.3f} (epoch {e})" if e else f"{name} {a:.3f}, which is its largest"
+                          for name, (a, b, e) in self.rises.items())  # fmt: skip
+        correct = "not all correct" if self.all_correct is None else f"all correct from epoch {self.all_correct}"
+        changes = ", ".join(f"{name} {x:+.3f}" for name, x in self.changes.items())
+        return f"Rise before the fall: {rises}; {correct}; changes of scores: {changes}."
+
+
+def seen_in(run: Trajectory, rate: float) -> Seen:
+    """The phases of a run."""
+    epoch = np.round(run.t / rate).astype(int)
+    wrong = np.flatnonzero(run["least_margin"] <= 0)
+    first = wrong[-1] + 1 if len(wrong) else 0
+    rises = {}
+    for name in ("loss_type2", "loss_type3"):
+        top = int(run[name].argmax())
+        rises[name] = (float(run[name][0]), float(run[name][top]), int(epoch[top]))
+    changes = {name: float(run[name][-1] - run[name][0]) for name in CLAIMED}
+    return Seen(int(epoch[first]) if first < len(epoch) else None, rises, changes)
+
+
 def scores_and_losses(setup: Setup, epochs: int = EPOCHS, records: int = RECORDS) -> Drawing:
     """Fig. 1: (a) change of the scores between special words, (b) the loss and the losses by type, over epochs."""
     system, rate = _system(), setup["learning_rate"]
-    if setup["m1"] == system.setup()["m1"]:  # the default belongs to the limit; the experiment has 256 neurons
-        setup = system.setup(**(dict(setup) | {"m1": NEURONS}))
+    epochs = min(epochs, max(1, round(setup["t_max"] / rate)))
     names = (*SCORES, *LOSSES, "least_margin")
-    early = {round(e) for e in np.geomspace(1, epochs, records)}
-    times = [rate * e for e in sorted({0} | early)]
-    trained = train(system, setup, variant="gram", mode="data", at=times, records=1, observe=names)
-    fine = [0.0, *(float(t) for t in rate * np.geomspace(1, epochs, 4 * records))]
-    flow = solve(system, setup, level="L2", mode="data", at=fine, observe=names, rtol=1e-6)
+    steps = sorted({0} | {round(e) for e in np.geomspace(1, epochs, records)})
+    trained = train(system, setup, variant="gram", mode="data", at=[rate * e for e in steps], records=1, observe=names)
+    times = [0.0, *(float(t) for t in np.minimum(rate * np.geomspace(0.1, epochs, records), setup["t_max"]))]
+    flow = solve(system, setup, level="L2", mode="data", at=times, observe=names, rtol=1e-6)
     flow = replace(flow, states=np.empty((len(flow), 0)), state_names=())  # ten thousand numbers a row, not drawn
+    seen = seen_in(trained, rate)
     figure = Figure(figsize=(10.5, 4.2), layout="constrained")
     left, right = figure.subplots(1, 2)
-    _draw(left, flow, trained, SCORES, rate, relative=True)
+    # the linear part of the axis ends within phase 1
+    linear = 100 if seen.all_correct is None or seen.all_correct > 300 else 10
+    _draw(left, flow, trained, SCORES, rate, linear, relative=True)
     left.set_ylabel(r"change of $\mu_i^\top W_K^\top W_Q\,\mu_j$")
-    _draw(right, flow, trained, LOSSES, rate)
+    _draw(right, flow, trained, LOSSES, rate, linear)
     right.set_ylabel("training loss")
-    wrong = np.flatnonzero(trained["least_margin"] <= 0)
-    correct = trained.t[wrong[-1] + 1] / rate if len(wrong) and wrong[-1] + 1 < len(trained) else 0.0
     for ax in (left, right):
-        ax.axvline(correct, color="0.6", linewidth=0.8, linestyle=":")
-        ax.set_xscale("symlog", linthresh=100)
+        ax.set_xscale("symlog", linthresh=linear)
         ax.set_xlim(0, epochs)
-        ax.set_xlabel("epoch (linear up to 100)")
-    left.annotate("all correct", (correct, 1.0), xycoords=("data", "axes fraction"), fontsize="x-small", ha="center",
-                  va="bottom")  # fmt: skip
+        ax.set_xlabel(f"epoch (linear up to {linear})")
+        if seen.all_correct:
+            ax.axvline(seen.all_correct, color="0.6", linewidth=0.8, linestyle=":")
+            ax.annotate(f"all correct: {seen.all_correct}", (seen.all_correct, 1.0), fontsize="x-small", ha="center",
+                        va="bottom", xycoords=("data", "axes fraction"))  # fmt: skip
     figure.suptitle(
-        f"reading {setup['reading']}, n = {setup['n']:g}, L = {setup['L']:g}, d = {setup['d']}, m = {setup['width']}, "
-        f"m1 = {setup['m1']:g}: lines gradient flow, dots descent",
+        f"reading {setup['reading']}: {READINGS[setup['reading']]}; n = {setup['n']:g}, L = {setup['L']:g}, "
+        f"d = {setup['d']}, m = {setup['width']}, $m_1$ = {setup['m1']:g}. Lines: gradient flow, dots: descent",
         fontsize="medium",
     )
-    return Drawing(figure, {"theory": flow, "training": trained},
-                   "Types 2 and 3 rise before all losses fall; then S_12, S_21 rise and S_31, S_32 fall.")  # fmt: skip
+    return Drawing(figure, {"theory": flow, "training": trained}, str(seen))
 
 
-def _draw(ax, flow, trained, names, rate: float, relative: bool = False) -> None:
+def _draw(ax, flow, trained, names, rate: float, linear: int, relative: bool = False) -> None:
     """Lines for the flow and dots for descent, over epochs; with `relative`, as changes since the start."""
     start = lambda run, name: run[name][0] if relative else 0.0
+    epoch = trained.t / rate
+    early = np.flatnonzero(epoch <= linear)
+    dots = np.union1d(early[:: max(1, len(early) // 10)], np.arange(0, len(epoch), max(1, len(epoch) // DOTS)))
     for i, name in enumerate(names):
-        ax.plot(flow.t / rate, flow[name] - start(flow, name), color=f"C{i}", linewidth=1.4, label=name)
-        ax.plot(trained.t / rate, trained[name] - start(trained, name), ".", color=f"C{i}", markersize=3.5)
+        line, dot = (1.6, 3.5) if name in (*CLAIMED, *LOSSES) else (0.8, 2.0)
+        ax.plot(flow.t / rate, flow[name] - start(flow, name), color=f"C{i}", linewidth=line, label=name)
+        ax.plot(epoch[dots], (trained[name] - start(trained, name))[dots], ".", color=f"C{i}", markersize=dot)
     ax.legend(frameon=False, fontsize="x-small", ncols=2)
 
 
-FIGURES = {"1": scores_and_losses}
+FIGURES = {"1": PaperFigure(scores_and_losses, mode="data")}
