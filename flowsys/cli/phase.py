@@ -190,12 +190,13 @@ def _draw(diagram, picture: Path, logarithmic: bool, named=None, quantity: str |
     if quantity is not None and quantity not in diagram.quantities:
         raise InputError(f"quantity = {quantity} is not in the file; it holds {', '.join(diagram.quantities)}.")
     figure = Figure(figsize=(7, 5.2), layout="constrained")
-    lines = ()
-    if named and named.boundary and len(diagram.axes) >= 2:
+    lines, more = (), {}
+    if named and len(diagram.axes) >= 2:
         x, y = (np.array(axis.values) for axis in diagram.axes[:2])
-        lines = named.boundary(x, y)
+        lines = named.boundary(x, y) if named.boundary else ()
+        more = {"contours": named.contours, "over_seeds": named.over_seeds if quantity is None else "median"}
     draw(diagram, figure.subplots(), quantity, logarithmic or bool(named and named.logarithmic), lines,
-         named.title if named else "")  # fmt: skip
+         named.title if named else "", **more)  # fmt: skip
     write_atomically(picture, lambda temporary: figure.savefig(temporary, dpi=150))
 
 

@@ -5,7 +5,7 @@ A system lists them in `SYSTEM.diagrams`; the first is drawn when nothing else i
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -18,9 +18,21 @@ class Line(NamedTuple):
     label: str
 
 
+class Contour(NamedTuple):
+    """Where another measured quantity of the diagram takes a value."""
+
+    quantity: str
+    level: float
+    label: str
+
+
 @dataclass(frozen=True)
 class NamedDiagram:
-    """A sweep with a title. `boundary` maps (x values, y values) to the theory's lines over the measured colour."""
+    """A sweep with a title. `boundary` maps (x values, y values) to the theory's lines over the measured colour.
+
+    `over_seeds` says what the picture shows of an axis of seeds: their median, or the share of seeds whose value is
+    above 0 (a seed that never comes to the event asked for counts as one whose value is not).
+    """
 
     title: str
     axes: Sequence[str]
@@ -32,3 +44,5 @@ class NamedDiagram:
     kink_width: float | None = None
     logarithmic: bool = False
     boundary: Callable[[np.ndarray, np.ndarray], Sequence[Line]] | None = None
+    contours: Sequence[Contour] = ()
+    over_seeds: Literal["median", "share above 0"] = "median"

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, LogNorm, Normalize
 
 from flowsys.phase.axes import Axis
-from flowsys.phase.diagram import OUTCOMES, PhaseDiagram
-from flowsys.phase.named import Line
+from flowsys.phase.diagram import CODES, OUTCOMES, PhaseDiagram
+from flowsys.phase.named import Contour, Line
 from flowsys.phase.refine import filled
 
 
@@ -20,27 +20,30 @@ def phase(
     logarithmic: bool = False,
     boundary: Sequence[Line] = (),
     title: str = "",
+    contours: Sequence[Contour] = (),
+    over_seeds: str = "median",
 ) -> Axes:
     """Draw a quantity over the first axis (and the second, if there is one; further axes at their first value).
 
-    Seeds are no axis of a picture where there is another one: it shows their median.
+    Seeds are no axis of a picture where there is another one: it shows their median, or the share of them above 0.
+    Boundaries are the theory's lines, contours are lines of other measured quantities.
     """
     name = quantity or next(iter(diagram.quantities))
-    values, outcomes = filled(diagram.quantities[name], diagram.outcomes)
-    axes, values, outcomes = _over_seeds(diagram.axes, values, outcomes)
-    extra = values.ndim - 2
-    if extra > 0:
-        values, outcomes = values[(..., *[0] * extra)], outcomes[(..., *[0] * extra)]
+    axes, values, outcomes = _shown(diagram, name, over_seeds)
     if values.ndim == 1:
         return _curve(axes[0], values, ax, name, logarithmic, title)
     x, y = axes[:2]
     picture = np.ma.masked_invalid(values.T)
     norm = LogNorm() if logarithmic and picture.count() and picture.min() > 0 else Normalize()
     mesh = ax.pcolormesh(_edges(x), _edges(y), picture, norm=norm, cmap="viridis", rasterized=True)
-    ax.figure.colorbar(mesh, ax=ax, label=name)
+    ax.figure.colorbar(mesh, ax=ax, label=name if over_seeds == "median" else f"share of seeds with {name} > 0")
     _hatch_outcomes(x, y, outcomes, ax)
     for line, style in zip(boundary, cycle(("-", "--", ":"))):
         ax.plot(line.x, line.y, color="crimson", linewidth=1.8, linestyle=style, label=line.label)
+    for contour, style in zip(contours, cycle(("-", "--", ":"))):
+        level = np.ma.masked_invalid(_shown(diagram, contour.quantity, "median")[1].T)
+        ax.contour(_positions(x), _positions(y), level, [contour.level], colors="white", linestyles=style)
+        ax.plot([], [], color="0.75", linestyle=style, label=contour.label)
     for axis, where in ((x, "x"), (y, "y")):
         _scale(ax, axis, where)
     if ax.get_legend_handles_labels()[0]:
@@ -49,19 +52,34 @@ def phase(
     return ax
 
 
-def _over_seeds(axes: Sequence[Axis], values: np.ndarray, outcomes: np.ndarray):
-    """The median over seeds that have a value; the outcome of the first seed where none has."""
+def _shown(diagram: PhaseDiagram, name: str, over_seeds: str):
+    """Axes, values and outcomes of a picture: at most two axes, none of them seeds if there is another."""
+    values, outcomes = filled(diagram.quantities[name], diagram.outcomes)
+    axes, values, outcomes = _over_seeds(diagram.axes, values, outcomes, over_seeds)
+    extra = (..., *[0] * max(values.ndim - 2, 0))
+    return axes, values[extra], outcomes[extra]
+
+
+def _over_seeds(axes: Sequence[Axis], values: np.ndarray, outcomes: np.ndarray, kind: str):
+    """The median over seeds that have a value, or the share of seeds above 0; else the outcome of the first seed."""
     names = [axis.name for axis in axes]
     if "seed" not in names or len(axes) == 1:
         return axes, values, outcomes
     place = names.index("seed")
     has_value = np.isfinite(values)
-    ordered = np.sort(values, axis=place)  # NaN last
-    count = has_value.sum(axis=place, keepdims=True)
-    pick = lambda i: np.take_along_axis(ordered, np.clip(i, 0, None), axis=place).squeeze(place)
-    median = (pick((count - 1) // 2) + pick(count // 2)) / 2
+    if kind == "share above 0":
+        has_value |= outcomes == CODES["event not reached by t_max"]
     first = np.take_along_axis(outcomes, np.argmax(has_value, axis=place, keepdims=True), axis=place).squeeze(place)
-    return [axis for axis in axes if axis.name != "seed"], median, first
+    count = has_value.sum(axis=place, keepdims=True)
+    if kind == "share above 0":
+        above = (values > 0).sum(axis=place, keepdims=True)
+        shown = np.where(count > 0, above / np.maximum(count, 1), np.nan).squeeze(place)
+        first = np.where(count.squeeze(place) > 0, CODES["completed"], first)
+    else:
+        ordered = np.sort(values, axis=place)  # NaN last
+        pick = lambda i: np.take_along_axis(ordered, np.clip(i, 0, None), axis=place).squeeze(place)
+        shown = (pick((count - 1) // 2) + pick(count // 2)) / 2
+    return [axis for axis in axes if axis.name != "seed"], shown, first
 
 
 def _curve(axis: Axis, values: np.ndarray, ax: Axes, name: str, logarithmic: bool, title: str) -> Axes:
