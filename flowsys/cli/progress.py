@@ -1,7 +1,8 @@
 """A progress bar on a terminal, nothing in a pipe."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -13,3 +14,12 @@ def bar(items: Iterable[Any], total: int, unit: str, done: int = 0, scale: int =
         for item in items:
             yield item
             progress.update(min(scale, total - progress.n))
+
+
+@contextmanager
+def counter(total: int, unit: str) -> Iterator[Callable[[int], None]]:
+    """A function that counts so many more units as done."""
+    from tqdm.auto import tqdm
+
+    with tqdm(total=total, unit=unit, disable=not sys.stderr.isatty(), leave=False) as progress:
+        yield progress.update

@@ -82,11 +82,11 @@ def the_targets_are_balanced(n: float = 600, share_2: float | None = None, split
 MEMORISING = ((12, FEW),)
 
 CLAIMS = (
-    claim("Lemma 4.3", the_common_word_falls_between_one_and_two_targets,
+    claim("Lemma 4.3, Theorem E.19", the_common_word_falls_between_one_and_two_targets,
           partial(the_common_word_falls_between_one_and_two_targets, MEMORISING, 20)),
     claim("Lemma F.6", the_gradient_ratio_tends_to_the_root_of_the_quadratic,
           partial(the_gradient_ratio_tends_to_the_root_of_the_quadratic, scales=STRONG)),
     claim("Lemma 4.5", gradient_sums_stay_comparable, partial(gradient_sums_stay_comparable, ((600, STRONG),))),
     claim("Definition F.1", gradients_keep_their_order, partial(gradients_keep_their_order, 0.25, 0.65)),
-    claim("Lemma 4.4", the_targets_are_balanced, partial(the_targets_are_balanced, 60, 0.05)),
+    claim("Lemma 4.4, Lemma F.5", the_targets_are_balanced, partial(the_targets_are_balanced, 60, 0.05)),
 )  # fmt: skip

@@ -109,7 +109,7 @@ CLAIMS = (
     claim("Theorem 3.2, items 3, 4", values_separate_the_types, partial(values_separate_the_types, ((12, FEW),), 20)),
     claim("Theorem F.8", the_loss_falls_like_one_over_time, partial(the_loss_falls_like_one_over_time,
                                                                     ((60, READING_A),))),
-    claim("Lemmas F.9, F.10", c_stays_of_order_beta, partial(c_stays_of_order_beta, ((60, READING_E),))),
+    claim("Corollary F.9, Lemma F.10", c_stays_of_order_beta, partial(c_stays_of_order_beta, ((60, READING_E),))),
     claim("Lemma F.14", irrelevant_values_fall_like_one_over_n, partial(irrelevant_values_fall_like_one_over_n, "mu1")),
     claim("Theorem 3.3, losses", both_losses_become_small, partial(both_losses_become_small, 12)),
 )  # fmt: skip

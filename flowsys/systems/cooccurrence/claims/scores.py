@@ -1,4 +1,4 @@
-"""Claims about correlations, scores and attention (Corollary 4.6, Lemma 4.7, Theorems 3.2 and 3.3, Lemma F.17)."""
+"""Claims about correlations, scores and attention (Corollary 4.6, Lemma 4.7, Theorems 3.2 and 3.3, Corollary F.17)."""
 
 from functools import partial
 
@@ -122,11 +122,11 @@ def other_coefficients_are_smaller(sizes=SIZES) -> Verdict:
 
 
 CLAIMS = (
-    claim("Corollary 4.6", value_correlations_grow_apart,
+    claim("Corollary 4.6, Corollary F.13", value_correlations_grow_apart,
           partial(value_correlations_grow_apart, ("VV_13",), ("VV_12",))),
     claim("Theorem 3.2, item 1", scores_have_the_stated_signs, partial(scores_have_the_stated_signs, ((600, STRONG),))),
-    claim("Lemma 4.7", scores_grow_at_the_rate_of_the_loss, partial(scores_grow_at_the_rate_of_the_loss, 2.0)),
-    claim("Lemma F.17", attention_stays_uniform, partial(attention_stays_uniform, ((600, STRONG),))),
+    claim("Lemma 4.7, Lemma F.16", scores_grow_at_the_rate_of_the_loss, partial(scores_grow_at_the_rate_of_the_loss, 2.0)),
+    claim("Corollary F.17", attention_stays_uniform, partial(attention_stays_uniform, ((600, STRONG),))),
     claim("Theorem 3.3, coefficients", coefficients_follow_the_first_term,
           partial(coefficients_follow_the_first_term, 1e-4)),
     claim("Theorem 3.3, irrelevant words", coefficients_of_irrelevant_words_are_smaller_by_n,

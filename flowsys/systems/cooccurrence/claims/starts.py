@@ -193,13 +193,13 @@ def irrelevant_words_start_at_three_over_n(n: float = 60, share_1: float = 0.5) 
 
 
 CLAIMS = (
-    claim("Eqs. 6, 7", the_six_families_close, partial(the_six_families_close, 1.01), "any width"),
-    claim("Eq. 5", c_moves_with_the_mean_margin, partial(c_moves_with_the_mean_margin, "halves"), "any width"),
-    claim("Lemma 4.1", targets_start_at_one_sixth, partial(targets_start_at_one_sixth, 3.0)),
-    claim("Lemma 4.2", the_common_word_starts_slower_by_the_initial_output,
+    claim("Eqs. 6, 7, Lemmas C.1–C.4", the_six_families_close, partial(the_six_families_close, 1.01), "any width"),
+    claim("Eq. 5, Lemma F.4", c_moves_with_the_mean_margin, partial(c_moves_with_the_mean_margin, "halves"), "any width"),
+    claim("Lemma 4.1, Lemma E.4", targets_start_at_one_sixth, partial(targets_start_at_one_sixth, 3.0)),
+    claim("Lemma 4.2, Lemma E.16", the_common_word_starts_slower_by_the_initial_output,
           partial(the_common_word_starts_slower_by_the_initial_output, "target")),
     claim("Lemma D.8", the_initial_output_is_small, partial(the_initial_output_is_small, 0.1)),
-    claim("Lemma D.2", attention_starts_uniform, partial(attention_starts_uniform, False)),
-    claim("Lemmas E.6, E.15", irrelevant_words_start_at_three_over_n,
+    claim("Corollary D.2", attention_starts_uniform, partial(attention_starts_uniform, False)),
+    claim("Lemma E.6, Theorem E.15", irrelevant_words_start_at_three_over_n,
           partial(irrelevant_words_start_at_three_over_n, share_1=0.6)),
 )  # fmt: skip

@@ -39,17 +39,20 @@ def _accuracy(K: int, L: int, y_f: np.ndarray) -> float:
     return float((all_samples(K, L).weight * (y_f > 1e-3)).sum())
 
 
-def printed_construction_classifies(second_value: int = -1, C: float = 60.0) -> Verdict:
-    """6.1 as printed: values +Σ v_k and -Σ v_k are added, so f = Σ v · (features_+ - features_-)."""
+def printed_construction_classifies(value: str = "v", C: float = 60.0) -> Verdict:
+    """6.1 as printed: values +Σ v_k and -Σ v_k are added, so f = Σ v · (features_+ - features_-).
+
+    With value = "c" the value vectors are those of repair (a).
+    """
     scores = lambda K, sign: printed_scores(K, C, sign)
-    values = lambda K, sign: _signal(K, "v") * (1 if sign > 0 else -second_value)
+    values = lambda K, sign: _signal(K, "v") if value == "v" else -_signal(K, "c")
     accuracies = {size: _accuracy(*size, _margins(*size, scores, values)) for size in SIZES}
     samples = all_samples(2, 3)
     f = samples.label * _margins(2, 3, scores, values)
     by_label = [float(f[samples.label == y].mean()) for y in (1, -1)]
     swapped = lambda K, sign: printed_scores(K, C, sign, "c", "v")
     other = {size: _accuracy(*size, _margins(*size, swapped, values)) for size in SIZES}
-    flipped = lambda K, sign: _signal(K, "v") * (1 if sign > 0 else second_value)
+    flipped = lambda K, sign: sign * values(K, sign)
     one_sign = {size: _accuracy(*size, _margins(*size, scores, flipped)) for size in SIZES}
     return judged(
         min(accuracies.values()) > 0.999, "accuracy 1 for every K",
@@ -93,7 +96,7 @@ def group_key_construction_classifies(key: str = "c", query: str = "v") -> Verdi
 
 CLAIMS = [
     claim("6.1", "Lemma 6.1", "the printed construction solves K mixtures", printed_construction_classifies,
-          control={"second_value": 1}, regime="any K, L"),
+          control={"value": "c"}, regime="any K, L"),
     claim("6.1-repair-a", "Lemma 6.1 [ours]", "printed scores with values -Σ c_k solve K mixtures",
           printed_scores_with_group_values_classify, control={"sign": 1}, regime="any K, L"),
     claim("6.1-repair-b", "Lemma 6.1 [ours]", "S_± = ±C Σ c_k v_kᵀ with w_± = Σ c_k solves K mixtures for every C > 0",

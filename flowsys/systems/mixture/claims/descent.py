@@ -30,7 +30,8 @@ def descent_converges_to_flow(after_kink: bool = True) -> Verdict:
     return judged(abs(fit.slope - 1) < 0.05 and np.ptp(fit.interval) < 0.1, "order 1 in η",
                   f"order {fit}; errors {listed(errors, '.3g')}" + (f" from t = {AFTER_KINK:g} to {END:g}" if after_kink
                   else " from t = 0 to 60"), interval=fit.interval, tolerance=0.05,
-                  parameters={"learning_rate": RATES, "width": 50}, values={"errors": errors})  # fmt: skip
+                  parameters={"learning_rate": RATES, "width": 50}, values={"errors": errors},
+                  fits={"|L0 - L2| over η": fit})  # fmt: skip
 
 
 def descent_converges_through_the_kink(seed_of_flow: int = 0) -> Verdict:

@@ -3,8 +3,9 @@
 import numpy as np
 
 from flowsys.claims import Verdict, Word, judged
+from flowsys.conditions import at_level
 from flowsys.fits import line
-from flowsys.systems.mixture.claims.runs import claim, listed, mean_sector, run, stage_2_length, time, values
+from flowsys.systems.mixture.claims.runs import TRAINED, claim, listed, mean_sector, run, stage_2_length, time, values
 
 GROUPS = (2, 3, 4, 8)
 ENDS = {2: 3e3, 3: 3e3, 4: 6e3, 8: 2e4}
@@ -21,7 +22,7 @@ def more_groups_are_learnt_more_slowly(L: int = 3, groups: tuple[int, ...] = GRO
         f"loss 0.01 at t = {listed(learnt, '.5g')}, S_cv = 0.5 at t = {listed(onset, '.5g')} for K = {listed(groups)}"
         + (f"; onset slope in K {fit}" if fit else ""),
         interval=fit.interval if fit else None, parameters={"K": groups, "L": L},
-        values={"learnt": learnt, "onset": onset},
+        values={"learnt": learnt, "onset": onset}, fits={"time of S_cv = 0.5 over K": fit} if fit else {},
     )  # fmt: skip
 
 
@@ -49,14 +50,17 @@ def mean_sector_stays_small(others: str = "K - 1") -> Verdict:
 
 def stage_2_length_for_more_groups(offset: int = 1) -> Verdict:
     """[ours] d(T_2 - T_1)/d log(1/ω) = 9(K-1)/w_c."""
-    scales, texts, errors = (0.1, 0.03, 0.01, 0.003), [], []
+    scales, texts, errors, fits = (0.1, 0.03, 0.01, 0.003), [], [], {}
     for K in GROUPS[1:]:
-        fit = line(-np.log(scales), [stage_2_length(K=K, omega=ω) for ω in scales])
+        fit = fits[f"T_2 - T_1 (K = {K}) over log(1/ω)"] = line(
+            -np.log(scales), [stage_2_length(K=K, omega=ω) for ω in scales]
+        )
         predicted = 9 * (K - offset) / values("T_1", K=K)["w_c"]
         errors.append(abs(fit.slope / predicted - 1))
         texts.append(f"K = {K}: {fit} against {predicted:.2f}")
-    return judged(max(errors) < 2e-3, "slope 9(K-1)/w_c(T_1)", "; ".join(texts), tolerance=2e-3,
-                  parameters={"K": GROUPS[1:], "omega": scales}, values={"errors": errors})  # fmt: skip
+    tolerance = at_level(2e-3, 0.1)
+    return judged(max(errors) < tolerance, "slope 9(K-1)/w_c(T_1)", "; ".join(texts), tolerance=tolerance,
+                  parameters={"K": GROUPS[1:], "omega": scales}, values={"errors": errors}, fits=fits)  # fmt: skip
 
 
 CASES = (
@@ -104,13 +108,16 @@ def stage_1_predicts_the_phase(horizon: float = 300.0) -> Verdict:
 
 CLAIMS = [
     claim("observation_1", "Observation 1", "K ≥ 3 is learnt, more slowly with more groups",
-          more_groups_are_learnt_more_slowly, control={"L": 5, "groups": (2, 3)}, regime="L = 3, K = 2, 3, 4, 8"),
+          more_groups_are_learnt_more_slowly, control={"L": 5, "groups": (2, 3)}, regime="L = 3, K = 2, 3, 4, 8",
+          levels=TRAINED, takes="omega b"),
     claim("observation_1-symmetry", "Observation 1", "near symmetry S_same ≈ -S_diff fails for K ≥ 3",
-          near_symmetry_fails_for_more_groups, control={"groups": (2,)}, regime="L = 3, K = 3, 4, 8"),
+          near_symmetry_fails_for_more_groups, control={"groups": (2,)}, regime="L = 3, K = 3, 4, 8", levels=TRAINED,
+          takes="omega b"),
     claim("mean_sector", "Observation 1 [ours]", "S_same ≈ -(K-1) S_diff for every K", mean_sector_stays_small,
-          control={"others": "1"}, regime="L = 3, K = 3, 4, 8"),
+          control={"others": "1"}, regime="L = 3, K = 3, 4, 8", levels=TRAINED, takes="omega b"),
     claim("stage_2_slope_K", "Lemma E.3 [ours]", "T_2 - T_1 has slope 9(K-1)/w_c in log(1/ω)",
-          stage_2_length_for_more_groups, control={"offset": 0}, regime="L = 3, K = 3, 4, 8"),
+          stage_2_length_for_more_groups, control={"offset": 0}, regime="L = 3, K = 3, 4, 8", levels=TRAINED,
+          takes="b s_star"),
     claim("small_bias", "Corollary D.3 (b sufficiently small)", "a small bias b lets training succeed",
           small_bias_suffices, control={"lengths": (4,)}, regime="L = 3 to 6", is_cheap=False),
     claim("phase_predictor", "Corollary D.3 [ours]", "stage 1 alone predicts the phase for K ≥ 3",

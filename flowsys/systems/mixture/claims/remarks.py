@@ -3,21 +3,34 @@
 import numpy as np
 
 from flowsys.claims import Verdict, Word, judged
-from flowsys.systems.mixture.claims.runs import OMEGAS, claim, listed, rates, run, slope_of_loss, stage_2, values
+from flowsys.conditions import at_level
+from flowsys.systems.mixture.claims.runs import (
+    FLOWS,
+    OMEGAS,
+    claim,
+    listed,
+    rates,
+    run,
+    setup,
+    slope_of_loss,
+    stage_2,
+    values,
+)
 from flowsys.systems.mixture.claims.separability import head_features, scores_of_limit
 from flowsys.systems.mixture.population import all_samples
 
 
-def leading_score_starts_with_rate(factor: float = 8 / 9, omega: float = 0.1) -> Verdict:
+def leading_score_starts_with_rate(factor: float = 8 / 9) -> Verdict:
     """The display before 5.5: dS_cv/dt(T_1) = 8/9 g ω² w_c as printed; the conditional expectation's 1/4 is missing."""
-    v = values("T_1", omega=omega)
-    measured = rates(run("T_1", omega=omega), 1)["S_cv_same"][0]
+    v, omega = values("T_1"), setup()["omega"]
+    measured = rates(run("T_1"), 1)["S_cv_same"][0]
     g = slope_of_loss(v["f_conflicting"])
     predicted = factor * g * omega**2 * v["w_c"]
-    return judged(bool(abs(measured / predicted - 1) < 1e-9), f"{factor:.4g} g ω² w_c = {predicted:.4e}",
+    tolerance = at_level(1e-9, 0.2)
+    return judged(bool(abs(measured / predicted - 1) < tolerance), f"{factor:.4g} g ω² w_c = {predicted:.4e}",
                   f"{measured:.4e} = {measured / (g * omega**2 * v['w_c']):.6f} g ω² w_c",
                   note="the printed display omits the factor 1/4 of the expectation over conflicting samples",
-                  tolerance=1e-9, parameters={"omega": omega}, values={"rate": float(measured)})  # fmt: skip
+                  tolerance=tolerance, parameters={"omega": omega}, values={"rate": float(measured)})  # fmt: skip
 
 
 def corrected_leading_score_rate(factor: float = 2 / 9) -> Verdict:
@@ -34,13 +47,13 @@ def key_self_scores_nearly_cancel(subtract: bool = True) -> Verdict:
                   tolerance=0.05, parameters={"omega": OMEGAS}, values={"sums": sums.tolist()})  # fmt: skip
 
 
-def negative_neurons_see_their_own_attention(printed: bool = True, s_star: float = 1.0) -> Verdict:
+def negative_neurons_see_their_own_attention(printed: bool = True) -> Verdict:
     """B.1: dw_-/dt as printed carries p^(+); it must be p^(-)."""
-    samples, v = all_samples(2, 3), values("T_2", s_star=s_star)
-    rate = rates(run("T_2", s_star=s_star), 2)
+    samples, v = all_samples(2, 3), values("T_2")
+    rate = rates(run("T_2"), 2)
     heads = {h: head_features(samples, scores_of_limit(v, 2, h)) for h in (1, -1)}
     w = {h: np.repeat([v["w_c"], h * v["w_v"]], 2) for h in (1, -1)}
-    H = {h: heads[h] @ w[h] + 0.5 for h in (1, -1)}
+    H = {h: heads[h] @ w[h] + setup()["b"] for h in (1, -1)}
     f = np.maximum(H[1], 0) - np.maximum(H[-1], 0)
     g = slope_of_loss(samples.label * f)
     weight = -samples.weight * g * samples.label * (H[-1] > 0)
@@ -67,15 +80,15 @@ def mean_sector_columns_stay_zero(mode: str = "three_stage") -> Verdict:
 
 CLAIMS = [
     claim("5.5-display", "display before Lemma 5.5, Appendix E.5", "dS_cv/dt(T_1) = 8/9 g ω² w_c as printed",
-          leading_score_starts_with_rate, control={"factor": 4 / 9}),
+          leading_score_starts_with_rate, control={"factor": 2 / 9}, levels=FLOWS, takes="omega b T_1"),
     claim("5.5-display-corrected", "Appendix E.5 [ours]", "dS_cv/dt(T_1) = 2/9 g ω² w_c", corrected_leading_score_rate,
-          control={"factor": 8 / 9}),
+          control={"factor": 8 / 9}, levels=FLOWS, takes="omega b T_1"),
     claim("5.2-self-scores", "Sec. 5.2", "KK_cc_same ≈ -KK_cc_diff, up to ω²", key_self_scores_nearly_cancel,
-          control={"subtract": False}),
+          control={"subtract": False}, takes="b T_1 s_star"),
     claim("B.1-display", "Appendix B.1", "dw_-/dt with p^(+) as printed", negative_neurons_see_their_own_attention,
-          control={"s_star": 3.0}),
+          control={"printed": False}, takes="omega b T_1 s_star"),
     claim("B.1-corrected", "Appendix B.1 [ours]", "dw_-/dt with p^(-)", corrected_negative_neurons,
-          control={"printed": True}),
+          control={"printed": True}, takes="omega b T_1 s_star"),
     claim("stage_2_invariance", "Lemma E.4 [ours]", "stage 2 keeps S_cv and S_vv exactly antisymmetric between groups",
-          mean_sector_columns_stay_zero, control={"mode": "simultaneous"}),
+          mean_sector_columns_stay_zero, control={"mode": "simultaneous"}, takes="omega b T_1 s_star"),
 ]  # fmt: skip

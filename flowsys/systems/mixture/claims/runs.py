@@ -1,18 +1,23 @@
-"""What the claims measure: runs of the limit, courses of its stages, rates along them, and how a claim is written.
+"""What the claims measure: runs of the limit, courses of its stages, rates along them.
 
-Unless a claim says otherwise K = 2, L = 3, b = 1/2, T_1 = 20, s_star = 1, ω = 0.1, at infinite width (L3).
+Unless a claim says otherwise K = 2, L = 3, b = 1/2, T_1 = 20, s_star = 1, ω = 0.1, at infinite width (L3). A claim that
+names no level or parameter in a run is measured where `flowsys.conditions` says; at L0 that is descent on inner
+products, whose cost does not depend on the width.
 """
 
-from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from flowsys.claims import Claim, Verdict
+from flowsys import claims
+from flowsys.conditions import chosen_level, chosen_parameters, current, remembered
+from flowsys.errors import InputError
 from flowsys.printers.arrays import vector_field
-from flowsys.references import Ref
 from flowsys.solve import solve
+from flowsys.system import Setup
 from flowsys.systems.mixture import SYSTEM
 from flowsys.trajectory import Trajectory
 
@@ -21,34 +26,36 @@ PLAIN = tuple(name for name in SYSTEM.observables if name != "max_margin")
 SCORES = ("S_cc", "S_cv", "S_vc", "S_vv")
 SELF_SCORES = ("KK_cc", "KK_cv", "KK_vv", "QQ_cc", "QQ_cv", "QQ_vv")
 
+TRAINED = "L0 L2 L3"
+"""Levels of a claim that reads observables along a run."""
+FLOWS = "L2 L3"
+"""Levels of a claim that reads rates or margins too: descent records neither."""
 
-def claim(
-    id: str,
-    place: str,
-    statement: str,
-    measure: Callable[..., Verdict],
-    *,
-    control: dict[str, Any],
-    regime: str = "K = 2, L = 3, infinite width",
-    is_cheap: bool = True,
-) -> Claim:
-    """A claim whose control is its own measurement with some arguments changed."""
-    return Claim(id, Ref("mixture", place), statement, regime, measure, partial(measure, **control), is_cheap)
+claim = partial(claims.claim, "mixture", regime="K = 2, L = 3, infinite width")
 
 
-@lru_cache(maxsize=512)
-def run(*at: str | float, observe: tuple[str, ...] = PLAIN, rtol: float = 1e-10, level: str = "L3",
+def setup(**parameters: float) -> Setup:
+    """The parameters of a run: those the claim sets, those asked for, the defaults."""
+    return SYSTEM.setup(**chosen_parameters(parameters))
+
+
+@remembered(512)
+def run(*at: str | float, observe: tuple[str, ...] = PLAIN, rtol: float = 1e-10, level: str | None = None,
         variant: str | None = None, mode: str = "three_stage", kink_width: float | None = None,
         **parameters: float) -> Trajectory:  # fmt: skip
     """A solved trajectory, found again when asked for twice."""
-    setup = SYSTEM.setup(**parameters)
-    return solve(SYSTEM, setup, level=level, variant=variant, mode=mode, at=at, observe=observe, rtol=rtol,
-                 kink_width=kink_width)  # fmt: skip
+    level = chosen_level(level, "L3")
+    variant = "gram" if level == "L0" else variant
+    return solve(SYSTEM, setup(**parameters), level=level, variant=variant, mode=mode, at=at, observe=observe,
+                 rtol=rtol if level == "L3" else max(rtol, 1e-9), kink_width=kink_width)  # fmt: skip
 
 
 def values(at: str | float, **options) -> dict[str, float]:
     """Observables at an event or time."""
-    return run(at, **options).at(at)["values"]
+    found = run(at, **options).at(at)
+    if not found["reached"]:
+        raise InputError(f"{found['at']} is never reached with these parameters.")
+    return found["values"]
 
 
 def time(event: str, **options) -> float:
@@ -57,10 +64,14 @@ def time(event: str, **options) -> float:
     return found["t"] if found["reached"] else np.nan
 
 
+def start_of_stage_2(mode: str = "three_stage", **options) -> float:
+    """T_1; in simultaneous training 0."""
+    return 0.0 if mode == "simultaneous" else setup(**_parameters(options))["T_1"]
+
+
 def stage_2_length(mode: str = "three_stage", **options) -> float:
     """T_2 - T_1 (in simultaneous training, T_2)."""
-    start = 0.0 if mode == "simultaneous" else SYSTEM.setup(**_parameters(options))["T_1"]
-    return time("T_2", mode=mode, **options) - start
+    return time("T_2", mode=mode, **options) - start_of_stage_2(mode, **options)
 
 
 def stage_3_length(**options) -> float:
@@ -68,14 +79,26 @@ def stage_3_length(**options) -> float:
     return time("T_3", **options) - time("T_2", **options)
 
 
+def start_deviation() -> float:
+    """A generous bound on what a random start adds to stage 1: 10 ω² m^-1/2 at finite width, 0 in the limit."""
+    if not current().is_finite:
+        return 0.0
+    return 10 * setup()["omega"] ** 2 / np.sqrt(setup()["width"])
+
+
 def course(times: Sequence[float], **options) -> Trajectory:
-    """A run recorded at many times."""
-    return run(*map(float, times), **options)
+    """A run recorded at many times; descent at the steps next to them."""
+    there = run(*map(float, times), **options)
+    if there.origin.level != "L0":
+        return there
+    rows = np.unique([np.abs(there.t - t).argmin() for t in times])
+    return replace(there, t=there.t[rows], series={name: x[rows] for name, x in there.series.items()},
+                   labels=tuple(there.labels[i] for i in rows), states=there.states[rows])  # fmt: skip
 
 
 def stage_2(n: int = 120, mode: str = "three_stage", **options) -> Trajectory:
     """The course of stage 2, T_1 excluded; in simultaneous training all of (0, T_2]."""
-    start = 0.0 if mode == "simultaneous" else SYSTEM.setup(**_parameters(options))["T_1"]
+    start = start_of_stage_2(mode, **options)
     return course(np.linspace(start, time("T_2", mode=mode, **options), n)[1:], mode=mode, **options)
 
 
@@ -90,6 +113,8 @@ def stage_3(n: int = 250, end: float = 1e5, **options) -> tuple[np.ndarray, Traj
 def rates(trajectory: Trajectory, stage: int) -> dict[str, np.ndarray]:
     """Time derivatives of w_c, w_v and all entries along a trajectory, under the arguments of a stage."""
     origin = trajectory.origin
+    if origin.level != "L3":
+        return _rates_at_finite_width(trajectory, stage)
     problem = SYSTEM.problem(SYSTEM.setup(**origin.parameters), "L3", "22", origin.mode)
     field, names = vector_field(problem.field.program, "exact", np), problem.field.names
     rows = np.array([field(y, problem.stages[stage].arguments) for y in trajectory.states]).T
@@ -99,6 +124,21 @@ def rates(trajectory: Trajectory, stage: int) -> dict[str, np.ndarray]:
         mean, difference = rate[f"{name}_mean"], rate[f"{name}_difference"]
         rate[f"{name}_same"], rate[f"{name}_diff"] = (mean + (K - 1) * difference) / K, (mean - difference) / K
     return rate
+
+
+def _rates_at_finite_width(trajectory: Trajectory, stage: int) -> dict[str, np.ndarray]:
+    import jax
+
+    from flowsys.systems.mixture.finite import reduced_field
+    from flowsys.systems.mixture.network import ReducedLayout, class_averages
+
+    origin, K = trajectory.origin, trajectory.origin.parameters["K"]
+    there = SYSTEM.problem(SYSTEM.setup(**origin.parameters), "L2", None, origin.mode).stages[stage].arguments
+    field, layout = reduced_field(K, origin.parameters["L"], "exact"), ReducedLayout(K)
+    rate = jax.jit(lambda y: class_averages(K, *layout.split(field.rhs(y, there))))  # averages are linear
+    with jax.enable_x64(True):
+        found = [rate(y) for y in trajectory.states]
+    return {name: np.array([float(r[name]) for r in found]) for name in found[0]}
 
 
 def slope_of_loss(f: np.ndarray) -> np.ndarray:

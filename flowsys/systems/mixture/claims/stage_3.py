@@ -7,11 +7,14 @@ from flowsys.fits import power_law
 from flowsys.printers.arrays import observed
 from flowsys.systems.mixture import SYSTEM
 from flowsys.systems.mixture.claims.runs import (
+    FLOWS,
+    TRAINED,
     claim,
     course,
     listed,
     rates,
     run,
+    setup,
     slope_of_loss,
     stage_3,
     stage_3_length,
@@ -28,7 +31,7 @@ def sum_of_signals_separates(at: str = "T_2") -> Verdict:
     """F: w_± = Σ c ± Σ v gives y f = Ω(1) on every sample at T_2."""
     found = {}
     for s_star in (0.25, 1.0, 3.0):
-        problem, y = SYSTEM.problem(SYSTEM.setup(s_star=s_star)), run(at, s_star=s_star).states[-1].copy()
+        problem, y = SYSTEM.problem(setup(s_star=s_star)), run(at, s_star=s_star).states[-1].copy()
         y[[problem.field.names.index(n) for n in ("w_c", "w_v")]] = 1.0
         observe = observed(problem.field.program, ("f_consistent", "f_conflicting"), "exact", np)
         found[s_star] = [float(x) for x in observe(y, problem.stages[2].arguments)]
@@ -43,15 +46,15 @@ def _without_stage_2(**options) -> Trajectory:
     return course(20 + np.geomspace(0.01, END, 200), T_1=2 * END, **options)
 
 
-def _over_slope(neuron: str, kind: str, learns_attention: bool, s_star: float = 1.0, stage: int = 2) -> np.ndarray:
+def _over_slope(neuron: str, kind: str, learns_attention: bool, s_star: float = 1.0) -> np.ndarray:
     """dw/dt divided by g of a kind of sample, from T_2 (or, without stage 2, from t = 20) to t = 1e5."""
     later = stage_3(s_star=s_star)[1] if learns_attention else _without_stage_2()
-    return rates(later, stage)[neuron] / slope_of_loss(later[f"f_{kind}"])
+    return rates(later, 2)[neuron] / slope_of_loss(later[f"f_{kind}"])
 
 
-def classification_neuron_grows_with_consistent_samples(stage: int = 2) -> Verdict:
+def classification_neuron_grows_with_consistent_samples(kind: str = "consistent", learns: bool = True) -> Verdict:
     """F.1: dw_v/dt = Θ(g_+)."""
-    ratio = _over_slope("w_v", "consistent", True, stage=stage)
+    ratio = _over_slope("w_v", kind, learns)
     low, high = float(ratio.min()), float(ratio.max())
     return judged(low > 0 and high < 10 * low, "dw_v/dt / g_+ = Θ(1) to t = 1e5", f"in [{low:.3f}, {high:.3f}]",
                   note="it doubles when the gate reopens", interval=(low, high),
@@ -85,7 +88,9 @@ def loss_falls_like_one_over_time(learns_attention: bool = True) -> Verdict:
                   f"slopes {listed([f.slope for f in slopes], '.4f')}; sup {listed(bounds, '.3g')} for (ω, s_star) = "
                   + ", ".join(f"({ω:g}, {s:g})" for ω, s in CASES),
                   note="fitted on t - T_2 in [1e3, 1e5]; the constant tends to 1/γ²", interval=slopes[0].interval,
-                  tolerance=0.02, parameters={"cases": CASES}, values={"sup": bounds})  # fmt: skip
+                  tolerance=0.02, parameters={"cases": CASES}, values={"sup": bounds},
+                  fits={f"loss (ω = {ω:g}, s* = {s:g}) over t - T_2": fit for (ω, s), fit in
+                        zip(CASES, slopes)})  # fmt: skip
 
 
 def loss_times_time_tends_to_inverse_squared_margin(margin_at: str | float = END) -> Verdict:
@@ -114,7 +119,7 @@ def stage_3_lasts_inversely_in_accuracy(learns_attention: bool = True) -> Verdic
     return judged(abs(fit.slope + 1) < 0.02, "exponent -1 in ε",
                   f"exponent {fit}; T_3 - T_2 = {listed(lengths)}; best constant {constants.max():.2f}/ε",
                   interval=fit.interval, tolerance=0.02, parameters={"epsilon": accuracies},
-                  values={"lengths": lengths, "residuals": fit.residuals.tolist()})  # fmt: skip
+                  values={"lengths": lengths}, fits={"T_3 - T_2 over ε": fit})  # fmt: skip
 
 
 def length_of_stage_3_over_final_score(power: float = 2.0) -> Verdict:
@@ -148,13 +153,15 @@ def closed_gate_stays_closed_later(start: str = "T_0.5") -> Verdict:
     for ω, s_star in CASES:
         _, later = stage_3(omega=ω, s_star=s_star)
         start_of_stage = time("T_2", omega=ω, s_star=s_star)
-        lags[ω, s_star] = min(t for t in later.statistics["switch_times"] if t > start_of_stage) - start_of_stage
+        switches = [t for t in later.statistics["switch_times"] if t > start_of_stage]
+        lags[ω, s_star] = min(switches, default=np.inf) - start_of_stage
     simultaneous = course(np.linspace(146, 147, 21), mode="simultaneous")
     both = float(np.interp(0, simultaneous["preactivation_minus_consistent"], simultaneous.t))
     from_start = time("T_0.5") if start == "T_0.5" else 0.0
     before = course(np.linspace(from_start + 1e-6, time("T_2"), 100))["preactivation_minus_consistent"].max()
+    later = Word.HOLDS if min(lags.values()) == np.inf else Word.IN_PART
     return Verdict(
-        Word.IN_PART if before < 0 else Word.FAILS, "closed for all t ≥ T_0.5",
+        later if before < 0 else Word.FAILS, "closed for all t ≥ T_0.5",
         "reopens at T_2 + " + listed(lags.values(), ".1f") + " for (ω, s_star) = "
         + ", ".join(f"({ω:g}, {s:g})" for ω, s in lags) + f"; simultaneous at t = {both:.2f}",
         note="holds on [T_0.5, T_2], the corollary's window and stage 2",
@@ -166,19 +173,20 @@ CLAIMS = [
     claim("D.6-later", "Corollary D.6 (after T_1)", "the gate closed at T_0.5 stays closed",
           closed_gate_stays_closed_later, control={"start": "0"}),
     claim("F-separation", "Appendix F", "w_± = Σ c ± Σ v gives y f = Ω(1) at T_2", sum_of_signals_separates,
-          control={"at": "T_1"}),
+          control={"at": "T_1"}, takes="omega T_1"),
     claim("F.1", "Lemma F.1", "dw_v/dt = Θ(g_+) in stage 3", classification_neuron_grows_with_consistent_samples,
-          control={"stage": 1}),
+          control={"kind": "conflicting", "learns": False}, levels=FLOWS, takes="omega b T_1"),
     claim("F.2", "Lemma F.2", "dw_c/dt ≥ Ω(g_-) in stage 3", group_neuron_grows_with_conflicting_samples,
-          control={"learns_attention": False}),
+          control={"learns_attention": False}, levels=FLOWS, takes="omega b T_1"),
     claim("F.3", "Theorem F.3", "the loss is O(1/(t - T_2 + 1))", loss_falls_like_one_over_time,
-          control={"learns_attention": False}),
+          control={"learns_attention": False}, levels=TRAINED, takes="b T_1"),
     claim("stage_3_law", "Theorem F.3 [ours]", "loss · (t - T_2) → 1/γ²",
-          loss_times_time_tends_to_inverse_squared_margin, control={"margin_at": "T_2"}),
+          loss_times_time_tends_to_inverse_squared_margin, control={"margin_at": "T_2"}, levels=FLOWS,
+          takes="omega b T_1"),
     claim("4.1-T_3", "Theorem 4.1, Theorem F.3", "T_3 - T_2 = O(1/ε)", stage_3_lasts_inversely_in_accuracy,
-          control={"learns_attention": False}),
+          control={"learns_attention": False}, levels=TRAINED, takes="omega b T_1 s_star"),
     claim("stage_3_margin", "Theorem F.3 [ours]", "T_3 - T_2 ≈ 1/(γ² ε)", length_of_stage_3_over_final_score,
-          control={"power": 1.0}),
+          control={"power": 1.0}, levels=FLOWS, takes="omega b T_1"),
     claim("4.1-alignments", "Theorem 4.1", "w_c, w_v = Θ̃(1) at T_3", alignments_are_of_order_one_up_to_logarithms,
-          control={"times": (1.1, 1.2, 1.3)}),
+          control={"times": (1.1, 1.2, 1.3)}, levels=TRAINED, takes="omega b T_1 s_star"),
 ]  # fmt: skip

@@ -90,7 +90,8 @@ def initial_values_are_zero_and_omega_squared(exponent: float = 0.5) -> Verdict:
     z = max(float(np.abs((M.mean(axis=0) - np.eye(8)) / (M.std(axis=0) / 20)).max()) for M in grams.values())
     return judged(abs(fit.slope + 0.5) < 0.02 and z < 5, "mean 0 / ω²; deviations of order m^-1/2",
                   f"exponent {fit} in m; means within {z:.1f} standard errors", interval=fit.interval, tolerance=0.02,
-                  parameters={"m": widths, "draws": 400}, values={"exponent": fit.slope, "z": z})  # fmt: skip
+                  parameters={"m": widths, "draws": 400}, values={"exponent": fit.slope, "z": z},
+                  fits={"rms of M/ω² - I over m": fit})  # fmt: skip
 
 
 def initial_values_concentrate(constant: float = 4.0) -> Verdict:
@@ -160,7 +161,7 @@ def _width_fit(at: str | float, mode: str, limit_scale: float) -> Verdict:
     fit = power_law(WIDTHS, errors)
     return judged(abs(fit.slope + 0.5) < 0.1, "exponent -1/2 in m", f"exponent {fit}; rms {listed(errors, '.2g')}",
                   interval=fit.interval, tolerance=0.1, parameters={"m": WIDTHS, "seeds": SEEDS, "mode": mode},
-                  values={"errors": errors, "residuals": fit.residuals.tolist()})  # fmt: skip
+                  values={"errors": errors}, fits={"rms |S - S_∞| over m": fit})  # fmt: skip
 
 
 def scores_deviate_like_inverse_root_of_width(limit_scale: float = 1.0) -> Verdict:
@@ -182,7 +183,7 @@ def deviation_does_not_grow_with_inverse_scale(at: str = "T_2") -> Verdict:
                   f"exponent {fit} in ω; rms {listed(errors, '.3g')} at m = 8192",
                   note="the factor poly(1/ω) is not seen", interval=fit.interval, tolerance=0.3,
                   parameters={"omega": scales, "m": 8192, "seeds": SEEDS},
-                  values={"errors": errors})  # fmt: skip
+                  values={"errors": errors}, fits={"rms |S - S_∞| over ω": fit})  # fmt: skip
 
 
 def _neuron_error(width: int, omega: float, b_limit: float, seeds: int) -> float:
@@ -202,7 +203,8 @@ def neurons_deviate_after_stage_1(b_limit: float = 0.5) -> Verdict:
     return judged(abs(fit.slope + 0.5) < 0.1 and abs(in_scale.slope - 2) < 0.1, "exponents -1/2 in m, 2 in ω",
                   f"exponent {fit} in m, {in_scale} in ω", interval=fit.interval, tolerance=0.1,
                   parameters={"m": WIDTHS, "seeds": SEEDS},
-                  values={"in_m": fit.slope, "in_omega": in_scale.slope})  # fmt: skip
+                  values={"in_m": fit.slope, "in_omega": in_scale.slope},
+                  fits={"rms |w - w_∞| over m": fit, "rms |w - w_∞| over ω": in_scale})  # fmt: skip
 
 
 FINITE = "K = 2, L = 3, finite width"
@@ -217,16 +219,19 @@ CLAIMS = [
           control={"omega": 0.1001}),
     claim("C.1", "Lemma C.1", "initial inner products are 0 and ω²", initial_values_are_zero_and_omega_squared,
           control={"exponent": 0.4}, regime="m → ∞"),
-    claim("C.2-C.5", "Lemmas C.2–C.5", "symmetry between groups and heads is kept", symmetric_subspace_is_invariant,
-          control={"asymmetry": 1e-6}, regime="infinite width; every K, L tried", is_cheap=False),
+    claim("C.2-C.5", "Lemmas C.2, C.4, Corollaries C.3, C.5", "symmetry between groups and heads is kept",
+          symmetric_subspace_is_invariant, control={"asymmetry": 1e-6}, regime="infinite width; every K, L tried",
+          is_cheap=False),
     claim("G.1", "Lemma G.1", "initial inner products concentrate", initial_values_concentrate,
           control={"constant": 1.0}, regime="finite width"),
     claim("G", "Appendix G", "max |S - S_∞| at T_2 is O(m^-1/2)", scores_deviate_like_inverse_root_of_width,
-          control={"limit_scale": 1.2}, regime=FINITE, is_cheap=False),
+          control={"limit_scale": 1.2}, regime=FINITE, is_cheap=False, takes="omega b T_1 s_star"),
     claim("G-omega", "Appendix G", "the deviation grows at most like poly(1/ω)",
-          deviation_does_not_grow_with_inverse_scale, control={"at": "T_1"}, regime=FINITE, is_cheap=False),
+          deviation_does_not_grow_with_inverse_scale, control={"at": "T_1"}, regime=FINITE, is_cheap=False,
+          takes="b T_1 s_star"),
     claim("G-simultaneous", "Appendix G [ours]", "the deviation is O(m^-1/2) in simultaneous training too",
-          scores_deviate_alike_in_simultaneous_training, control={"limit_scale": 1.2}, regime=FINITE, is_cheap=False),
+          scores_deviate_alike_in_simultaneous_training, control={"limit_scale": 1.2}, regime=FINITE, is_cheap=False,
+          takes="omega b"),
     claim("stage_1_width", "Appendix G [ours]", "|w - w_∞| at T_1 is of order ω² m^-1/2", neurons_deviate_after_stage_1,
           control={"b_limit": 0.51}, regime=FINITE, is_cheap=False),
 ]  # fmt: skip

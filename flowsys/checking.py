@@ -1,0 +1,107 @@
+"""Checking: which claims to measure, here or side by side in worker processes, and the verdicts on record."""
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from importlib import import_module
+from multiprocessing import get_context
+from pathlib import Path
+
+from flowsys.claims import Checked, Claim, Recorded, Verdict, Word, read_record
+from flowsys.conditions import DEFAULT, Conditions
+from flowsys.errors import InputError
+from flowsys.system import System, find
+
+
+def record_file(system: System) -> Path:
+    """Where a system's verdicts are on record."""
+    return Path(import_module(f"flowsys.systems.{system.name}").__path__[0]) / "verdicts.json"
+
+
+def recorded(system: System) -> dict[str, Recorded]:
+    """A system's verdicts on record, by claim."""
+    return read_record(record_file(system))
+
+
+def check(
+    system: System,
+    ids: Iterable[str] | None = None,
+    everything: bool = False,
+    conditions: Conditions = DEFAULT,
+    workers: int = 1,
+    on_progress: Callable[[int], None] | None = None,
+) -> list[Checked]:
+    """Measure a system's claims: the named ones (by id or place), by default the cheap ones, or everything."""
+    return check_systems([system], ids, everything, conditions, workers, on_progress)[system.name]
+
+
+def check_systems(
+    systems: Sequence[System],
+    ids: Iterable[str] | None = None,
+    everything: bool = False,
+    conditions: Conditions = DEFAULT,
+    workers: int = 1,
+    on_progress: Callable[[int], None] | None = None,
+) -> dict[str, list[Checked]]:
+    """The claims of several systems, {system: checked claims in the order of the paper}."""
+    ids = None if ids is None else list(ids)
+    chosen = selected(systems, ids, everything)
+    verdicts = _measure(chosen, conditions, workers, on_progress or (lambda n: None))
+    if ids is not None and not conditions.is_default:
+        for verdict in verdicts.values():
+            if verdict.word is Word.NOT_TESTABLE:
+                raise InputError(verdict.note)
+    found = {}
+    for system in systems:
+        record = recorded(system)
+        found[system.name] = [
+            Checked(claim, verdicts[system.name, claim.id], record.get(claim.id))
+            for claim in chosen.get(system.name, [])
+        ]
+    return found
+
+
+def selected(systems: Sequence[System], ids: Sequence[str] | None, everything: bool) -> dict[str, list[Claim]]:
+    """{system: claims to check}."""
+    if ids is None:
+        return {s.name: [c for c in s.claims if everything or c.is_cheap] for s in systems}
+    chosen = {s.name: [c for c in s.claims if c.id in ids or c.ref.place in ids] for s in systems}
+    there = {name for claims in chosen.values() for c in claims for name in (c.id, c.ref.place)}
+    for name in ids:
+        if name not in there:
+            known = ", ".join(c.id for s in systems for c in s.claims)
+            raise InputError(f"claim = {name} is not known: it must be one of {known}.")
+    return {name: claims for name, claims in chosen.items() if claims}
+
+
+def _measure(chosen: dict[str, list[Claim]], conditions: Conditions, workers: int, told) -> dict:
+    """{(system, claim): verdict}."""
+    if workers == 1:
+        verdicts = {}
+        for name, claims in chosen.items():
+            for claim in claims:
+                verdicts[name, claim.id] = claim.check(conditions)
+                told(1)
+        return verdicts
+    verdicts = {}
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        waiting = [pool.submit(_measure_in_worker, *task, conditions) for task in _tasks(chosen)]
+        for done in as_completed(waiting):
+            verdicts |= done.result()
+            told(len(done.result()))
+    return verdicts
+
+
+def _tasks(chosen: dict[str, list[Claim]]) -> list[tuple[str, list[str]]]:
+    """What workers take at a time: the long claims one by one, then the cheap ones that share runs together."""
+    long = [(name, [c.id]) for name, claims in chosen.items() for c in claims if not c.is_cheap]
+    together: dict[tuple[str, str], list[str]] = {}
+    for name, claims in chosen.items():
+        for claim in claims:
+            if claim.is_cheap:
+                together.setdefault((name, getattr(claim.measure, "__module__", "")), []).append(claim.id)
+    return long + [(name, ids) for (name, _), ids in together.items()]
+
+
+def _measure_in_worker(name: str, ids: Sequence[str], conditions: Conditions) -> dict[tuple[str, str], Verdict]:
+    by_id = {claim.id: claim for claim in find(name).claims}
+    return {(name, id): by_id[id].check(conditions) for id in ids}

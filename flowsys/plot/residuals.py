@@ -1,0 +1,52 @@
+"""A claim's fits: what was measured with the fitted line, and below it what the line leaves over."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
+
+from flowsys.claims import Verdict
+from flowsys.errors import InputError
+from flowsys.fits import Fit
+
+WIDTH, HEIGHT = 4.2, 5.0
+
+
+def residuals(verdict: Verdict, title: str = "", figure: Figure | None = None) -> Figure:
+    """One column for each fit behind the verdict: measurements (dots) and fit (line), residuals below."""
+    if not verdict.fits:
+        raise InputError("this claim rests on no fit, so there are no residuals to draw.")
+    figure = figure or Figure(figsize=(max(WIDTH * len(verdict.fits), 5.0), HEIGHT), layout="constrained")
+    columns = figure.subplots(2, len(verdict.fits), squeeze=False, sharex="col", height_ratios=(2, 1)).T
+    for (above, below), (name, fit) in zip(columns, verdict.fits.items()):
+        _fitted(above, fit, name)
+        _left_over(below, fit)
+        below.set_xlabel(name.rpartition(" over ")[2])
+    figure.suptitle(title, fontsize="medium", wrap=True)
+    return figure
+
+
+def _fitted(ax: Axes, fit: Fit, name: str) -> None:
+    order = np.linspace(fit.x.min(), fit.x.max(), 100) if not fit.is_power_law else np.geomspace(*_ends(fit.x), 100)
+    ax.plot(order, fit.predicted(order), "-", color="C0", label=f"slope {fit}")
+    ax.plot(fit.x, fit.y, "o", color="C1", label="measured")
+    if fit.is_power_law:
+        ax.set(xscale="log", yscale="log")
+        ax.yaxis.set_minor_formatter(NullFormatter())
+    ax.set_ylabel(name.rpartition(" over ")[0])
+    ax.legend(frameon=False, fontsize="small")
+
+
+def _left_over(ax: Axes, fit: Fit) -> None:
+    ax.axhline(0, color="0.7", linewidth=1)
+    ax.plot(fit.x, fit.residuals, "o", color="C1")
+    largest = float(np.abs(fit.residuals).max()) or 1.0
+    ax.set_ylim(-1.3 * largest, 1.3 * largest)
+    if fit.is_power_law:
+        ax.set_xscale("log")
+        ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.set_ylabel("residual" + (" (log)" if fit.is_power_law else ""))
+
+
+def _ends(x: np.ndarray) -> tuple[float, float]:
+    return float(x.min()), float(x.max())

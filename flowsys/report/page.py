@@ -1,0 +1,150 @@
+"""The page: an overview, then each system with its statements, claims, ladder, diagrams and figures.
+
+Claims are linked to the statements of the paper that they check, and back. Pictures are embedded, so that the file can
+be sent as it is; nothing is fetched when it is opened.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from html import escape
+from pathlib import Path
+
+from flowsys.checking import check, recorded
+from flowsys.claims import Checked, Claim, Recorded, Verdict, Word
+from flowsys.report import pictures
+from flowsys.report.kept import kept
+from flowsys.report.style import STYLE
+from flowsys.statements import Covered, coverage
+from flowsys.system import System
+from flowsys.version import VERSION
+
+_CLASS = {Word.HOLDS: "holds", Word.IN_PART: "part", Word.FAILS: "fails", Word.NOT_TESTABLE: "untested"}
+
+
+def report(
+    systems: Sequence[System],
+    measure: bool = False,
+    directory: Path | None = None,
+    workers: int = 1,
+    on_progress: Callable[[str], None] | None = None,
+) -> str:
+    """The page as HTML: the verdicts on record, or with `measure` all of them measured now.
+
+    Ladders, diagrams and figures are kept in `directory` and made again when the code has changed.
+    """
+    told = on_progress or (lambda what: None)
+    claims = {s.name: check(s, everything=True, workers=workers) if measure else on_record(s) for s in systems}
+    body = "".join(_section(system, claims[system.name], directory, told) for system in systems)
+    how = "measured for this page" if measure else "on record; `flowsys check` measures them again"
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>flowsys report</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style></head><body>'
+        f"<h1>flowsys report</h1><p>flowsys {VERSION}. Verdicts are {how}.</p>{_overview(systems, claims)}{body}"
+        "</body></html>\n"
+    )
+
+
+def on_record(system: System) -> list[Checked]:
+    """The claims of a system with the verdicts on record."""
+    record = recorded(system)
+    return [Checked(claim, _read(claim, record.get(claim.id)), record.get(claim.id), False) for claim in system.claims]
+
+
+def _read(claim: Claim, found: Recorded | None) -> Verdict:
+    if claim.measure is None:
+        return claim.check()
+    if found is None:
+        return Verdict(Word.NOT_TESTABLE, "", "", "no verdict is on record")
+    return Verdict(Word(found.verdict), found.predicted, found.measured, found.note)
+
+
+def number_of_parts(systems: Sequence[System]) -> int:
+    """How many parts `report` tells of: ladders, diagrams and figures."""
+    return sum((s.ladder is not None) + len(s.diagrams) + len(s.figures) for s in systems)
+
+
+def _overview(systems: Sequence[System], claims: dict[str, list[Checked]]) -> str:
+    rows = []
+    for system in systems:
+        words = Counter(c.verdict.word for c in claims[system.name])
+        counts = "".join(f'<td class="{_CLASS[word]}">{words[word]}</td>' for word in Word)
+        covered = coverage(system)
+        checked = sum(any(claim.measure for claim in c.claims) for c in covered)
+        rows.append(
+            f'<tr><td><a href="#{system.name}">{escape(system.name)}</a></td><td>{escape(system.paper.title)}</td>'
+            f"{counts}<td>{checked} of {len(covered)}</td></tr>"
+        )
+    head = _row("th", ("system", "paper", *Word, "statements checked"))
+    return f'<div class="scroll"><table>{head}{"".join(rows)}</table></div>'
+
+
+def _section(system: System, claims: Sequence[Checked], directory: Path | None, told) -> str:
+    def part(name: str, make: Callable[[], str]) -> str:
+        text = kept(directory, f"{system.name}-{name}", make)
+        told(name)
+        return text
+
+    parts = [
+        f'<section id="{system.name}"><h2>{escape(system.name)}: {escape(system.summary)}</h2>',
+        f"<p><cite>{escape(system.paper.title)}</cite> ({escape(system.paper.venue)})</p>",
+    ]
+    if system.ladder is not None:
+        parts.append("<h3>Ladder</h3>" + part("ladder", lambda: pictures.ladder(system)))
+    covered = coverage(system)
+    parts.append(_claims(system, claims, {c.place: c for c in covered}))
+    parts.append(_statements(system, claims, covered))
+    if system.diagrams:
+        parts.append("<h3>Phase diagrams</h3>")
+    for name in system.diagrams:
+        parts.append(part(f"diagram-{name}", lambda name=name: pictures.diagram(system, name)))
+    if system.figures:
+        parts.append("<h3>Figures of the paper</h3>")
+    for number in system.figures:
+        parts.append(part(f"figure-{number}", lambda number=number: pictures.drawing(system, number)))
+    return "".join(parts) + "</section>"
+
+
+def _claims(system: System, claims: Sequence[Checked], known: dict[str, Covered]) -> str:
+    from flowsys.statements import places
+
+    rows = []
+    for c in claims:
+        links = [f'<a href="#{_anchor(system, p)}">{escape(p)}</a>' for p in places(c.claim.ref.place) if p in known]
+        where = f'<br><span class="places">{", ".join(links)}</span>' if links else ""
+        changed = f" (on record: {escape(c.recorded.verdict)})" if c.recorded and not c.is_as_recorded else ""
+        rows.append(
+            f'<tr id="{system.name}-claim-{escape(c.claim.id)}"><td>{escape(c.claim.ref.place)}{where}</td>'
+            f"<td>{escape(c.claim.statement)}</td><td>{escape(c.verdict.predicted)}</td>"
+            f'<td>{escape(c.verdict.measured)}</td><td class="{_CLASS[c.verdict.word]}">{c.verdict.word}{changed}</td>'
+            f"<td>{escape(c.verdict.note)}</td></tr>"
+        )
+    head = _row("th", ("place", "claim", "predicted", "measured", "verdict", "note"))
+    return f'<h3>Claims</h3><div class="scroll"><table class="claims">{head}{"".join(rows)}</table></div>'
+
+
+def _statements(system: System, claims: Sequence[Checked], covered: Sequence[Covered]) -> str:
+    """Every numbered statement, with links to the claims that check it."""
+    word = {c.claim.id: c.verdict.word for c in claims}
+    rows = []
+    for c in covered:
+        links = [
+            f'<a class="{_CLASS[word[claim.id]]}" href="#{system.name}-claim-{escape(claim.id)}">{escape(claim.id)}</a>'
+            for claim in c.claims
+        ]
+        rows.append(
+            f'<tr id="{_anchor(system, c.place)}"><td>{escape(c.place)}</td><td>{escape(c.statement.text)}</td>'
+            f"<td>{', '.join(links) or escape('not checked: ' + c.statement.reason)}</td></tr>"
+        )
+    head = _row("th", ("place", "the paper says", "checked by"))
+    return (
+        f"<details><summary>Statements of the paper ({len(covered)})</summary>"
+        f'<div class="scroll"><table>{head}{"".join(rows)}</table></div></details>'
+    )
+
+
+def _anchor(system: System, place: str) -> str:
+    return f"{system.name}-{place.replace('. ', '-').replace(' ', '-')}"
+
+
+def _row(cell: str, texts: Sequence[str]) -> str:
+    return "<tr>" + "".join(f"<{cell}>{escape(text)}</{cell}>" for text in texts) + "</tr>"

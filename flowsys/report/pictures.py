@@ -1,0 +1,58 @@
+"""Pictures of a system as HTML: the ladder, phase diagrams, the paper's figures; each embedded in the page."""
+
+import base64
+from html import escape
+from io import BytesIO
+
+from flowsys.compare import compare
+from flowsys.drawing import mode_of
+from flowsys.system import System
+
+
+def ladder(system: System) -> str:
+    """Errors between neighbouring levels with their rates."""
+    from matplotlib.figure import Figure
+
+    from flowsys.plot.ladder import ladder as draw
+
+    result = compare(system)
+    panels = sum(m.fit is not None for m in result.rungs)
+    picture = figure(draw(result, Figure(figsize=(max(3.2 * panels, 4), 3.4), layout="constrained")),
+                     "Errors over their knob, with the fitted power law.") if panels else ""  # fmt: skip
+    return f'<div class="scroll">{result._repr_html_()}</div>{picture}'
+
+
+def diagram(system: System, name: str) -> str:
+    """A named phase diagram, swept now."""
+    import numpy as np
+    from matplotlib.figure import Figure
+
+    from flowsys.phase.memory import run_in_memory, sweep_of
+    from flowsys.plot import phase as draw
+
+    named = system.diagrams[name]
+    result = run_in_memory(sweep_of(system, named))
+    picture, lines = Figure(figsize=(7, 5), layout="constrained"), ()
+    if named.boundary is not None and len(result.axes) >= 2:
+        lines = named.boundary(*(np.array(axis.values) for axis in result.axes[:2]))
+    draw(result, picture.subplots(), None, named.logarithmic, lines, named.title)
+    counts = "; ".join(f"{n} {outcome}" for outcome, n in result.outcome_counts().items())
+    return figure(picture, f"Diagram {name}: {named.title}. Points: {counts}.")
+
+
+def drawing(system: System, number: str) -> str:
+    """A figure of the paper made again."""
+    draw = system.figures[number]
+    made = draw(system.setup(mode_of(draw)))
+    return figure(made.figure, f"Figure {number}. {made.notes}")
+
+
+def figure(picture, caption: str) -> str:
+    """A matplotlib figure as an embedded PNG with its caption."""
+    data = BytesIO()
+    picture.savefig(data, format="png", dpi=110)
+    text = base64.b64encode(data.getvalue()).decode()
+    return (
+        f'<figure><img alt="{escape(caption)}" src="data:image/png;base64,{text}">'
+        f"<figcaption>{escape(caption)}</figcaption></figure>"
+    )
