@@ -80,7 +80,7 @@ def irrelevant_values_fall_like_one_over_n(word: str = "r1") -> Verdict:
                   f"exponent {fit}; n=60: {few['G_r1'][0]:.2f}, {few['G_r2'][0]:.2f} "
                   f"beside G(μ1) = {few['G_mu1'][0]:.1f}",
                   interval=fit.interval, tolerance=0.05, parameters=parameters(600, MANY, n_values=ns, tau=1e6),
-                  values={"values": values, "exponent": fit.slope})  # fmt: skip
+                  values={"values": values, "exponent": fit.slope}, fits={f"|G_{word}| over n": fit})  # fmt: skip
 
 
 def both_losses_become_small(n: float = 60, bound: float = 0.9) -> Verdict:
@@ -97,7 +97,8 @@ def both_losses_become_small(n: float = 60, bound: float = 0.9) -> Verdict:
                    + ", ".join(f"{x:.3f} (n={k})" for k, x in powers.items())
                    + ". Irrelevant words contribute O(1) only while (L/n) log τ ≲ 1.",
                    interval=test.interval, tolerance=bound, parameters=parameters(n, condition_of(n), tau=1e6),
-                   values={"train": train.slope, "test": test.slope})  # fmt: skip
+                   values={"train": train.slope, "test": test.slope},
+                   fits={"training loss over τ(1+ρ)": train, "test loss over τ(1+ρ)": test})  # fmt: skip
 
 
 def condition_of(n: float):

@@ -51,7 +51,7 @@ def phase_1_ends_after_a_time_of_order_one_over_m(beta_grows: bool = True) -> Ve
     )
     return judged(abs(fit.slope + 1) < 0.05 and min(losses) > 0.1, "exponent -1 in m", f"exponent {fit}; {text}",
                   interval=fit.interval, tolerance=0.05, parameters=parameters(600, MANY, m=widths),
-                  values={"T_1": times, "loss": losses, "exponent": fit.slope})  # fmt: skip
+                  values={"T_1": times, "loss": losses, "exponent": fit.slope}, fits={"T_1 over m": fit})  # fmt: skip
 
 
 @lru_cache(maxsize=4)
@@ -98,7 +98,8 @@ def correlations_and_scores_hardly_move_in_phase_1(tied: bool = True) -> Verdict
                   note="KK and QQ move through the random S(0); in the limit their change is of second order in S. "
                   "β T_1 from random values G(0) has no trend in m.",
                   parameters=parameters(12, condition_1(4096, 8, 5), m=widths, seeds=8, level="L2"),
-                  values={"changes": changes.tolist(), "beta_T_1": ends.tolist()})  # fmt: skip
+                  values={"changes": changes.tolist(), "beta_T_1": ends.tolist()},
+                  fits={f"change of {name} over m": fit for name, fit in fits.items()})  # fmt: skip
 
 
 CLAIMS = (

@@ -90,7 +90,8 @@ def coefficients_follow_the_first_term(base_sigma_1: float = 1.0) -> Verdict:
                    "The law in L needs n ≫ L²: at n = 600 the irrelevant words of long sentences take part.",
                    interval=fits["m"][0].interval, tolerance=0.06,
                    parameters={"n": 600, "L": 6, "m": 1024, "m1": 16, "epsilon": 1e-3, "sigma_1": base_sigma_1},
-                   values={k: [f.slope for f in pair] for k, pair in fits.items()})  # fmt: skip
+                   values={k: [f.slope for f in pair] for k, pair in fits.items()},
+                   fits={f"C_21 over {knob}": pair[0] for knob, pair in fits.items()})  # fmt: skip
 
 
 def coefficients_of_irrelevant_words_are_smaller_by_n(words=("r1", "r2", "r3", "r4")) -> Verdict:
@@ -105,7 +106,8 @@ def coefficients_of_irrelevant_words_are_smaller_by_n(words=("r1", "r2", "r3", "
     return judged(abs(fit.slope + 1) < 0.05, "exponent -1 in n",
                   f"exponent {fit}; ratio {', '.join(f'{x:.4f} (n={n})' for n, x in zip(ns, ratios))}",
                   interval=fit.interval, tolerance=0.05, parameters=parameters(60, FEW),
-                  values={"ratios": ratios, "exponent": fit.slope})  # fmt: skip
+                  values={"ratios": ratios, "exponent": fit.slope},
+                  fits={"largest |S| / S_21 over n": fit})  # fmt: skip
 
 
 def other_coefficients_are_smaller(sizes=SIZES) -> Verdict:
@@ -125,7 +127,8 @@ CLAIMS = (
     claim("Corollary 4.6, Corollary F.13", value_correlations_grow_apart,
           partial(value_correlations_grow_apart, ("VV_13",), ("VV_12",))),
     claim("Theorem 3.2, item 1", scores_have_the_stated_signs, partial(scores_have_the_stated_signs, ((600, STRONG),))),
-    claim("Lemma 4.7, Lemma F.16", scores_grow_at_the_rate_of_the_loss, partial(scores_grow_at_the_rate_of_the_loss, 2.0)),
+    claim("Lemma 4.7, Lemma F.16", scores_grow_at_the_rate_of_the_loss,
+          partial(scores_grow_at_the_rate_of_the_loss, 2.0)),
     claim("Corollary F.17", attention_stays_uniform, partial(attention_stays_uniform, ((600, STRONG),))),
     claim("Theorem 3.3, coefficients", coefficients_follow_the_first_term,
           partial(coefficients_follow_the_first_term, 1e-4)),

@@ -158,7 +158,8 @@ def the_common_word_starts_slower_by_the_initial_output(word: str = "common") ->
                   f"{ratios[-1]:.4f} at {outputs[-1]:.3f}",
                   interval=fit.interval, tolerance=0.1,
                   parameters={"n": N, "L": LENGTH, "m": 1024, "m1": 16, "kappa": KAPPAS, "seeds": SEEDS},
-                  values={"F": outputs, "ratio": ratios, "exponent": fit.slope})  # fmt: skip
+                  values={"F": outputs, "ratio": ratios, "exponent": fit.slope},
+                  fits={"ratio of rates over max |F_i(0)|": fit})  # fmt: skip
 
 
 def the_initial_output_is_small(kappa: float = 1.0, widths=(64, 256, 1024, 4096)) -> Verdict:
@@ -179,7 +180,7 @@ def attention_starts_uniform(tied: bool = True, widths=(64, 256, 1024, 4096)) ->
     fit = power_law(widths, scores)
     return judged(abs(fit.slope + 1) < 0.1, "exponent -1 in m", f"exponent {fit}", interval=fit.interval, tolerance=0.1,
                   parameters={"n": N, "L": LENGTH, "m1": 16, "m": widths, "seeds": SEEDS},
-                  values={"scores": scores, "exponent": fit.slope})  # fmt: skip
+                  values={"scores": scores, "exponent": fit.slope}, fits={"largest score over m": fit})  # fmt: skip
 
 
 def irrelevant_words_start_at_three_over_n(n: float = 60, share_1: float = 0.5) -> Verdict:
@@ -194,7 +195,8 @@ def irrelevant_words_start_at_three_over_n(n: float = 60, share_1: float = 0.5) 
 
 CLAIMS = (
     claim("Eqs. 6, 7, Lemmas C.1–C.4", the_six_families_close, partial(the_six_families_close, 1.01), "any width"),
-    claim("Eq. 5, Lemma F.4", c_moves_with_the_mean_margin, partial(c_moves_with_the_mean_margin, "halves"), "any width"),
+    claim("Eq. 5, Lemma F.4", c_moves_with_the_mean_margin, partial(c_moves_with_the_mean_margin, "halves"),
+          "any width"),
     claim("Lemma 4.1, Lemma E.4", targets_start_at_one_sixth, partial(targets_start_at_one_sixth, 3.0)),
     claim("Lemma 4.2, Lemma E.16", the_common_word_starts_slower_by_the_initial_output,
           partial(the_common_word_starts_slower_by_the_initial_output, "target")),

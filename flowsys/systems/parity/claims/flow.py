@@ -107,6 +107,7 @@ def the_surrogate_locks_late_by_one_over_2n(event: str = "lock") -> Verdict:
         tolerance=0.03,
         parameters={"n": sizes, "k": 3, "m": 100.0, "event": event},
         values={"errors": errors},
+        fits={f"relative error of {event} over n": fit},
     )
 
 

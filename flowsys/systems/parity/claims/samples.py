@@ -34,6 +34,7 @@ def the_batch_needed_grows_like_n(law: str = "m=200n") -> Verdict:
         interval=fit.interval,
         parameters={"law": law, "k": "n/4", "seeds": batches.SEEDS, "share": batches.SHARE},
         values={"B": found, "ratio": ratio},
+        fits={"B* over n": fit},
     )
 
 

@@ -4,10 +4,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from flowsys.claims import Verdict, Word, judged
+from flowsys.claims import Verdict, Word, judged, word_of
 from flowsys.fits import power_law
 from flowsys.systems.prompt import SYSTEM, planar, surrogate
-from flowsys.systems.prompt.claims.runs import SIZES, claim, course, listed, run, size, stretches, word_of
+from flowsys.systems.prompt.claims.runs import SIZES, claim, course, listed, run, size, stretches
 from flowsys.train import train
 
 LATE = np.geomspace(1, 1e7, 400)
@@ -48,7 +48,7 @@ def loss_goes_to_zero(start: float = 1e5, end: float = 1e7) -> Verdict:
     ratio = float(there["loss"][-1] / planar.late_loss(there.t[-1], 20))
     return judged(abs(fit.slope + 1) < 0.05 and reached < 1, "O(ε): L → 0",
                   f"t^{fit}, L 4t/(M-1) = {ratio:.3f} at t = {end:g}; L(1e4) = {at:.2e}; L/ε = {reached:.3f} where "
-                  "(1-p)² = ε = 1e-4", interval=fit.interval, tolerance=0.05,
+                  "(1-p)² = ε = 1e-4", interval=fit.interval, tolerance=0.05, fits={"loss over t": fit},
                   values={"exponent": fit.slope, "loss at 1e4": at, "loss/epsilon": float(reached)})  # fmt: skip
 
 
@@ -135,7 +135,8 @@ def prompts_need_few_examples(knob: str = "l_tr") -> Verdict:
                   f"a(SGD) - a(flow) = {listed(bias, '.3g')} at {knob} = {listed(values, 'g')}: {knob}^{fit}; with "
                   f"l_tr = 2 (one matching example) p rises from {p[0]:.3f} to {p[1]:.3f} at t = 200",
                   note="with Bernoulli(α) membership there would be a floor ∝ (1-α)^l_tr (not simulated)",
-                  interval=fit.interval, tolerance=0.15, parameters={knob: values, "learning_rate": 2, "t": 200},
+                  interval=fit.interval, tolerance=0.15, fits={f"a(SGD) - a(flow) over {knob}": fit},
+                  parameters={knob: values, "learning_rate": 2, "t": 200},
                   values={"bias": bias, "exponent": fit.slope})  # fmt: skip
 
 

@@ -4,11 +4,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from flowsys.claims import Verdict, judged
+from flowsys.claims import Verdict, judged, word_of
 from flowsys.systems.prompt import SYSTEM, plurality, surrogate, transitions
 from flowsys.systems.prompt.claims.attention import LATE
 from flowsys.systems.prompt.claims.attention import tested as random_patterns
-from flowsys.systems.prompt.claims.runs import claim, exponent_verdict, listed, run, word_of
+from flowsys.systems.prompt.claims.runs import claim, exponent_verdict, listed, run
 from flowsys.systems.prompt.testing import limit_errors
 
 ROOT = 1 / 3  # of τ: equal steps, K = 3

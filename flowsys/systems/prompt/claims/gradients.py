@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from flowsys.claims import Verdict, Word, judged
+from flowsys.claims import Verdict, Word, judged, word_of
 from flowsys.systems.prompt import lemmas, surrogate
-from flowsys.systems.prompt.claims.runs import GAMMAS, claim, course, size, stretches, time, word_of
+from flowsys.systems.prompt.claims.runs import GAMMAS, claim, course, size, stretches, time
 
 SETTINGS = ((20, 3, 0.4), (20, 2, 0.4), (200, 3, 0.4), (2000, 3, 0.4), (2000, 2, 0.2), (20, 3, 0.8))
 END = 1e6

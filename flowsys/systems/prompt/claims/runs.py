@@ -1,17 +1,18 @@
-"""What the claims measure: runs of the population flow, exponents of its times, and how a claim is written.
+"""What the claims measure: runs of the population flow and exponents of its times.
 
 Unless a claim says otherwise M = 20, K = 3, α = 0.4, the exact population from W = 0 (L3).
 """
 
-from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from flowsys.claims import Claim, Verdict, Word
+from flowsys import claims
+from flowsys.claims import Verdict, Word
+from flowsys.conditions import chosen_parameters, remembered
 from flowsys.fits import Fit, power_law
-from flowsys.references import Ref
 from flowsys.solve import solve
 from flowsys.systems.prompt import SYSTEM
 from flowsys.trajectory import Trajectory
@@ -21,26 +22,16 @@ GAMMAS = tuple(f"Gamma_{kind}" for kind in KINDS)
 PLAIN = ("a", "b", "g", "loss", "mass_same_same", "mass_other_step", "mass_other_step_max", "p_min", *GAMMAS)
 SIZES = ((20, 3, 0.4), (200, 3, 0.4), (20, 2, 0.4), (2000, 2, 0.2))
 
-
-def claim(
-    id: str,
-    place: str,
-    statement: str,
-    measure: Callable[..., Verdict],
-    *,
-    control: dict[str, Any],
-    regime: str = "exact population, M = 20, K = 3, α = 0.4",
-    is_cheap: bool = True,
-) -> Claim:
-    """A claim whose control is its own measurement with some arguments changed."""
-    return Claim(id, Ref("prompt", place), statement, regime, measure, partial(measure, **control), is_cheap)
+claim = partial(claims.claim, "prompt", regime="exact population, M = 20, K = 3, α = 0.4")
 
 
-@lru_cache(maxsize=2048)
+@remembered(2048)
 def run(*at: str | float, observe: tuple[str, ...] = PLAIN, level: str = "L3", mode: str = "population",
         rtol: float = 1e-9, **parameters: Any) -> Trajectory:  # fmt: skip
     """A solved trajectory, found again when asked for twice."""
-    return solve(SYSTEM, SYSTEM.setup(**parameters), level=level, mode=mode, at=at, observe=observe, rtol=rtol)
+    return solve(
+        SYSTEM, SYSTEM.setup(**chosen_parameters(parameters)), level=level, mode=mode, at=at, observe=observe, rtol=rtol
+    )
 
 
 def time(event: str, **parameters: Any) -> float:
@@ -87,12 +78,8 @@ def exponent_verdict(
         f"{name}^{fit}; between neighbours {listed(local, '.3g')}", note, fit.interval, tolerance,
         {name: tuple(map(float, x)), **(parameters or {})},
         {"exponent": fit.slope, "local": local.tolist(), "measured": np.asarray(y, dtype=float).tolist()},
+        {f"time over {name}": fit},
     )  # fmt: skip
-
-
-def word_of(holds: Sequence[bool]) -> Word:
-    """All: holds; none: does not; some: in part."""
-    return Word.HOLDS if all(holds) else Word.IN_PART if any(holds) else Word.FAILS
 
 
 def listed(numbers: Sequence[float], form: str = ".4g") -> str:

@@ -23,7 +23,7 @@ def first_stage_is_logarithmic_in_epsilon(M: int = MANY) -> Verdict:
         f"{listed(narrow)}, local {listed(local_exponents(EPSILONS, narrow), '.3f')}",
         "a power law 1/ε: the gradient saturates, e^g ~ α (1-α) t; steeper at small M, where stage 2 shuts the error "
         "off", fit.interval, 0.2, {"M": M, "K": 3, "alpha": 0.4, "epsilon_1": EPSILONS},
-        {"times": found.tolist(), "local": local.tolist(), "exponent": fit.slope},
+        {"times": found.tolist(), "local": local.tolist(), "exponent": fit.slope}, {"T_1 over ε_1": fit},
     )  # fmt: skip
 
 
@@ -133,7 +133,7 @@ def full_attention_has_a_constant(half: float = 2.0) -> Verdict:
     return judged(abs(ratio - 1) < 0.03 and abs(fit.slope + 1) < 0.1, "(M-1)/(2ε); error M^-1",
                   f"T_3 2ε/(M-1) = {ratio:.4f} at ε = 1e-5; to p = 0.9 off by "
                   f"{listed(100 * errors, '.2f')} % at M = 20 "
-                  f"to 640: M^{fit}", interval=fit.interval, tolerance=0.1,
+                  f"to 640: M^{fit}", interval=fit.interval, tolerance=0.1, fits={"relative error of T_3 over M": fit},
                   values={"ratio": float(ratio), "errors": errors.tolist(), "exponent": fit.slope})  # fmt: skip
 
 
@@ -164,31 +164,33 @@ def stages_separate_with_many_patterns(sizes: tuple[int, ...] = (200, 500, 1000,
         f"two clean stages need M ≫ K²; at M = 20, K = 3 they overlap: T_1 = {overlap[0]:.1f}, T_2 = {overlap[1]:.1f}",
         fits[3].interval, 0.1, {"M": sizes, "K": (2, 3, 5), "alpha": 0.4},
         {"exponents": {K: fit.slope for K, fit in fits.items()}, "own": float(own)},
+        {f"purity - α (K = {K}) over M": fit for K, fit in fits.items()},
     )  # fmt: skip
 
 
 CLAIMS = [
     claim("F.6_epsilon", "Lemma F.6, Eq. (34)", "T_1 grows like log(K/ε)", first_stage_is_logarithmic_in_epsilon,
-          control={"M": 20}, regime="M → ∞ (1e6)"),
+          control={"M": 20}, regime="M → ∞ (1e6)", takes="K alpha"),
     claim("F.6_K", "Lemma F.6, Eq. (34)", "T_1 grows like K³", first_stage_grows_with_K, control={"predicted": 1.0},
           regime="M → ∞", is_cheap=False),
     claim("F.6_alpha", "Lemma F.6, Eq. (34)", "T_1 grows like α^-2", first_stage_falls_with_alpha,
-          control={"predicted": -0.5}, regime="M → ∞ (1e6)"),
+          control={"predicted": -0.5}, regime="M → ∞ (1e6)", takes="K epsilon_1"),
     claim("T_1_quadrature", "Lemma F.6 [ours]", "stage 1 is a quadrature as M → ∞, and (K-1)/(α (1-α) ε) late",
           first_stage_is_a_quadrature, control={"alpha_shift": 0.01}, regime="M = 1e5, a = 0"),
     claim("T_2_K", "Lemma F.7, Eqs. (44), (46)", "T_2 grows like K", half_attention_grows_with_K,
-          control={"event": "T_1"}, regime="M = 2000", is_cheap=False),
+          control={"event": "T_1"}, regime="M = 2000", is_cheap=False, takes="alpha p_2"),
     claim("T_2_M", "Lemma F.7, Eqs. (44), (46)", "T_2 grows like M", half_attention_grows_with_M,
-          control={"predicted": 0.5}),
+          control={"predicted": 0.5}, takes="K alpha p_2"),
     claim("T_2_alpha", "Lemma F.7, Eqs. (44), (46)", "T_2 grows like 1/α", half_attention_falls_with_alpha,
-          control={"predicted": -0.5}, regime="M = 2000, α 0.02 to 0.2"),
+          control={"predicted": -0.5}, regime="M = 2000, α 0.02 to 0.2", takes="K"),
     claim("T_3_epsilon", "Lemma F.7, Eq. (54)", "T_3 grows like 1/ε", full_attention_falls_with_epsilon,
-          control={"predicted": -2.0}, regime="M = 2000, (1-p)² = ε"),
-    claim("T_3_M", "Lemma F.7, Eq. (54)", "T_3 grows like M", full_attention_grows_with_M, control={"predicted": 0.5}),
+          control={"predicted": -2.0}, regime="M = 2000, (1-p)² = ε", takes="K alpha"),
+    claim("T_3_M", "Lemma F.7, Eq. (54)", "T_3 grows like M", full_attention_grows_with_M, control={"predicted": 0.5},
+          takes="K alpha"),
     claim("T_3_K", "Lemma F.7, Eq. (54)", "T_3 grows like K", full_attention_grows_with_K, control={"event": "T_1"},
-          regime="M = 2000", is_cheap=False),
+          regime="M = 2000", is_cheap=False, takes="alpha"),
     claim("T_3_alpha", "Lemma F.7, Eq. (54)", "T_3 does not depend on α", full_attention_knows_no_alpha,
-          control={"predicted": -1.0}, regime="M = 2000"),
+          control={"predicted": -1.0}, regime="M = 2000", takes="K"),
     claim("T_3_constant", "Lemma F.7 [ours]", "T_3 → (M-1)/(2ε); stage 2 is a quadrature up to O(1/M)",
           full_attention_has_a_constant, control={"half": 1.0}),
     claim("theorem_1_time", "Theorem 1, Eq. (18)", "training time is at most α^-1 K³ log(K/ε) + M K (α^-1 + ε^-1)",
