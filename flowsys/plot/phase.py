@@ -1,7 +1,7 @@
 """A phase diagram: colour for values, hatching where there is an outcome instead, lines for the theory."""
 
 from collections.abc import Sequence
-from itertools import cycle
+from itertools import cycle, product
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -38,8 +38,8 @@ def phase(
     mesh = ax.pcolormesh(_edges(x), _edges(y), picture, norm=norm, cmap="viridis", rasterized=True)
     ax.figure.colorbar(mesh, ax=ax, label=name if over_seeds == "median" else f"share of seeds with {name} > 0")
     _hatch_outcomes(x, y, outcomes, ax)
-    for line, style in zip(boundary, cycle(("-", "--", ":"))):
-        ax.plot(line.x, line.y, color="crimson", linewidth=1.8, linestyle=style, label=line.label)
+    for line, (colour, style) in zip(boundary, cycle(product(("crimson", "darkorange"), ("-", "--", ":")))):
+        ax.plot(line.x, line.y, color=colour, linewidth=1.8, linestyle=style, label=line.label)
     for contour, style in zip(contours, cycle(("-", "--", ":"))):
         level = np.ma.masked_invalid(_shown(diagram, contour.quantity, "median")[1].T)
         ax.contour(_positions(x), _positions(y), level, [contour.level], colors="white", linestyles=style)
