@@ -17,6 +17,7 @@ sentence, all other words are irrelevant. W, W_V, W_K, W_Q are trained together 
 | Σ a_j1 a_j2 ⟨w_j1, w_j2⟩ | `c` | squared length of u = Wᵀa | |
 | abs(a)² (= m_1 for signs) | `output_norm` | squared length of the fixed output weights | |
 | σ_0² m, σ_1² m m_1 | `alpha`, `beta` | initial squared length of v(μ), k(μ), q(μ); initial c | |
+| ρ, δ, λ | `rho`, `delta`, `lambda_` | m1 α/β, 1/(αβ), s² α/β: all that the limit depends on besides n and L | |
 
 Time is gradient-flow time of the loss as written (learning rate × epochs); the limit's own clock is τ = βt.
 """
@@ -34,10 +35,13 @@ def _build(setup: Setup, level: str, variant: str, mode: str) -> Problem:
         from flowsys.systems.cooccurrence.finite import finite_problem
 
         return finite_problem(setup, level, variant, mode)
-    if mode != "limit":
-        raise InputError(
-            f"mode = {mode} is not allowed at level {level}: repeated words have no limit (use L0, L1, L2)."
-        )
+    if mode == "data":
+        raise InputError(f"mode = data is not allowed at level {level}: repeated words have no limit (use L0, L1, L2).")
+    if mode == "dimensionless":
+        from flowsys.systems.cooccurrence.scales import in_units_of_tau
+
+        scales = in_units_of_tau(setup["rho"], setup["delta"], setup["lambda_"])
+        setup = Setup(setup.system, dict(setup) | scales._asdict())
     if level == "L4":
         from flowsys.systems.cooccurrence.surrogates import surrogate_problem
 

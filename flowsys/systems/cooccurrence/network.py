@@ -62,6 +62,8 @@ class Experiment(NamedTuple):
 
 def experiment(setup: Setup, mode: str) -> Experiment:
     """Data and scales of a setup; refuses sizes a data set cannot have."""
+    if mode == "dimensionless":
+        raise InputError("mode = dimensionless is not allowed at finite width: it must be limit or data (or use L3).")
     n, L, m1 = (_whole(setup, name) for name in ("n", "L", "m1"))
     shares = shares_of(setup)
     try:

@@ -15,6 +15,7 @@ from flowsys.systems.cooccurrence.data import LABELS
 
 MODES = {
     "limit": "Assumption 2.3: exact proportions, every irrelevant word occurs once; Gaussian weights",
+    "dimensionless": "the limit with rho, delta, lambda_ in place of alpha, beta, m1, score_scale; t is τ (L3, L4)",
     "data": "Appendix A: sentences of d words with repetitions, Kaiming weights, s = 1/√m (L0, L1, L2)",
 }
 

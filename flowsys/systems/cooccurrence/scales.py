@@ -40,6 +40,11 @@ def from_dimensionless(rho: float, delta: float, lambda_: float, m1: float = 1.0
     return Scales(alpha, beta, m1, (lambda_ * beta / alpha) ** 0.5)
 
 
+def in_units_of_tau(rho: float, delta: float, lambda_: float) -> Scales:
+    """The scales with beta = 1, whose time is τ."""
+    return from_dimensionless(rho, delta, lambda_, m1=rho * delta)
+
+
 def condition_1(m: float, m1: float, L: float, kappa: float = 1.0) -> Scales:
     """Condition 1 without its hidden logarithms: σ_0 = kappa/√(L m), σ_1 = 1/√m1, s = 1/√m.
 

@@ -3,7 +3,7 @@
 from flowsys.errors import InputError
 from flowsys.system import FINITE, Parameter, t_max
 
-_DATA = ("L0", "L1", "L2")
+_DATA, _LIMIT = ("L0", "L1", "L2"), ("L3", "L4")
 
 PARAMETERS = (
     Parameter("n", 60, "training samples (real at L3)", low=6, high=1e9, infinite=True),
@@ -13,6 +13,12 @@ PARAMETERS = (
     Parameter("m1", 4.0, "neurons, or |a|² of other fixed output weights", low=1e-2, high=1e5, latex="m_1"),
     Parameter("score_scale", 0.5, "factor s of the scores in the softmax (1/√m in the paper)", low=0.0, high=10.0,
               latex="s"),
+    Parameter("rho", 0.5, "mode dimensionless: m1 α/β, the values' speed over the neurons'", low=1e-6, high=1e4,
+              levels=_LIMIT, latex=r"\rho"),
+    Parameter("delta", 0.125, "mode dimensionless: 1/(αβ), how far c and VV move", low=1e-6, high=1e4, levels=_LIMIT,
+              latex=r"\delta"),
+    Parameter("lambda_", 0.03125, "mode dimensionless: s² α/β, the speed of attention", low=0.0, high=1e4,
+              levels=_LIMIT, latex=r"\lambda"),
     Parameter("share_1", 0.5, "share of samples with both targets", low=0.01, high=0.97),
     Parameter("share_4", 1 / 6, "share of samples with neither target", low=0.01, high=0.97),
     Parameter("share_2", lambda p: (1 - p["share_1"] - p["share_4"]) / 2, "share of samples with μ1 alone",
