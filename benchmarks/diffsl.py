@@ -2,7 +2,8 @@
 
 import ast
 
-from problem import WIDTH, problem, scalar_program
+from problem import WIDTH, problem
+from scalar_code import scalar_program
 
 
 def diffsl() -> str:
@@ -34,14 +35,28 @@ class _Printer(ast.NodeVisitor):
         return f"{float(node.value)!r}"
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> str:
-        return f"(-{self.visit(node.operand)})"
+        return self._sum(node)
 
     def visit_BinOp(self, node: ast.BinOp) -> str:
+        if isinstance(node.op, ast.Add | ast.Sub):
+            return self._sum(node)
         left, right = self.visit(node.left), self.visit(node.right)
         if isinstance(node.op, ast.Pow):
             return f"pow({left}, {right})"
-        sign = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}[type(node.op)]
-        return f"({left} {sign} {right})"
+        return f"({left} {'*' if isinstance(node.op, ast.Mult) else '/'} {right})"
+
+    def _sum(self, node: ast.expr) -> str:
+        """Positive terms first, then the others: the compiler of pydiffsol gives up on sums of negations."""
+        added, taken = self._terms(node, True), self._terms(node, False)
+        return "(" + " - ".join([" + ".join(added) or "0.0", *taken]) + ")"
+
+    def _terms(self, node: ast.expr, positive: bool) -> list[str]:
+        if isinstance(node, ast.UnaryOp):
+            return self._terms(node.operand, not positive)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+            other = positive if isinstance(node.op, ast.Add) else not positive
+            return [*self._terms(node.left, positive), *self._terms(node.right, other)]
+        return [self.visit(node)] if positive else []
 
     def visit_Call(self, node: ast.Call) -> str:
         arguments = [self.visit(a) for a in node.args]

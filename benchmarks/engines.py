@@ -5,7 +5,7 @@ to treat a field NotImplementedError.
 """
 
 import numpy as np
-from problem import WIDTH, N, T, atol, initial, numba_field, parameters, problem, problems, scalar_program
+from problem import WIDTH, N, T, atol, initial, parameters, problem, problems
 
 
 def flowsys(kinks: str):
@@ -34,8 +34,9 @@ def cyrk(kinks: str):
         raise NotImplementedError("its native entry point has no events")
     from CyRK.nb.numba_solver import cyjit, nbsolve2_ivp
     from numba import carray, njit
+    from scalar_code import scalar_program, smooth_field
 
-    field = numba_field(kinks)
+    field = smooth_field()
     n, n_parameters = len(scalar_program().state), len(scalar_program().parameters)
 
     @cyjit
@@ -61,21 +62,19 @@ def cyrk(kinks: str):
 
 
 def cvode(kinks: str):
-    """CVODE-Adams of scikit-sundae, right-hand side compiled by numba but called through Python"""
-    from sksundae.cvode import CVODE
+    """CVODE-Adams in a native loop, right-hand side compiled by numba, kinks by its own root finding and a restart"""
+    from sundials import adams
 
-    field = numba_field(kinks)
-
-    def right_hand_side(t, y, dy, userdata):
-        field(y, userdata[0], dy)
+    everything, alive = adams(kinks, T)
 
     def run(rtol: float):
-        found = []
-        for y, p, a in zip(initial(), parameters(), atol(rtol)):
-            solver = CVODE(right_hand_side, userdata=(p,), method="Adams", rtol=rtol, atol=a, max_num_steps=1_000_000)
-            found.append(solver.solve(np.array([0.0, T]), y).y[-1])
-        return np.array(found), N
+        out = np.empty_like(initial())
+        failures = everything(initial(), parameters(), rtol, atol(rtol), out)
+        if failures:
+            raise RuntimeError(f"CVODE gave up on {failures} of {N} points")
+        return out, N
 
+    run.alive = alive
     return run
 
 
@@ -123,22 +122,45 @@ def diffrax(kinks: str):
 
 
 def scipy(kinks: str):
-    """SciPy's DOP853 in a loop, right-hand side in NumPy on the program's tables"""
-    from scipy.integrate import solve_ivp
+    """SciPy's DOP853 in a Python loop, right-hand side compiled by numba, no events"""
+    from scalar_code import exact_field, smooth_field
 
+    field, out = smooth_field() if kinks == "smooth" else exact_field(), np.empty(initial().shape[1])
+
+    def right_hand_side(y, p):
+        field(y, p, out)
+        return out.copy()
+
+    return _scipy_loop(right_hand_side, parameters())
+
+
+def scipy_numpy(kinks: str):
+    """SciPy's DOP853 in a Python loop, right-hand side in NumPy on the program's tables, no events"""
     from flowsys.printers.arrays import vector_field
 
     field = vector_field(problem().field.program, "smooth" if kinks == "smooth" else "exact", np)
+    return _scipy_loop(field, [p.stages[0].arguments._replace(kink_width=WIDTH) for p in problems()], most=3)
+
+
+def _scipy_loop(field, arguments, most: int = N):
+    from scipy.integrate import solve_ivp
 
     def run(rtol: float):
         found = []
-        for p, a in zip(problems()[:3], atol(rtol)):
-            arguments = p.stages[0].arguments._replace(kink_width=WIDTH)
-            rhs = lambda t, y, arguments=arguments: field(y, arguments)
-            found.append(solve_ivp(rhs, (0, T), p.initial, "DOP853", rtol=rtol, atol=a).y[:, -1])
+        for y, given, a in list(zip(initial(), arguments, atol(rtol)))[:most]:
+            rhs = lambda t, y, given=given: field(y, given)
+            found.append(solve_ivp(rhs, (0, T), y, "DOP853", rtol=rtol, atol=a).y[:, -1])
         return np.array(found), len(found)
 
     return run
 
 
-ENGINES = {"flowsys": flowsys, "cyrk": cyrk, "cvode": cvode, "diffsol": diffsol, "diffrax": diffrax, "scipy": scipy}
+ENGINES = {
+    "flowsys": flowsys,
+    "cyrk": cyrk,
+    "cvode": cvode,
+    "diffsol": diffsol,
+    "diffrax": diffrax,
+    "scipy": scipy,
+    "scipy_numpy": scipy_numpy,
+}

@@ -1,16 +1,13 @@
 """The benchmark's problem: the mixture's limit (22 variables, K = 2, L = 3, trained at once) over (ω, b), to T = 300.
 
-Two fields: "smooth" (every ReLU smoothed over 1e-3) and "kink" (exact ReLUs). Other engines get the same program with
-its tables written out, as scalar code: compiled by numba, as NumPy or JAX functions, or printed as DiffSL.
+Two fields: "smooth" (every ReLU smoothed over 1e-3) and "kink" (exact ReLUs). Other engines get the same program: as
+scalar code with its tables written out (`scalar_code`, `diffsl`), or as NumPy and JAX functions.
 """
 
 from functools import lru_cache
 
 import numpy as np
 
-from flowsys.kernels import stages_of
-from flowsys.kernels.built_in import built_in_tables
-from flowsys.program import Program
 from flowsys.system import find
 
 T, WIDTH, N = 300.0, 1e-3, 24
@@ -46,69 +43,6 @@ def atol(rtol: float) -> np.ndarray:
     return 1e-4 * rtol * points()[:, 0] ** 2
 
 
-@lru_cache(maxsize=1)
-def scalar_program() -> Program:
-    """The program with its tables written out."""
-    stated = problem()
-    return built_in_tables(stated.field.program, stages_of(stated)).written_out(stated.field.program).program
-
-
-def scalar_source() -> str:
-    """Python text of `field(y, p, dy)` on scalars; relu, step, sigmoid, exp, max and min are left to the caller."""
-    program = scalar_program()
-    text = ["def field(y, p, dy):"]
-    text += [f"    {name} = y[{i}]" for i, name in enumerate(program.state)]
-    text += [f"    {name} = p[{i}]" for i, name in enumerate(program.parameters)]
-    for block in program.needed_for(program.derivatives):
-        text += [f"    {line.name} = {line.expression}" for line in block.lines]
-    text += [f"    dy[{i}] = {name}" for i, name in enumerate(program.derivatives)]
-    return "\n".join(text)
-
-
-def numba_field(kinks: str):
-    """`field(y, p, dy)` compiled by numba."""
-    import math
-
-    import numba
-
-    @numba.njit
-    def sigmoid(x):
-        return 1.0 / (1.0 + math.exp(-x)) if x >= 0 else math.exp(x) / (1.0 + math.exp(x))
-
-    if kinks == "smooth":
-
-        @numba.njit
-        def relu(x):
-            z = x / WIDTH
-            return WIDTH * (max(z, 0.0) + math.log1p(math.exp(-abs(z))))
-
-        @numba.njit
-        def step(x):
-            return sigmoid(x / WIDTH)
-
-    else:
-
-        @numba.njit
-        def relu(x):
-            return x if x > 0 else 0.0
-
-        @numba.njit
-        def step(x):
-            return 1.0 if x > 0 else 0.0
-
-    names = {"exp": math.exp, "sigmoid": sigmoid, "relu": relu, "step": step}
-    exec(compile(scalar_source(), "<field>", "exec"), names)
-    return numba.njit(names["field"])
-
-
-def operations() -> int:
-    """Floating-point operations of one evaluation; an exponential counts as 20."""
-    program = scalar_program()
-    lines = [line for block in program.needed_for(program.derivatives) for line in block.lines]
-    exponentials = sum(line.expression.count(f) for line in lines for f in ("exp(", "sigmoid(", "relu(", "step("))
-    return sum(line.operations for line in lines) + 19 * exponentials
-
-
 @lru_cache(maxsize=2)
 def reference(kinks: str) -> np.ndarray:
     """The states at T, to about 1e-12: SciPy's DOP853 on the smooth field, located kinks on the other one."""
@@ -116,9 +50,10 @@ def reference(kinks: str) -> np.ndarray:
         from flowsys.kernels import run_problem
 
         return np.array([run_problem(p, [T], rtol=2e-13, atol=1e-18).records[0].y for p in problems()])
+    from scalar_code import smooth_field
     from scipy.integrate import solve_ivp
 
-    field, found = numba_field(kinks), []
+    field, found = smooth_field(), []
     for y, p in zip(initial(), parameters()):
 
         def right_hand_side(t, y, p=p):

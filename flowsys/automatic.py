@@ -84,9 +84,11 @@ def _native(problem, times, events, tolerances: Tolerances, kink_width, may_hand
         )
         rest = _native(left, later, pending, tolerances, FALLBACK_WIDTH, may_hand_over)
     else:
-        stiff = "kvaerno5" if problem.field.has_kinks and kink_width is None else "lsoda"
-        remark = f"handed over to {stiff} at t = {left.start:.8g}: the flow is stiff from there on"
-        rest = _reference(left, later, pending, tolerances, stiff, kink_width)
+        remark = f"handed over to lsoda at t = {left.start:.8g}: the flow is stiff from there on"
+        if problem.field.has_kinks and kink_width is None:
+            kink_width = FALLBACK_WIDTH
+            remark = f"smoothed the kinks over {FALLBACK_WIDTH:g} and {remark}"
+        rest = _reference(left, later, pending, tolerances, "lsoda", kink_width)
     return _joined(done, rest, run.handover.stage, remark)
 
 

@@ -25,15 +25,21 @@ def draw(parameter: Parameter, rng: np.random.Generator):
 
 
 def draws(system: System, level: str, n: int, seed: int, sizes: bool = True) -> Iterator[Setup | None]:
-    """n setups (None: refused by the system); half of them draw every parameter, half a third of them.
+    """Setups until the system has accepted n of them (None: refused, because values do not go together).
 
-    Without `sizes`, integers and choices keep their defaults, so that no table is built and nothing is compiled anew.
+    Half of them draw every parameter, half a third of them. Without `sizes`, integers and choices keep their defaults,
+    so that no table is built and nothing is compiled anew.
     """
     rng = np.random.default_rng(seed)
     free = [p for p in system.parameters if level in p.levels and (sizes or not (p.integer or p.choices))]
-    for number in range(n):
+    accepted = number = 0
+    while accepted < n:
+        number += 1
         given = {p.name: draw(p, rng) for p in free if number % 2 or rng.random() < 1 / 3}
         try:
-            yield system.setup(**given)
+            found = system.setup(**given)
         except InputError:
             yield None
+        else:
+            accepted += 1
+            yield found
