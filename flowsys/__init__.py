@@ -11,7 +11,9 @@ Importing this package imports neither jax nor sympy nor matplotlib, and changes
 
 from importlib import import_module
 
+from flowsys.checking import check as check
 from flowsys.compare import compare as compare
+from flowsys.conditions import Conditions as Conditions
 from flowsys.errors import InputError as InputError
 from flowsys.references import Paper as Paper
 from flowsys.references import Ref as Ref
@@ -26,6 +28,7 @@ from flowsys.trajectory import load as load_trajectory
 from flowsys.version import VERSION as __version__
 
 __all__ = [
+    "Conditions",
     "InputError",
     "Paper",
     "Ref",
@@ -33,6 +36,7 @@ __all__ = [
     "System",
     "Trajectory",
     "__version__",
+    "check",
     "compare",
     "load",
     "load_trajectory",

@@ -45,6 +45,9 @@ def _left_over(ax: Axes, fit: Fit) -> None:
     if fit.is_power_law:
         ax.set_xscale("log")
         ax.xaxis.set_minor_formatter(NullFormatter())
+        if fit.n <= 8:
+            ax.set_xticks(fit.x, [f"{x:.4g}" for x in fit.x], fontsize="small")
+            ax.set_xticks([], minor=True)
     ax.set_ylabel("residual" + (" (log)" if fit.is_power_law else ""))
 
 

@@ -93,6 +93,7 @@ def _section(system: System, claims: Sequence[Checked], directory: Path | None, 
     covered = coverage(system)
     parts.append(_claims(system, claims, {c.place: c for c in covered}))
     parts.append(_statements(system, claims, covered))
+    parts.append(_fits(claims))
     if system.diagrams:
         parts.append("<h3>Phase diagrams</h3>")
     for name in system.diagrams:
@@ -140,6 +141,17 @@ def _statements(system: System, claims: Sequence[Checked], covered: Sequence[Cov
         f"<details><summary>Statements of the paper ({len(covered)})</summary>"
         f'<div class="scroll"><table>{head}{"".join(rows)}</table></div></details>'
     )
+
+
+def _fits(claims: Sequence[Checked]) -> str:
+    """The fits behind scaling claims that were measured now, with their residuals."""
+    from flowsys.plot.residuals import residuals
+
+    fitted = [c for c in claims if c.verdict.fits]
+    if not fitted:
+        return ""
+    drawn = (pictures.figure(residuals(c.verdict), f"{c.claim.ref.place}: {c.claim.statement}") for c in fitted)
+    return f"<details><summary>Fits and residuals ({len(fitted)})</summary>{''.join(drawn)}</details>"
 
 
 def _anchor(system: System, place: str) -> str:

@@ -1,0 +1,127 @@
+"""The report is one page that needs nothing else, says what was measured, and can be read wide and narrow."""
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+
+import pytest
+
+import flowsys
+from flowsys.compare import Rung
+from flowsys.drawing import Drawing
+from flowsys.phase.named import NamedDiagram
+from flowsys.report import report
+from flowsys.report.kept import kept
+from flowsys.statements import coverage
+
+WIDTHS = (1280, 400)
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
+
+
+def a_figure(setup) -> Drawing:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 3))
+    figure.subplots().plot([0, 1], [0, 1])
+    return Drawing(figure, {}, "a line")
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    """Every kind of part, each small: mixture with a diagram of 25 points, a figure of a line, a ladder of one rung."""
+    small = NamedDiagram("T_2", ("b=0.1:1:5", "omega=0.05:0.3:5:log"), ("T_2",))
+    rung = Rung("L2", "L3", "width", lambda m: m**-0.5, "width", (1.0, 4.0, 16.0), -0.5, 0.1)
+    system = replace(flowsys.load("mixture"), ladder=lambda setup: [rung], diagrams={"small": small},
+                     figures={"1": a_figure})  # fmt: skip
+    return report([system])
+
+
+def test_the_page_needs_nothing_but_itself(page):
+    assert not re.findall(r"(?:src|href)=\"(?!data:|#)[^\"]*", page)
+    assert page.count("<img") == page.count("data:image/png;base64,") == 3
+
+
+def test_the_page_shows_every_claim_with_its_verdict_on_record(page):
+    for claim in flowsys.load("mixture").claims:
+        assert f'id="mixture-claim-{claim.id}"' in page
+    text = flowsys.checking.recorded(flowsys.load("mixture"))["6.1"].measured
+    assert html.escape(text) in page
+    assert "exponent -0.500" in page
+
+
+def test_every_link_has_its_target(page):
+    targets = set(re.findall(r'id="([^"]*)"', page))
+    assert set(re.findall(r'href="#([^"]*)"', page)) <= targets
+    assert all(
+        f"mixture-{c.place.replace('. ', '-').replace(' ', '-')}" in targets for c in coverage(flowsys.load("mixture"))
+    )
+
+
+def test_what_is_kept_is_not_made_again(tmp_path):
+    made = []
+    for _ in range(2):
+        assert kept(tmp_path, "part", lambda: made.append(1) or "text") == "text"
+    assert len(made) == 1
+
+
+MEASURE = """
+<!doctype html><meta charset="utf-8"><body>FRAMES<pre id="out"></pre><script>
+window.onload = () => { const found = [...document.querySelectorAll("iframe")].map(frame => {
+  const page = frame.contentDocument, width = frame.clientWidth, name = e => e.tagName + "." + e.className;
+  for (const details of page.querySelectorAll("details")) details.open = true;
+  const clipped = [...page.querySelectorAll("body *")].filter(e => e.getClientRects().length && !e.closest(".scroll")
+    && (e.getBoundingClientRect().right > width + 1 || e.getBoundingClientRect().left < -1)).map(name);
+  const trapped = [...page.querySelectorAll(".scroll")].filter(e => e.scrollWidth > e.clientWidth + 1
+    && getComputedStyle(e).overflowX != "auto").map(name);
+  const pictures = [...page.images].map(image => {
+    const canvas = document.createElement("canvas"), pen = canvas.getContext("2d");
+    canvas.width = canvas.height = 64; pen.drawImage(image, 0, 0, 64, 64);
+    const colours = new Set(new Uint32Array(pen.getImageData(0, 0, 64, 64).data.buffer)).size;
+    return {shown: image.getBoundingClientRect().width, natural: image.naturalWidth, colours};
+  });
+  return {width, scroll: page.documentElement.scrollWidth, height: page.documentElement.scrollHeight,
+    title: page.querySelector("h1").innerText, clipped, trapped, pictures};
+}); document.getElementById("out").textContent = JSON.stringify(found); };
+</script>
+"""
+
+
+def seen(page: str, directory, widths=WIDTHS) -> list[dict]:
+    """What a browser makes of the page at each width: its extent, what is cut off, and its pictures."""
+    frames = "".join(
+        f'<iframe width="{w}" height="900" style="border:0" srcdoc="{html.escape(page)}"></iframe>' for w in widths
+    )
+    (directory / "frames.html").write_text(MEASURE.replace("FRAMES", frames), encoding="utf-8")
+    command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={directory / 'profile'}",
+               "--virtual-time-budget=20000", "--dump-dom", (directory / "frames.html").as_uri()]  # fmt: skip
+    dom = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True).stdout
+    return json.loads(html.unescape(re.search(r'<pre id="out">(.*?)</pre>', dom, re.DOTALL)[1]))
+
+
+in_a_browser = pytest.mark.skipif(BROWSER is None, reason="no chromium or chrome is installed (.ci/run installs one)")
+
+
+@pytest.mark.browser
+@in_a_browser
+def test_nothing_is_cut_off_and_plots_are_visible_wide_and_narrow(page, tmp_path):
+    for view, width in zip(seen(page, tmp_path), WIDTHS, strict=True):
+        assert view["title"] == "flowsys report"
+        assert view["scroll"] <= width
+        assert view["clipped"] == view["trapped"] == []
+        assert len(view["pictures"]) == 3
+        for picture in view["pictures"]:
+            assert picture["natural"] >= picture["shown"] > min(300, width / 2)
+            assert picture["colours"] > 10
+
+
+@pytest.mark.browser
+@in_a_browser
+def test_the_browser_notices_what_is_cut_off_and_what_is_blank(tmp_path):
+    blank = "data:image/gif;base64,R0lGODlhAQABAIAAAP///wAAACH5BAAAAAAALAAAAAABAAEAAAICRAEAOw=="
+    bad = f'<h1>x</h1><p style="width: 1000px">wide</p><img src="{blank}">'
+    wide, narrow = seen(bad, tmp_path)
+    assert (wide["clipped"], narrow["clipped"]) == ([], ["P."])
+    assert narrow["pictures"][0]["colours"] == 1
