@@ -20,6 +20,7 @@ from flowsys.systems.parity.entropy import attention_entropy
 from flowsys.systems.parity.transformer import Architecture, forward, next_bit_loss, transformer_weights
 
 BETA_1, BETA_2, ADAM_EPSILON = 0.9, 0.999, 1e-8
+ENTROPY_SEQUENCES = 128
 
 
 @dataclass(frozen=True)
@@ -132,20 +133,22 @@ def adam_steps(state, batches, learning_rates, n: int, n_heads: int):
 
 
 @partial(jax.jit, static_argnames=("n", "n_heads"))
-def _predict(weights, sequence, n: int, n_heads: int):
-    logits, patterns = forward(weights, sequence[:, :-1], n_heads)
-    right = (logits[:, n:].argmax(axis=-1) == sequence[:, n + 1 :]).all(axis=1)
-    return right, jnp.stack(patterns, axis=1)
+def _right(weights, sequence, n: int, n_heads: int):
+    logits, _ = forward(weights, sequence[:, :-1], n_heads, first=n)
+    return (logits.argmax(axis=-1) == sequence[:, n + 1 :]).all(axis=1)
+
+
+@partial(jax.jit, static_argnames="n_heads")
+def _patterns(weights, bits, n_heads: int):
+    return jnp.stack(forward(weights, bits, n_heads)[1], axis=1)
 
 
 def evaluate(weights, sequence: np.ndarray, n: int, n_heads: int, chunk: int = 256) -> tuple[float, list]:
-    """Share of sequences entirely right, and attention entropy averaged over them (layers × heads)."""
-    right, entropy = [], []
-    for first in range(0, len(sequence), chunk):
-        part_right, attention = _predict(weights, sequence[first : first + chunk], n, n_heads)
-        right.append(np.asarray(part_right))
-        entropy.append(attention_entropy(np.asarray(attention)))
-    return float(np.concatenate(right).mean()), np.concatenate(entropy).mean(axis=0).tolist()
+    """Share of sequences entirely right, and attention entropy averaged over the first of them (layers × heads)."""
+    parts = [sequence[first : first + chunk] for first in range(0, len(sequence), chunk)]
+    right = np.concatenate([np.asarray(_right(weights, part, n, n_heads)) for part in parts])
+    entropy = attention_entropy(np.asarray(_patterns(weights, sequence[:ENTROPY_SEQUENCES, :-1], n_heads)))
+    return float(right.mean()), entropy.mean(axis=0).tolist()
 
 
 def train_transformer(run: Run, checkpoint: Path | None = None, stop_after: int | None = None) -> Record:

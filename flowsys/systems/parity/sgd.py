@@ -47,11 +47,16 @@ def population_steps(key: jax.Array, n: int, k: int, m: int, epsilon: float, rat
         return Steps(states, readings, observables.flipped_gates(states[-1], states[0], table))
 
 
-def limit_steps(n: int, k: int, m: float, rates: Rates, loss="linear") -> Steps:
-    """Population gradient descent at infinite width, gates frozen (so their flips are not seen)."""
+def limit_steps(n: int, k: int, m: float, rates: Rates, loss="linear", common: float = 1.0) -> Steps:
+    """Population gradient descent at infinite width, gates frozen (so their flips are not seen).
+
+    `common` scales the overlap of the gates of different query tokens; 1 is the model, 0 an imagined one without.
+    """
     with jax.enable_x64(True):
         table = jax.tree.map(jnp.asarray, collapsed_table(n, k))
-        flow = closure.FrozenFlow(table, closure.limit_overlaps(2 * k, m), collapsed_metric(n, k))
+        overlaps = closure.limit_overlaps(2 * k, m)
+        overlaps = common * overlaps + (1 - common) * jnp.diag(jnp.diag(overlaps))
+        flow = closure.FrozenFlow(table, overlaps, collapsed_metric(n, k))
         states = [FrozenCoordinates(jnp.zeros(2 * k), jnp.zeros((2 * k, 4 * k + 1)), jnp.zeros((4 * k + 1, 2 * k)))]
         for rate in rates:
             states.append(closure.euler_step(states[-1], _limit_field(0.0, states[-1], flow, kind=loss), rate))

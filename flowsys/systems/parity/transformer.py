@@ -74,37 +74,57 @@ def _normalise(norm, x):
     return norm["gain"] * centred / jnp.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-5) + norm["bias"]
 
 
+def _heads(x, n_heads: int):
+    return x.reshape(*x.shape[:-1], n_heads, x.shape[-1] // n_heads)
+
+
+def _softmax(scores):
+    """Causal softmax of scores (… × queries × keys); the queries are the last positions."""
+    asking, length = scores.shape[-2:]
+    causal = np.tril(np.ones((length, length), dtype=bool))[length - asking :]
+    return jax.nn.softmax(jnp.where(causal, scores, -jnp.inf), axis=-1)
+
+
 def _attend(query, key, value, n_heads: int):
-    """Causal attention of the last positions, those of `query`, to all: mixture of values, and the pattern."""
-    (batch, asking, D), length = query.shape, key.shape[1]
-    heads = [part.reshape(batch, part.shape[1], n_heads, D // n_heads) for part in (query, key, value)]
-    scores = jnp.einsum("bihc,bjhc->bhij", heads[0], heads[1]) / (D // n_heads) ** 0.5
-    causal = jnp.tril(jnp.ones((1, 1, length, length), dtype=bool))[:, :, length - asking :]
-    attention = jax.nn.softmax(jnp.where(causal, scores, -jnp.inf), axis=-1)
-    return jnp.einsum("bhij,bjhc->bihc", attention, heads[2]).reshape(batch, asking, D), attention
+    """Mixture of values for every query (batch × queries × D), and the attention (batch × heads × queries × keys)."""
+    query, key, value = (_heads(part, n_heads) for part in (query, key, value))
+    attention = _softmax(jnp.einsum("bihc,bjhc->bhij", query, key) / query.shape[-1] ** 0.5)
+    mixed = jnp.einsum("bhij,bjhc->bihc", attention, value)
+    return mixed.reshape(*mixed.shape[:2], -1), attention
+
+
+def _attend_to_tokens(query, key, value, bits, n_heads: int):
+    """The same in the first layer, from projections of the two tokens of each position (positions × 2 × D).
+
+    Scores are a table over pairs of tokens, and the mixture one product of matrices for all sequences.
+    """
+    query, key, value = (_heads(part, n_heads) for part in (query, key, value))
+    asking, (length, _, _, width) = len(query), key.shape
+    present = (bits[:, :, None] == jnp.arange(VOCABULARY)).astype(value.dtype)
+    table = jnp.einsum("iphc,jqhc->hipjq", query, key) / width**0.5
+    of_key = jnp.where(bits[:, None, None, None, :] == 1, table[None, ..., 1], table[None, ..., 0])
+    asked = bits[:, None, length - asking :, None] == 1
+    attention = _softmax(jnp.where(asked, of_key[:, :, :, 1], of_key[:, :, :, 0]))
+    weight = (attention[..., None] * present[:, None, None]).reshape(*attention.shape[:-1], -1)
+    mixed = jnp.einsum("bhix,xhc->bihc", weight, value.reshape(length * VOCABULARY, n_heads, width))
+    return mixed.reshape(*mixed.shape[:2], -1), attention
 
 
 def forward(weights: dict, bits: jax.Array, n_heads: int, first: int = 0) -> tuple[jax.Array, list[jax.Array]]:
     """Logits (batch × positions × 2), and the attention of every layer (batch × heads × queries × keys), of bits.
 
-    Only positions from `first` (counted from 0) on are read: the last layer need not ask at the others. The first
-    layer sees 2 tokens a position, so its projections are made once for each and not for every sequence.
+    Only positions from `first` (counted from 0) on are read: the last layer need not ask at the others.
     """
-    present = (bits == 1)[:, :, None]
-
-    def shown(of_token):
-        return jnp.where(present, of_token[None, :, 1], of_token[None, :, 0])
-
     tokens = weights["positions"][: bits.shape[1], None, :] + weights["tokens"][None]
-    x, patterns, last = shown(tokens), [], len(weights["layers"]) - 1
+    x, patterns = jnp.where(bits[:, :, None] == 1, tokens[None, :, 1], tokens[None, :, 0]), []
     for number, layer in enumerate(weights["layers"]):
+        start = first if number == len(weights["layers"]) - 1 else 0
+        source = tokens if number == 0 else x
+        query, key, value = jnp.split(_apply(layer["qkv"], _normalise(layer["norm_1"], source)), 3, axis=-1)
         if number == 0:
-            projected = shown(_apply(layer["qkv"], _normalise(layer["norm_1"], tokens)))
+            mixed, attention = _attend_to_tokens(query[start:], key, value, bits, n_heads)
         else:
-            projected = _apply(layer["qkv"], _normalise(layer["norm_1"], x))
-        start = first if number == last else 0
-        query, key, value = jnp.split(projected, 3, axis=-1)
-        mixed, attention = _attend(query[:, start:], key, value, n_heads)
+            mixed, attention = _attend(query[:, start:], key, value, n_heads)
         x = x[:, start:] + _apply(layer["project"], mixed)
         x = x + _apply(layer["contract"], jax.nn.gelu(_apply(layer["expand"], _normalise(layer["norm_2"], x))))
         patterns.append(attention)

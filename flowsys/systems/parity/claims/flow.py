@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from flowsys.claims import Claim, Verdict, judged
+from flowsys.claims import Verdict, judged
 from flowsys.fits import power_law
-from flowsys.references import Ref
 from flowsys.solve import solve
 from flowsys.systems.parity import position
+from flowsys.systems.parity.claims.runs import claim
 
 LARGE_N = (1000, 3000, 10000)
 
@@ -111,14 +111,15 @@ def the_surrogate_locks_late_by_one_over_2n(event: str = "lock") -> Verdict:
     )
 
 
-def attention_at_n2_becomes_one_hot(sizes=(12, 100, 1000), tau: float = 15.0, mode: str = "block") -> Verdict:
-    """Least attention on S[n+2] over both values of its bit, at t = τ n√m and later."""
+def attention_at_n2_becomes_one_hot(read=("s_x0", "s_x1"), sizes=(12, 100, 1000), tau: float = 15.0) -> Verdict:
+    """Least attention on S[n+2] over both values of its bit (or another reading), at t = 3τ n√m; scores at τ."""
     m, rows = 400.0, []
     for n in sizes:
-        found = _solve([tau * n * m**0.5, 3 * tau * n * m**0.5], mode=mode, n=n, k=2, m=m)
-        rows.append({x: found[x][-1 if x[0] == "s" else 0] for x in ("s_x0", "s_x1", "s_1", "a_x0", "a_x1", "a_z")})
+        found = _solve([tau * n * m**0.5, 3 * tau * n * m**0.5], mode="block", n=n, k=2, m=m)
+        names = {*read, "s_x0", "s_x1", "a_x0", "a_x1", "a_z"}
+        rows.append({x: found[x][-1 if x[0] == "s" else 0] for x in sorted(names)})
     return judged(
-        all(min(row["s_x0"], row["s_x1"]) > 0.9 for row in rows),
+        all(min(row[name] for name in read) > 0.9 for row in rows),
         "attention 1 on S[n+2]",
         "; ".join(
             f"n={n}: {row['s_x0']:.2g} where the bit equals b[n+2], {row['s_x1']:.3f} where not; scores at τ={tau:g} "
@@ -127,7 +128,7 @@ def attention_at_n2_becomes_one_hot(sizes=(12, 100, 1000), tau: float = 15.0, mo
         ),
         note="once n+1 has locked, the common mode makes S[n+1], whose bit is b[n+2], useful: attention goes there "
         "where b[S[n+2]] = b[n+2]; every margin stays positive",
-        parameters={"n": sizes, "k": 2, "m": m, "tau": tau},
+        parameters={"n": sizes, "k": 2, "m": m, "tau": tau, "read": read},
         values={"rows": rows},
     )
 
@@ -148,11 +149,11 @@ def attention_elsewhere_becomes_one_hot(tau: float = 45.0) -> Verdict:
     )
 
 
-def positions_have_their_invariants(loss_of_accuracy: float = 1.0) -> Verdict:
+def positions_have_their_invariants(stretch: float = 1.0) -> Verdict:
     """u + N_o v + N_w w/2 and e^(-w) - 2e^(-v) + 1 along the flow to margin 1."""
     n, m = 20, 400.0
     found = _solve(["lock", "margin_1"], n=n, k=3, m=m)
-    place = position.later_position(n, 3, n + 3, m * loss_of_accuracy)
+    place = position.later_position(n, 3, n + 3, m * stretch)
     exact = position.time(place, position.lock(place))
     drift, off = found.statistics["conserved_drift"], abs(found.t[0] / exact - 1)
     return judged(
@@ -165,31 +166,25 @@ def positions_have_their_invariants(loss_of_accuracy: float = 1.0) -> Verdict:
     )
 
 
-def _claim(name, place, statement, regime, measure, control, is_cheap=True) -> Claim:
-    return Claim(name, Ref("parity", place), statement, regime, measure, control, is_cheap)
-
-
 CLAIMS = (
-    _claim("phase_order", "Section 3, phases", "neurons learn first, then attention, then the output", "gradient flow, "
-           "i = n+3; control: 4m < log n + 1", signal_then_attention_then_margin,
-           lambda: signal_then_attention_then_margin(1000, 0.1)),
-    _claim("lock_time", "Section 3, phase 2", "attention locks at 8√π n√m, at n+1 at 2√(2π) n√m", "large n, limit; "
-           "control: n = 10", lock_times_reach_their_asymptotes, lambda: lock_times_reach_their_asymptotes((10,))),
-    _claim("lock_signal", "Section 3, phase 2", "at lock the signal is ((log n + 1)/4m)^(1/2)", "large n, limit; "
-           "control: n = 10", signal_at_lock_grows_with_log_n, lambda: signal_at_lock_grows_with_log_n((10,))),
-    _claim("margin_time", "Section 3, phase 3", "after lock the margin grows by 1/(32m)", "linear loss, m >> n²; "
-           "control: m = n", after_lock_the_margin_grows_at_one_over_32m,
-           lambda: after_lock_the_margin_grows_at_one_over_32m(1000, 1000.0)),
-    _claim("position_invariants", "Section 3", "a later position is a quadrature with two invariants", "limit, "
-           "i >= n+3; control: another m", positions_have_their_invariants,
-           lambda: positions_have_their_invariants(1.01)),
-    _claim("surrogate_lock", "Section 3, phase 2", "with only the target's score moving, lock is late by 1/(2n)",
-           "i = n+3; control: margin 1 instead of lock", the_surrogate_locks_late_by_one_over_2n,
-           lambda: the_surrogate_locks_late_by_one_over_2n("margin_1")),
-    _claim("one_hot_at_n2", "Theorem 3 under gradient flow", "attention at n+2 becomes one-hot on S[n+2]",
-           "limit, linear loss, n = 12, 100, 1000", attention_at_n2_becomes_one_hot,
-           lambda: attention_at_n2_becomes_one_hot((30,))),
-    _claim("one_hot_elsewhere", "Theorem 3 under gradient flow", "attention at every other position becomes one-hot",
-           "limit, linear loss; control: before lock", attention_elsewhere_becomes_one_hot,
-           lambda: attention_elsewhere_becomes_one_hot(5.0)),
+    claim("phase_order", "Section 3, phases", "neurons learn first, then attention, then the output",
+          signal_then_attention_then_margin, control={"m": 0.1},
+          regime="gradient flow, i = n+3; control: 4m < log n + 1"),
+    claim("lock_time", "Section 3, phase 2", "attention locks at 8√π n√m, at n+1 at 2√(2π) n√m",
+          lock_times_reach_their_asymptotes, control={"sizes": (10,)}, regime="large n, limit; control: n = 10"),
+    claim("lock_signal", "Section 3, phase 2", "at lock the signal is ((log n + 1)/4m)^(1/2)",
+          signal_at_lock_grows_with_log_n, control={"sizes": (10,)}, regime="large n, limit; control: n = 10"),
+    claim("margin_time", "Section 3, phase 3", "after lock the margin grows by 1/(32m)",
+          after_lock_the_margin_grows_at_one_over_32m, control={"n": 1000, "m": 1000.0},
+          regime="linear loss, m >> n²; control: m = n"),
+    claim("position_invariants", "Section 3", "a later position is a quadrature with two invariants",
+          positions_have_their_invariants, control={"stretch": 1.01}, regime="limit, i >= n+3; control: another m"),
+    claim("surrogate_lock", "Section 3, phase 2", "with only the target's score moving, lock is late by 1/(2n)",
+          the_surrogate_locks_late_by_one_over_2n, control={"event": "margin_1"},
+          regime="i = n+3; control: margin 1 instead of lock"),
+    claim("one_hot_at_n2", "Theorem 3 under gradient flow", "attention at n+2 becomes one-hot on S[n+2]",
+          attention_at_n2_becomes_one_hot, control={"read": ("s_1",)},
+          regime="limit, linear loss, n = 12, 100, 1000; control, which holds: attention at n+1"),
+    claim("one_hot_elsewhere", "Theorem 3 under gradient flow", "attention at every other position becomes one-hot",
+          attention_elsewhere_becomes_one_hot, control={"tau": 5.0}, regime="limit, linear loss; control: before lock"),
 )  # fmt: skip

@@ -6,6 +6,7 @@ import numpy as np
 from flowsys.claims import Claim, Verdict, judged
 from flowsys.references import Ref
 from flowsys.systems.parity import construction, data, embeddings, hardness
+from flowsys.systems.parity.claims.runs import claim
 
 SIZES = ((12, 3), (14, 4), (12, 5))
 EMBEDDINGS = 4
@@ -62,37 +63,17 @@ def the_gradient_vanishes_to_order_k_minus_1(chain_of_thought: bool = False) -> 
 
 
 CLAIMS = (
-    Claim(
-        "theorem_1",
-        Ref("parity", "Theorem 1"),
-        "weights of width m = k+1 compute the parity of k secret bits without a chain of thought",
-        "hypercube embeddings, d = c·k log(n/δ) with c = 20, δ = 0.1",
-        the_construction_computes_every_parity,
-        lambda: the_construction_computes_every_parity(0.0),
-        is_cheap=False,
-    ),
-    Claim(
-        "theorem_2_gradient",
-        Ref("parity", "Theorem 2"),
-        "without a chain of thought the population gradient at the start is exactly 0",
-        "Assumption 1, k >= 2; the mechanism behind the bound",
-        the_gradient_without_a_chain_is_zero_at_the_start,
-        lambda: the_gradient_without_a_chain_is_zero_at_the_start((1, 2)),
-    ),
-    Claim(
-        "theorem_2_order",
-        Ref("parity", "Theorem 2"),
-        "without a chain of thought the gradient is of order σ^(k-1) at weights of size σ",
-        "control: with a chain of thought it is not",
-        the_gradient_vanishes_to_order_k_minus_1,
-        lambda: the_gradient_vanishes_to_order_k_minus_1(True),
-        is_cheap=False,
-    ),
-    Claim(
-        "theorem_2",
-        Ref("parity", "Theorem 2"),
-        "without a chain of thought, learning needs exponentially many samples or much memory",
-        reason="a bound over all algorithms with limited memory; the vanishing gradient behind it is checked instead, "
-        "and the samples that training needs (growth_without_chain)",
-    ),
-)
+    claim("theorem_1", "Theorem 1", "weights of width m = k+1 compute the parity of k secret bits without a chain",
+          the_construction_computes_every_parity, control={"dimensions": 0.0}, is_cheap=False,
+          regime="hypercube embeddings, d = c·k log(n/δ) with c = 20, δ = 0.1; control: d = 2k"),
+    claim("theorem_2_gradient", "Theorem 2", "without a chain the population gradient at the start is exactly 0",
+          the_gradient_without_a_chain_is_zero_at_the_start, control={"secrets": (1, 2)},
+          regime="Assumption 1, k >= 2; the mechanism behind the bound; control: k = 1"),
+    claim("theorem_2_order", "Theorem 2", "without a chain the gradient is of order σ^(k-1) at weights of size σ",
+          the_gradient_vanishes_to_order_k_minus_1, control={"chain_of_thought": True}, is_cheap=False,
+          regime="n = 8, k = 1 … 4; control: with a chain of thought it is not"),
+    Claim("theorem_2", Ref("parity", "Theorem 2"),
+          "without a chain of thought, learning needs exponentially many samples or much memory",
+          reason="a bound over all algorithms with limited memory; the vanishing gradient behind it is checked "
+          "instead, and the samples that training needs (growth_without_chain)"),
+)  # fmt: skip

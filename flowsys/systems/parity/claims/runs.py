@@ -1,16 +1,19 @@
 """Runs that several claims read, kept for the life of the process."""
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import jax
 import numpy as np
 
+from flowsys import claims
 from flowsys.systems.parity import closure, sgd
 from flowsys.systems.parity.model import FrozenCoordinates
 from flowsys.systems.parity.three_step import Rates, usable_rates
 from flowsys.systems.parity.weights import output_weights
 
 N, K, M = 20, 5, 4000
+
+claim = partial(claims.claim, "parity")
 
 
 def lemma_rates(n: int, m: float, rho: float = 0.3) -> Rates:
@@ -25,9 +28,9 @@ def sampled(n: int = N, k: int = K, m: int = M, seed: int = 0, rho: float = 0.3)
 
 
 @lru_cache(maxsize=32)
-def limit(n: int = N, k: int = K, m: float = M, rho: float = 0.3) -> sgd.Steps:
-    """The same at infinite width."""
-    return sgd.limit_steps(n, k, m, lemma_rates(n, m, rho))
+def limit(n: int = N, k: int = K, m: float = M, rho: float = 0.3, common: float = 1.0) -> sgd.Steps:
+    """The same at infinite width; `common` scales what the gates of different query tokens share."""
+    return sgd.limit_steps(n, k, m, lemma_rates(n, m, rho), common=common)
 
 
 def frozen(steps: sgd.Steps, number: int) -> FrozenCoordinates:
