@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -41,3 +42,8 @@ class PaperFigure:
 def mode_of(figure: Callable[..., Drawing]) -> str | None:
     """The mode whose defaults a figure starts from; None is the system's first."""
     return figure.mode if isinstance(figure, PaperFigure) else None
+
+
+def has_paper_sizes(figure: Callable[..., Drawing]) -> bool:
+    """Whether the figure can also be drawn at the paper's sizes: it takes `on_run`, which is told of every run."""
+    return "on_run" in signature(figure.draw if isinstance(figure, PaperFigure) else figure).parameters

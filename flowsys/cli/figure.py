@@ -16,10 +16,13 @@ def figure(
     system: options.SystemName,
     number: Annotated[str, typer.Argument(metavar="N", help="Which figure of the paper.")],
     set: options.Set = None,
+    paper: Annotated[
+        bool, typer.Option("--paper", help="At the paper's own sizes: trains what this directory does not hold yet.")
+    ] = False,
     out: Annotated[str | None, typer.Option(metavar="FILE", help="PNG or PDF (default SYSTEM-figure-N.png).")] = None,
 ) -> None:
     """Make a figure of the paper again: theory as lines, training as dots, data files beside it."""
-    from flowsys.drawing import mode_of
+    from flowsys.drawing import has_paper_sizes, mode_of
     from flowsys.systems import load
 
     found = load(system)
@@ -27,7 +30,10 @@ def figure(
         known = ", ".join(found.figures) or "none"
         raise InputError(f"figure = {number} is not one of {system}'s: {known}.")
     draw = found.figures[number]
-    drawing = draw(found.setup(mode_of(draw), **options.assignments(set)))
+    if paper and not has_paper_sizes(draw):
+        raise InputError(f"--paper is not allowed with figure {number} of {system}: it has no other size.")
+    more = {"on_run": lambda name: typer.echo(name, err=True)} if paper else {}
+    drawing = draw(found.setup(mode_of(draw), **options.assignments(set)), **more)
     if drawing.notes:
         typer.echo(drawing.notes)
     for path in drawing.save(out or f"{system}-figure-{number}.png"):
