@@ -8,7 +8,7 @@ the past value is y_0, uniform and independent of h_1. Rows equal up to a relabe
 """
 
 from itertools import permutations
-from math import comb
+from math import comb, factorial
 from typing import NamedTuple
 
 import numpy as np
@@ -39,16 +39,26 @@ def _check_step(L, ell):
         raise ValueError(f"ell = {ell}, but an integer from 1 to L = {L} is needed.")
 
 
+def distinct_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct rows of a table of counts, in order, and which of them each row is.
+
+    A row is read as the digits of a number, some columns at a time: sorting numbers is far cheaper than sorting rows.
+    """
+    base = int(rows.max()) + 1
+    at_once = max(1, int(np.log(2.0**62 / len(rows)) / np.log(max(base, 2))))
+    place, first = np.zeros(len(rows), dtype=np.int64), np.zeros(1, dtype=np.int64)
+    for start in range(0, rows.shape[1], at_once):
+        digits = rows[:, start : start + at_once].astype(np.int64)
+        powers = base ** np.arange(digits.shape[1], dtype=np.int64)[::-1]
+        numbers = place * (powers[0] * base) + digits @ powers
+        _, first, place = np.unique(numbers, return_index=True, return_inverse=True)
+    return rows[first], place.ravel()
+
+
 def _merged(rows, weight):
     """Equal rows as one, their weights added."""
-    base = int(rows.max()) + 1
-    if base ** rows.shape[1] < 2**63:  # rows as the digits of one number: sorting numbers is far cheaper than rows
-        numbers = rows.astype(np.int64) @ (base ** np.arange(rows.shape[1], dtype=np.int64))
-        _, first, index = np.unique(numbers, return_index=True, return_inverse=True)
-        distinct = rows[first]
-    else:
-        distinct, index = np.unique(rows, axis=0, return_inverse=True)
-    return distinct, np.bincount(index.ravel(), weights=weight, minlength=len(distinct))
+    distinct, place = distinct_rows(rows)
+    return distinct, np.bincount(place, weights=weight, minlength=len(distinct))
 
 
 def distractor_counts(group: GroupAction, n: int):
@@ -104,9 +114,9 @@ def _table(n_y, L, ell, counts, past, weight) -> Configurations:
 
 def _canonical(rows, n_y):
     """The smallest relabelling of each row by permutations of 1 … n_y - 1 of classes and values together."""
-    relabellings = [(0, *rest) for rest in permutations(range(1, n_y))]
-    if len(relabellings) > LARGEST_RELABELLING:
+    if factorial(n_y - 1) > LARGEST_RELABELLING:
         return rows
+    relabellings = [(0, *rest) for rest in permutations(range(1, n_y))]
     smallest = rows
     matrix = np.arange(n_y * n_y).reshape(n_y, n_y)
     for relabel in relabellings[1:]:

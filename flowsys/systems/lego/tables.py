@@ -9,22 +9,25 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from flowsys.systems.lego.configurations import Configurations
+from flowsys.errors import InputError
+from flowsys.systems.lego.configurations import Configurations, distinct_rows
+
+LARGEST_LINK = 100_000_000
 
 
 def program_tables(steps: Sequence[Configurations]) -> tuple[dict, dict]:
     """Tables and links of the loss Σ over the given steps (their weights as they are)."""
     seen = np.concatenate([_seen_by_neurons(step) for step in steps])  # (configurations, n_y, n_y, 5)
     n_rows, n_y = seen.shape[:2]
-    neurons, kind = _distinct(seen.reshape(-1, 5))
+    neurons, kind = distinct_rows(seen.reshape(-1, 5))
     is_target = np.tile(np.arange(n_y) == 0, n_rows).astype(int)
     multisets = np.sort(kind.reshape(-1, n_y), axis=1)
-    classes, of_class = _distinct(np.column_stack([is_target, multisets]))
+    classes, of_class = distinct_rows(np.column_stack([is_target, multisets]))
     weight = np.concatenate([step.weight for step in steps])
     ell = np.repeat([step.ell for step in steps], [len(step.weight) for step in steps])
     held = np.sort(of_class.reshape(n_rows, n_y)[:, 1:], axis=1)
     held = np.column_stack([np.minimum(ell, 3), of_class.reshape(n_rows, n_y)[:, 0], held])
-    configurations, of_row = _distinct(held)
+    configurations, of_row = distinct_rows(held)
     merged = np.bincount(of_row, weight, len(configurations))
     columns = dict(zip(("hit", "distractors", "current", "past", "earlier"), neurons.T.astype(float)))
     step = configurations[:, 0]
@@ -52,13 +55,13 @@ def _seen_by_neurons(step: Configurations) -> np.ndarray:
     return np.stack([step.hit, step.distractors, *by_value, np.full(shape, step.ell - 1)], axis=-1).astype(int)
 
 
-def _distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    found, place = np.unique(rows, axis=0, return_inverse=True)
-    return found, place.ravel()
-
-
 def _counts(members: np.ndarray, size: int) -> np.ndarray:
     """How often each of `size` things is a member of each row."""
+    if len(members) * size > LARGEST_LINK:
+        raise InputError(
+            f"the trained steps need a table of {len(members)} × {size} numbers, more than is kept in memory: "
+            "choose a smaller n_samples or L, or fewer trained_steps."
+        )
     counts = np.zeros((len(members), size))
     np.add.at(counts, (np.arange(len(members))[:, None], members), 1.0)
     return counts
