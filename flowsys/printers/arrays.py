@@ -146,14 +146,15 @@ def _functions(xp: Any, kinks: Kinks) -> dict[str, Callable]:
 
 def function(program: Program, outputs: Sequence[str], kinks: Kinks, xp: Any) -> Callable:
     """`evaluate(y, arguments)` of the named values, as a tuple of arrays of the library `xp`."""
-    namespace = _functions(xp, kinks)
-    exec(compile(source(program, tuple(outputs), kinks), f"<program {program.digest}>", "exec"), namespace)
-    return namespace["evaluate"]
+    return _cached(str(program), tuple(outputs), kinks, xp)
 
 
 @lru_cache(maxsize=256)
 def _cached(program_text: str, outputs: tuple[str, ...], kinks: Kinks, xp: Any) -> Callable:
-    return function(Program.parse(program_text), outputs, kinks, xp)
+    program = Program.parse(program_text)
+    namespace = _functions(xp, kinks)
+    exec(compile(source(program, outputs, kinks), f"<program {program.digest}>", "exec"), namespace)
+    return namespace["evaluate"]
 
 
 def vector_field(program: Program, kinks: Kinks, xp: Any) -> Callable:
