@@ -19,6 +19,7 @@ from flowsys.systems.mixture.finite import (
     weights_split,
 )
 from flowsys.systems.mixture.network import ReducedLayout, gram_matrices
+from flowsys.train import train
 
 S = load("mixture")
 
@@ -151,3 +152,34 @@ def test_section_6_stage_1_neuron_error_over_width_and_scale():
     widths = np.array([32, 128, 512])
     slope = np.polyfit(np.log(widths), np.log([neuron_error(m, 0.1) for m in widths]), 1)[0]
     assert -0.7 < slope < -0.3 and neuron_error(128, 0.3) / neuron_error(128, 0.1) == pytest.approx(9, rel=0.15)
+
+
+# -- section 8.2: the stuck phase in training (m = 100, step 0.1, 8,000 steps) --------------------------------------
+
+
+def trained(K: int, L: int, b: float, seeds: int = 1, width: int = 100):
+    setup = S.setup(K=K, L=L, b=b, width=width, learning_rate=0.1)
+    observe = ["w_c", "accuracy", "loss"]
+    end = train(S, setup, variant="gram", mode="simultaneous", steps=8000, records=1, observe=observe, seeds=seeds)
+    return {name: end[name][-1] for name in observe}
+
+
+@pytest.mark.parametrize(
+    ("K", "L", "b", "w_c", "accuracy", "loss"),
+    [(3, 4, 0.5, None, 1, None), (3, 4, 0.1, -1.08, 0.75, None), (3, 5, 0.5, -1.05, 0.875, None),
+     (3, 5, 1.0, 3.07, 1, None), (2, 6, 0.5, None, 0.9375, 0.0438)],
+)  # fmt: skip
+def test_section_8_2_training_gets_stuck_where_the_limit_does(K, L, b, w_c, accuracy, loss):
+    end = trained(K, L, b)
+    assert end["accuracy"] == pytest.approx(accuracy)
+    assert w_c is None or end["w_c"] == pytest.approx(w_c, rel=0.01)
+    assert loss is None or end["loss"] == pytest.approx(loss, abs=1e-4)
+
+
+def test_section_8_2_narrow_models_get_stuck_in_one_of_two_places():
+    """(2, 5), b = 0.5: loss .0872 as in the limit, or, for some seeds at m = 100, .0440 with w_c > 0; never learnt."""
+    narrow, wide = trained(2, 5, 0.5, seeds=4), trained(2, 5, 0.5, seeds=2, width=1000)
+    assert wide["loss"] == pytest.approx(np.full(2, 0.0872), abs=1e-4) and (wide["w_c"] < 0).all()
+    in_limit = narrow["w_c"] < 0
+    assert narrow["loss"][in_limit] == pytest.approx(np.full(in_limit.sum(), 0.0872), abs=1e-4)
+    assert narrow["loss"][~in_limit] == pytest.approx(np.full((~in_limit).sum(), 0.0440), abs=1e-4)
