@@ -44,9 +44,9 @@ def check(
 
     Exit code 0: every verdict is the one on record. 1: a verdict changed. 2: bad input.
 
-    With --level, --width, --seeds or --set a claim is measured elsewhere than where its verdict was recorded. Then
-    nothing is compared: the exit code is 0 once the measurements are made, whatever they say. A claim that cannot be
-    measured there is listed as not testable, with the reason; named with --claim, the reason is an error (2).
+    With --level, --width, --seeds or --set claims are measured elsewhere than on record; the exit code is then 0.
+
+    A claim that cannot be measured there is listed with the reason; if it was named with --claim, that is bad input.
     """
     from flowsys.checking import check_systems, record_file, selected
     from flowsys.claims import write_record

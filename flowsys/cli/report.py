@@ -24,8 +24,7 @@ def report(
 ) -> None:
     """Write a page with each system's ladder, claims, phase diagrams and figures.
 
-    Verdicts are read from the record. Ladders, diagrams and figures take some minutes the first time; they are kept in
-    the user's cache until the code changes.
+    Verdicts are read from the record. The rest takes some minutes once and is kept until the code changes.
     """
     from platformdirs import user_cache_dir
     from tqdm.auto import tqdm
