@@ -3,9 +3,11 @@
 The unlumped system has 3d(d + 1)/2 + d² + d + 1 coordinates, d = 35 words already at n = 12, L = 5, so sizes beyond
 n = 24 or L = 6 are lumped at (12, 5): the stated program is the same for every size.
 
-From the start of the limit the classes are fewer than the orbits of words and pairs (G 5, c 1, S 35, VV, KK, QQ 24):
-S within a sentence stays the same for a word itself and for another word (S 32), and dVV/dt = rGᵀ + Grᵀ does not see
-sentences (VV 19): 105 classes instead of 113 orbits.
+How many classes there are depends on the start. From a generic symmetric start the coarsest lumping is that into the
+orbits of words and pairs of words: G 5, c 1, VV 24, S 35, KK 24, QQ 24, together 113 (173 without the swap of μ1 and
+μ2). From the limit's own start it is coarser, 105 classes: S stays the same for a word itself and for another word of
+its sentence (S 32), and dVV/dt = rGᵀ + Grᵀ, from VV = αI, does not tell sentences apart (VV 19). The stated program
+keeps the 113 orbits, so that it can start anywhere.
 """
 
 import time
@@ -38,11 +40,12 @@ def derive(setup: Setup, variant: str) -> Derivation:
     words = describe(partition, system.names)
     carried = variant if variant == "without_swap" else "113"
     stated = program if variant == carried else assemble(limit_statement(carried))
-    counts = class_counts(partition, system.names)
+    orbits = lump(system.field, system.generic_start())
     return Derivation(
         program=program,
         equations=flow_equations(statement, LATEX),
-        size=f"n = {system.n}, L = {system.L}: " + ", ".join(f"{name} {count}" for name, count in counts.items()),
+        size=f"n = {system.n}, L = {system.L} ({_counted(orbits, system.names)} from a generic symmetric start; "
+        f"{_counted(partition, system.names)} from the limit's)",
         n_coordinates=len(system.names),
         n_classes=partition.n_classes,
         alike=words.alike,
@@ -70,6 +73,11 @@ def class_counts(partition: Partition, names: tuple[str, ...]) -> dict[str, int]
     return {
         kind: len(set(partition.labels[(kinds == kind) & (partition.labels >= 0)])) for kind in ("G", "c", *MATRICES)
     }
+
+
+def _counted(partition: Partition, names: tuple[str, ...]) -> str:
+    counts = class_counts(partition, names)
+    return f"{partition.n_classes} classes: {', '.join(f'{name} {count}' for name, count in counts.items())}"
 
 
 def stated_against_found(

@@ -1,7 +1,8 @@
 """The co-occurrence system written out for one (n, L): every sentence, every word, every pair of words.
 
-What the automatic lumping works on: G, c, and the entries of VV, S, KK, QQ of all words that occur, from the symmetric
-start of the limit. `sector_state` reads an invariant state in the coordinates of the stated programs.
+What the automatic lumping works on: G, c, and the entries of VV, S, KK, QQ of all words that occur. Two symmetric
+starts: the limit's, and a generic one, from which lumping finds every orbit of words and pairs of words. `sector_state`
+reads an invariant state in the coordinates of the stated programs.
 """
 
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from functools import cached_property
 
 import jax
 import numpy as np
+from scipy.linalg import expm
 
 from flowsys.systems.cooccurrence import blocks as bl
 from flowsys.systems.cooccurrence import closure as cl
@@ -69,7 +71,22 @@ class Enumerated:
 
     @property
     def start(self) -> np.ndarray:
+        """The limit's start: G = S = 0, VV = KK = QQ = α I, c = β."""
         return self.flat(cl.symmetric_start(self.samples.d, self.scales.alpha, self.scales.beta))
+
+    def generic_start(self, split: float = 0.0) -> np.ndarray:
+        """VV = S = KK = QQ = exp(C), C how often two words occur in one sentence, over n; G(μ1) = split.
+
+        Nothing but the data is put in. Words that a symmetry of the data exchanges start alike, and with every power
+        of C in the exponential no others do; `split` ≠ 0 takes the swap of μ1 and μ2 away.
+        """
+        occurs = np.zeros((self.samples.n, self.samples.d))
+        for sample, words in enumerate(self.samples.words):
+            occurs[sample, words] = 1
+        alike = expm(occurs.T @ occurs / self.samples.n)
+        G = np.zeros(self.samples.d)
+        G[0] = split
+        return self.flat(cl.Small(G, np.float64(self.scales.beta), *[alike] * 4))
 
     @cached_property
     def field(self) -> Callable[[np.ndarray], np.ndarray]:
