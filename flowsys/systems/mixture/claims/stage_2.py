@@ -95,7 +95,7 @@ def _growth_ratios(omega: float):
     return s, np.min(ratios, axis=0)
 
 
-def scores_grow_at_least_linearly_in_each_other(score: float = 1.0, share: float = 0.999) -> Verdict:
+def scores_grow_at_least_linearly_in_each_other(score: float = 1.0) -> Verdict:
     """E.2: a rate β > 0 exists while the scores are bounded; the best one is w_c/18."""
     best = values("T_1")["w_c"] / 18
     least, window, tenth = {}, {}, {}
@@ -106,7 +106,7 @@ def scores_grow_at_least_linearly_in_each_other(score: float = 1.0, share: float
         window[ω] = float(np.interp(0, (best - ratio)[late], s[late]))
         tenth[ω] = float(np.interp(0, (best / 10 - ratio)[late], s[late]))
     return judged(
-        min(least.values()) >= share * best, "some β > 0 while scores ≤ C",
+        min(least.values()) >= at_level(0.999, 0.5) * best, "some β > 0 while scores ≤ C",
         f"β = {least[0.1]:.6f} for S_cv ≤ {score:g} (w_c/18 = {best:.6f}, its value at T_1); C = {window[0.1]:.3f}, "
         f"{window[0.01]:.3f} for ω = 0.1, 0.01",
         note=f"β falls below a tenth of it at S_cv = {tenth[0.1]:.2f}", parameters={"omega": (0.1, 0.01)},
