@@ -81,6 +81,20 @@ def coverage(system: System) -> list[Covered]:
     ]
 
 
+def shortened(found: Sequence[str]) -> str:
+    """ "Lemma B.1–B.3, Lemma B.5" from the four places."""
+    runs: list[tuple[str, int, int]] = []
+    for place in found:
+        stem, number = re.fullmatch(r"(.*?)(\d*)[a-z]?", place).groups()
+        if runs and number and runs[-1][0] == stem and runs[-1][2] == int(number) - 1:
+            runs[-1] = (stem, runs[-1][1], int(number))
+        else:
+            runs.append((stem, int(number or 0), int(number or 0)))
+    return ", ".join(
+        f"{stem}{first}" if first == last else f"{stem}{first}–{stem.split()[-1]}{last}" for stem, first, last in runs
+    )
+
+
 def summary(system: System, covered: Sequence[Covered]) -> str:
     """How much of the paper is checked, and what is not, with reasons."""
     checked = [c for c in covered if any(claim.measure for claim in c.claims)]
@@ -96,7 +110,7 @@ def summary(system: System, covered: Sequence[Covered]) -> str:
         if not c.claims:
             left.setdefault(c.key, []).append(c)
     for key, group in left.items():
-        named = key if len(group) == len(places(key)) else ", ".join(c.place for c in group)
+        named = key if len(group) == len(places(key)) else shortened([c.place for c in group])
         statement = group[0].statement
         lines.append(f"  not checked: {named}: {statement.text} ({statement.reason or 'no reason is given'})")
     return "\n".join(lines)

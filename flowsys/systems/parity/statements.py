@@ -28,7 +28,7 @@ STATEMENTS = {
     "Lemma 18": Statement("after step 1 the signal on S[i] is η_0/(32 m i), η_0/(16 m (n+1)) at n+1"),
     "Lemma 19": Statement("after step 1 there is no output off target"),
     "Lemma 20": Statement("outputs in step 2", _SAMPLED),
-    "Lemmas 21.1, 21.2": Statement("after step 2 scores on target ≥ η_0 η_1/(256 m n²), off target ≤ half of it"),
+    "Lemmas 21, 21.1, 21.2": Statement("after step 2 scores on target ≥ η_0 η_1/(256 m n²), off target ≤ half of it"),
     "Lemma 22": Statement("attention is one-hot after step 2"),
     "Lemma 23": Statement("the gradient of W in step 3"),
     "Lemma 24": Statement("attention is one-hot after step 3"),
