@@ -10,16 +10,13 @@ its sentence (S 32), and dVV/dt = rGᵀ + Grᵀ, from VV = αI, does not tell se
 keeps the 113 orbits, so that it can start anywhere.
 """
 
-import time
-
 import numpy as np
 
-from flowsys.derivation import Derivation
+from flowsys.derivation import Derivation, Stated
 from flowsys.printers.arrays import vector_field
 from flowsys.program import Program
 from flowsys.symbolic.assemble import assemble
-from flowsys.symbolic.lumping import Partition, certificate, describe, lump, merged
-from flowsys.symbolic.render import flow_equations
+from flowsys.symbolic.lumping import Partition, lump
 from flowsys.system import Setup
 from flowsys.systems.cooccurrence.enumerated import MATRICES, Enumerated
 from flowsys.systems.cooccurrence.limits import program_arguments
@@ -31,30 +28,18 @@ from flowsys.systems.cooccurrence.vocabulary import shares_of
 
 def derive(setup: Setup, variant: str) -> Derivation:
     """State, lump, and compare."""
-    begun = time.perf_counter()
-    statement = limit_statement(variant)
-    program = assemble(statement)
-    seconds = time.perf_counter() - begun
+    stated = Stated.assembled(limit_statement(variant))
     system = enumerated(setup)
     partition = lump(system.field, system.start)
-    words = describe(partition, system.names)
     carried = variant if variant == "without_swap" else "113"
-    stated = program if variant == carried else assemble(limit_statement(carried))
+    program = stated.program if variant == carried else assemble(limit_statement(carried))
+    agreement = stated_against_found(program, carried, partition, system, setup)
     orbits = lump(system.field, system.generic_start())
-    return Derivation(
-        program=program,
-        equations=flow_equations(statement, LATEX),
-        size=f"n = {system.n}, L = {system.L} ({_counted(orbits, system.names)} from a generic symmetric start; "
-        f"{_counted(partition, system.names)} from the limit's)",
-        n_coordinates=len(system.names),
-        n_classes=partition.n_classes,
-        alike=words.alike,
-        classes=words.classes,
-        certificate=certificate(system.field, partition),
-        control=certificate(system.field, merged(partition, 0, 2)),
-        agreement=stated_against_found(stated, carried, partition, system, setup),
-        seconds=seconds,
+    size = (
+        f"n = {system.n}, L = {system.L} ({_counted(orbits, system.names)} from a generic symmetric start; "
+        f"{_counted(partition, system.names)} from the limit's)"
     )
+    return stated.beside(partition, system.field, system.names, agreement, size, LATEX, apart=(0, 2))
 
 
 def enumerated(setup: Setup) -> Enumerated:

@@ -4,19 +4,16 @@ isotropic         stage 2: the 2 n_x² entries of Q_43 and Q_44 from Q = 0 fall 
 many_variables    stage 1: the n_y² (n_g + n_y) features of one neuron per fibre fall into a, b', c, e
 """
 
-import time
 from collections.abc import Callable
 
 import jax
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from flowsys.derivation import Derivation
+from flowsys.derivation import Derivation, Stated
 from flowsys.printers.arrays import vector_field
 from flowsys.program import Program
-from flowsys.symbolic.assemble import assemble
-from flowsys.symbolic.lumping import Partition, certificate, describe, lump, merged
-from flowsys.symbolic.render import flow_equations
+from flowsys.symbolic.lumping import Partition, lump
 from flowsys.system import Setup
 from flowsys.systems.lego import configurations, finite_attention, finite_layer, groups, stage_1
 from flowsys.systems.lego.limits import ideal_features, stage_1_problem, stage_2_arguments
@@ -87,25 +84,11 @@ def _on_numpy(rhs: Callable, arguments) -> Callable[[np.ndarray], np.ndarray]:
 
 def _certified(statement, arguments_of, full, names, start, size: str, representatives) -> Derivation:
     """The stated program beside the lumping found; `representatives` are the entries its state stands for."""
-    begin = time.perf_counter()
-    program = assemble(statement)
-    seconds = time.perf_counter() - begin
+    stated = Stated.assembled(statement)
     partition = lump(full, start)
-    words = describe(partition, names)
     at = np.array([names.index(name) for name in representatives])
-    return Derivation(
-        program=program,
-        equations=flow_equations(statement, LATEX),
-        size=size,
-        n_coordinates=len(names),
-        n_classes=partition.n_classes,
-        alike=words.alike,
-        classes=words.classes,
-        certificate=certificate(full, partition),
-        control=certificate(full, merged(partition, 0, 1)),
-        agreement=_agreement(program, arguments_of(program), full, partition, at),
-        seconds=seconds,
-    )
+    agreement = _agreement(stated.program, arguments_of(stated.program), full, partition, at)
+    return stated.beside(partition, full, names, agreement, size, LATEX)
 
 
 def _agreement(program: Program, arguments, full, partition: Partition, at: np.ndarray, seed: int = 0) -> float:

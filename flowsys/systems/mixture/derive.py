@@ -1,15 +1,12 @@
 """The mixture limit derived at run time: stated with K as a symbol, found by lumping at the size asked for."""
 
-import time
-
 import numpy as np
 
-from flowsys.derivation import Derivation
+from flowsys.derivation import Derivation, Stated
 from flowsys.printers.arrays import arguments, vector_field
 from flowsys.program import Program
 from flowsys.symbolic.assemble import assemble
-from flowsys.symbolic.lumping import Partition, certificate, describe, lump, merged
-from flowsys.symbolic.render import flow_equations
+from flowsys.symbolic.lumping import Partition, lump
 from flowsys.system import Setup
 from flowsys.systems.mixture.enumerated import infinite_width_start, unlumped_field
 from flowsys.systems.mixture.network import ReducedLayout
@@ -20,29 +17,14 @@ from flowsys.systems.mixture.statement import limit_statement
 
 def derive(setup: Setup, variant: str) -> Derivation:
     """State, lump, and compare."""
-    start = time.perf_counter()
+    stated = Stated.assembled(limit_statement(eliminate_self_scores=variant == "10"))
     K, L, b = setup["K"], setup["L"], setup["b"]
-    statement = limit_statement(eliminate_self_scores=variant == "10")
-    program = assemble(statement)
-    seconds = time.perf_counter() - start
-    full = unlumped_field(K, L, b)
-    names = ReducedLayout(K).names
+    full, names = unlumped_field(K, L, b), ReducedLayout(K).names
     partition = lump(full, infinite_width_start(K, setup["omega"]))
-    words = describe(partition, names)
-    stated = program if variant == "22" else assemble(limit_statement())
-    return Derivation(
-        program=program,
-        equations=flow_equations(statement, LATEX),
-        size=f"K = {K}, L = {L}, simultaneous training",
-        n_coordinates=len(names),
-        n_classes=partition.n_classes,
-        alike=words.alike,
-        classes=words.classes,
-        certificate=certificate(full, partition),
-        control=certificate(full, merged(partition, 0, 1)),
-        agreement=stated_against_found(stated, partition, full, setup),
-        seconds=seconds,
-    )
+    program = stated.program if variant == "22" else assemble(limit_statement())
+    agreement = stated_against_found(program, partition, full, setup)
+    size = f"K = {K}, L = {L}, simultaneous training"
+    return stated.beside(partition, full, names, agreement, size, LATEX)
 
 
 def sectors_of_classes(program: Program, partition: Partition, K: int) -> np.ndarray:

@@ -4,16 +4,13 @@ The lumped system of (n, k) has 16 + 4(k-2) variables for k ≥ 2, and 4 for k =
 position. Each is compared with its stated program.
 """
 
-import time
-
 import numpy as np
 
-from flowsys.derivation import Derivation
+from flowsys.derivation import Derivation, Stated
 from flowsys.printers.arrays import arguments, vector_field
 from flowsys.program import Program
 from flowsys.symbolic.assemble import assemble
-from flowsys.symbolic.lumping import Partition, certificate, describe, lump, merged
-from flowsys.symbolic.render import flow_equations
+from flowsys.symbolic.lumping import Partition, lump
 from flowsys.system import Setup
 from flowsys.systems.parity.enumerated import coordinate_names, unlumped_field
 from flowsys.systems.parity.infinite import is_in_block
@@ -26,28 +23,13 @@ LARGEST_N, LARGEST_K = 6, 4
 
 def derive(setup: Setup, variant: str) -> Derivation:
     """State, lump at min(n, 6) bits and min(k, 4) secrets, and compare."""
-    start = time.perf_counter()
-    statement = block_statement() if is_in_block(setup, "position") else position_statement()
-    program = assemble(statement)
-    seconds = time.perf_counter() - start
+    stated = Stated.assembled(block_statement() if is_in_block(setup, "position") else position_statement())
     n, k, m = min(setup["n"], LARGEST_N), min(setup["k"], LARGEST_K), setup["m"]
     names = coordinate_names(n, k)
     full = unlumped_field(n, k, m)
     partition = lump(full, np.zeros(len(names)))
-    words = describe(partition, names)
-    return Derivation(
-        program=program,
-        equations=flow_equations(statement, LATEX),
-        size=f"n = {n}, k = {k}, linear loss",
-        n_coordinates=len(names),
-        n_classes=partition.n_classes,
-        alike=words.alike,
-        classes=words.classes,
-        certificate=certificate(full, partition),
-        control=certificate(full, merged(partition, 0, 1)),
-        agreement=stated_against_found(partition, full, n, k, m),
-        seconds=seconds,
-    )
+    agreement = stated_against_found(partition, full, n, k, m)
+    return stated.beside(partition, full, names, agreement, f"n = {n}, k = {k}, linear loss", LATEX)
 
 
 def stated_state(program: Program, entries: dict[str, float], n: int, i: int) -> np.ndarray:

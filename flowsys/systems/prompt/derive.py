@@ -5,16 +5,12 @@ conserved sums over two steps pair them up to sign); from a start that only rela
 4 + 3K + K² classes. The enumeration has (M - 1)! cycles, so it is done at M ≤ 7.
 """
 
-import time
-
 import numpy as np
 
-from flowsys.derivation import Derivation
+from flowsys.derivation import Derivation, Stated
 from flowsys.printers.arrays import arguments, vector_field
 from flowsys.program import Program
-from flowsys.symbolic.assemble import assemble
-from flowsys.symbolic.lumping import Partition, certificate, describe, lump, merged
-from flowsys.symbolic.render import flow_equations
+from flowsys.symbolic.lumping import Partition, lump
 from flowsys.system import Setup
 
 from .enumerated import symmetric_of, unlumped_field
@@ -35,29 +31,15 @@ def enumerated_size(M: int, K: int) -> int:
 
 def derive(setup: Setup) -> Derivation:
     """State, lump, and compare."""
-    start = time.perf_counter()
     K, alpha = setup["K"], setup["alpha"]
     M = enumerated_size(setup["M"], K)
-    statement = population_statement(K)
-    program = assemble(statement)
-    seconds = time.perf_counter() - start
+    stated = Stated.assembled(population_statement(K))
     full, names = unlumped_field(M, K, alpha), score_names(M, K)
     partition = lump(full, np.zeros(len(names)))
-    words = describe(partition, names)
-    stated = population_program(K, M) if wraps(M, K) else program
-    return Derivation(
-        program=program,
-        equations=flow_equations(statement, LATEX),
-        size=f"M = {M}, K = {K}, all {np.prod(range(1, M))} cycles, from W = 0",
-        n_coordinates=len(names),
-        n_classes=partition.n_classes,
-        alike=words.alike,
-        classes=words.classes,
-        certificate=certificate(full, partition),
-        control=certificate(full, merged(partition, 0, 1)),
-        agreement=stated_against_found(stated, partition, full, M, K, alpha),
-        seconds=seconds,
-    )
+    program = population_program(K, M) if wraps(M, K) else stated.program
+    agreement = stated_against_found(program, partition, full, M, K, alpha)
+    size = f"M = {M}, K = {K}, all {np.prod(range(1, M))} cycles, from W = 0"
+    return stated.beside(partition, full, names, agreement, size, LATEX)
 
 
 def stated_against_found(program: Program, partition: Partition, full, M: int, K: int, alpha: float) -> float:
