@@ -15,8 +15,8 @@ from flowsys.train import steps_from
 
 SCORES = tuple(f"S_{xy}_{part}" for xy in ("cc", "cv", "vc", "vv") for part in ("same", "diff"))
 AFTER_KINK, END = 5.0, 61.0
-WIDTHS = (128.0, 512.0, 2048.0, 8192.0)
-SEEDS = 12
+WIDTHS = (128.0, 256.0, 512.0, 1024.0, 2048.0, 4096.0, 8192.0)
+SEEDS = 24
 
 
 def ladder(setup: Setup) -> list[Rung]:
