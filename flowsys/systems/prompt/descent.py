@@ -29,7 +29,7 @@ from .limits import limit_problem, population_program, wraps
 from .model import score_loss
 from .observations import FiniteArguments, observations
 from .prompts import batch
-from .stages import stage_events
+from .stages import marks_of, stage_events
 from .tasks import random_cycle_tasks, random_permutation_tasks
 from .vocabulary import finite_observables
 
@@ -118,6 +118,7 @@ def training(setup: Setup, variant: str, seeds: int | None = None) -> Training:
         initial=start(setup["seed"]) if seeds is None else jax.vmap(start)(setup["seed"] + jnp.arange(seeds)),
         stages=(Stage("population", arguments),),
         events=stage_events(setup),
+        marks=marks_of(setup),
         default_steps=200,
     )
 
@@ -146,5 +147,6 @@ def _symmetric_training(setup: Setup, seeds: int | None) -> Training:
         initial=initial if seeds is None else jnp.tile(initial, (seeds, 1)),
         stages=flow.stages,
         events=flow.events,
+        marks=flow.marks,
         default_steps=200,
     )

@@ -18,7 +18,7 @@ from . import scores, transformer
 from .model import Prompts
 from .observations import FiniteArguments, observations, score_names, token_sums
 from .prompts import population
-from .stages import stage_events
+from .stages import marks_of, stage_events
 from .tasks import N_MOST_CYCLE_PATTERNS, all_cycle_tasks, cycle_powers
 from .vocabulary import finite_observables
 
@@ -120,6 +120,7 @@ def finite_problem(setup: Setup, level: str) -> Problem:
         stages=(Stage("population", arguments),),
         events=stage_events(setup),
         conserved=sums,
+        marks=marks_of(setup),
         t_max=setup["t_max"],
         default_at=("T_1", "T_2", "T_3"),
     )

@@ -1,10 +1,12 @@
 """L3: the population flow on the symmetric subspace at any M, and its planar limit.
 
 The start is W = 0, so a, b, H (or a, g) begin at 0. Programs for K = 2 … 8 are packaged with M as a symbol; where the
-labels of small M wrap around, the program of that M is derived when it is first needed.
+labels of small M wrap around, the program of that M is derived when it is first needed (seconds at K = 7, 8) and kept
+on disk.
 """
 
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 
@@ -12,7 +14,7 @@ from flowsys.printers.arrays import arguments
 from flowsys.problem import Problem, ProgramField, Stage
 from flowsys.program import Program
 from flowsys.system import Setup
-from flowsys.systems.prompt.stages import events_of
+from flowsys.systems.prompt.stages import events_of, marks_of
 from flowsys.systems.prompt.symmetric import least_unwrapped_M
 from flowsys.systems.prompt.testing import tested_observables
 
@@ -29,6 +31,14 @@ def population_program(K: int, wrapped_M: int | None = None) -> Program:
         from flowsys.systems.prompt import reduced
 
         return Program.parse(getattr(reduced, f"POPULATION_{K}"))
+    from flowsys.symbolic.kept import kept
+
+    names = ("statement", "model", "symmetric", "lemmas", "orbits", "planar")
+    sources = [Path(__file__).with_name(f"{name}.py") for name in names]
+    return kept(f"the prompt system of K = {K}, M = {wrapped_M}", lambda: _derived(K, wrapped_M), sources)
+
+
+def _derived(K: int, wrapped_M: int) -> Program:
     from flowsys.symbolic.assemble import assemble
     from flowsys.systems.prompt.statement import population_statement
 
@@ -58,6 +68,7 @@ def limit_problem(setup: Setup, mode: str) -> Problem:
         events=events_of(setup),
         derived=tested_observables(setup) if mode == "population" else {},
         conserved=conserved,
+        marks=marks_of(setup),
         t_max=setup["t_max"],
         default_at=("T_1", "T_2", "T_3"),
     )

@@ -19,6 +19,7 @@ EVENTS = {
     "T_2": "attention on the query's pattern and step, smallest over query steps, reaches p_2",
     "T_3": "that attention p reaches 1 - epsilon, or (1 - p)^2 = epsilon with T_3_rule = squared",
     "T_peak": "attention on other patterns of the query's step, mean over query steps, is largest (L3)",
+    "T_given": "the time t_given itself, so that time can be an axis of a diagram",
 }
 
 
@@ -35,3 +36,8 @@ def stage_events(setup: Setup) -> tuple[Event, ...]:
 def events_of(setup: Setup) -> tuple[Event, ...]:
     """All events of the population flow."""
     return (*stage_events(setup), Event("T_peak", "rate_mass_other_same", 0.0, -1, EVENTS["T_peak"]))
+
+
+def marks_of(setup: Setup) -> dict[str, float]:
+    """Events at times that are parameters."""
+    return {"T_given": setup["t_given"]}

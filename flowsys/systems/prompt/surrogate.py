@@ -14,7 +14,7 @@ import numpy as np
 from flowsys.problem import FunctionField, Problem, Stage
 from flowsys.system import Setup
 
-from .stages import stage_events
+from .stages import marks_of, stage_events
 
 OBSERVABLES = (
     "s", "u", "mass_same_same", "p_min", "mass_other_step", "mass_other_step_max", "log_other_step_max",
@@ -85,6 +85,7 @@ def surrogate_problem(setup: Setup) -> Problem:
         initial=np.zeros(2),
         stages=(Stage("surrogate", sizes),),
         events=stage_events(setup),
+        marks=marks_of(setup),
         t_max=setup["t_max"],
         default_at=("T_1", "T_2", "T_3"),
     )

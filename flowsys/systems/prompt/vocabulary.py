@@ -9,7 +9,7 @@ N_DEFAULT_TASKS = 16
 PARAMETERS = (
     Parameter("M", 20, "training patterns", low=2, high=1e9, integer=True),
     Parameter("K", 3, "reasoning steps", low=2, high=8, integer=True),
-    Parameter("alpha", 0.4, "fraction of a training prompt's examples that start at the query's pattern", low=0.01,
+    Parameter("alpha", 0.4, "fraction of a training prompt's examples that start at the query's pattern", low=1e-4,
               high=0.99, latex=r"\alpha"),
     Parameter("epsilon_1", 0.1, "T_1: attention left on other steps", low=1e-12, high=0.49, latex=r"\epsilon_1"),
     Parameter("p_2", 0.5, "T_2: attention on the query's pattern and step", low=1e-3, high=1 - 1e-9, latex="p_2"),
@@ -17,6 +17,7 @@ PARAMETERS = (
               high=0.9, latex=r"\epsilon"),
     Parameter("T_3_rule", "missed", "T_3 at 1 - p = epsilon (missed) or at (1 - p)^2 = epsilon (squared)",
               choices=("missed", "squared")),
+    Parameter("t_given", 200.0, "T_given: a time to look at, as a parameter", low=0, open_low=True, high=1e12),
     Parameter("l_tr", 20, "examples in a training prompt (SGD)", low=1, high=1e4, integer=True, infinite=True,
               levels=("L0",), latex=r"l_{tr}"),
     Parameter("batch_size", lambda p: 4 * p["K"] * p["M"], "prompts in a batch (SGD), a multiple of K M", low=2,
