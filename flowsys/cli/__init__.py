@@ -4,6 +4,7 @@ Bad input ends with one sentence on standard error and exit code 2; a solver tha
 libraries are imported inside the commands that need them, so that `flowsys --help` is quick.
 """
 
+import logging
 import os
 import sys
 from pathlib import Path
@@ -28,6 +29,7 @@ for _module in (show, derive, solve, train, phase, check, figure, report):
 def main() -> None:
     """Entry point: runs the app and turns bad input into a sentence."""
     _use_compilation_cache()
+    _show_messages()
     try:
         # without its standalone mode, typer hands back the exit code of a command that raised typer.Exit
         sys.exit(app(standalone_mode=False))
@@ -58,3 +60,12 @@ def _use_compilation_cache() -> None:
 
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(user_cache_dir("flowsys")) / "jax"))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
+
+
+def _show_messages() -> None:
+    """Let the library say on standard error what takes long."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("flowsys: %(message)s"))
+    logger = logging.getLogger("flowsys")
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
