@@ -36,7 +36,8 @@ def phase(
     picture = np.ma.masked_invalid(values.T)
     norm = LogNorm() if logarithmic and picture.count() and picture.min() > 0 else Normalize()
     mesh = ax.pcolormesh(_edges(x), _edges(y), picture, norm=norm, cmap="viridis", rasterized=True)
-    ax.figure.colorbar(mesh, ax=ax, label=name if over_seeds == "median" else f"share of seeds with {name} > 0")
+    label = name if over_seeds == "median" else f"share of seeds with {name} > 0"
+    ax.figure.colorbar(mesh, ax=ax).set_label(label, fontsize="medium" if len(label) < 45 else "small")
     _hatch_outcomes(x, y, outcomes, ax)
     for line, (colour, style) in zip(boundary, cycle(product(("crimson", "darkorange"), ("-", "--", ":")))):
         ax.plot(line.x, line.y, color=colour, linewidth=1.8, linestyle=style, label=line.label)
