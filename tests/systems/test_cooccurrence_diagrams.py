@@ -105,14 +105,15 @@ def test_by_proportions_the_loss_of_one_target_rises_right_of_the_predicted_line
 
 
 @pytest.mark.slow
-def test_random_starts_with_a_large_output_need_not_rise():
-    # rms F(0) = √(5 α β/128): 0.034 and 2.6
+@pytest.mark.parametrize("name", ["initial_output", "order_of_phases"])
+def test_random_starts_with_a_large_output_need_not_have_the_phases(name):
+    # rms F(0) = √(4 α β/128): 0.03 and 2.3
     calm, wild = (
-        swept("initial_output", [f"alpha={alpha}", f"beta={beta}", "seed=0,1,2,3,4,5"]).quantities
+        swept(name, [f"alpha={alpha}", f"beta={beta}", "seed=0,1,2,3,4,5"]).quantities
         for alpha, beta in ((0.01, 3.0), (1.0, 170.0))
     )
     share = lambda found: np.mean(np.nan_to_num(next(iter(found.values()))) > 0)
-    assert share(calm) == 1 and share(wild) < 1
+    assert share(calm) == 1 and share(wild) <= 2 / 3
 
 
 def test_every_diagram_is_drawn_with_its_lines_and_contours():

@@ -12,8 +12,8 @@ RISE = "loss_type2@loss_peak-loss_type2@t=0"
 KAPPAS = (0.0, 0.25, 0.5, 0.75)
 MANY = {"n": 6e6, "alpha": 0.2, "beta": 4096.0, "m1": 16.0, "score_scale": 4096**-0.5}
 """Condition 1 at m = 4096, m1 = 16, with so many samples that irrelevant words play no part."""
-RANDOM = {"n": 12, "L": 5, "width": 128, "score_scale": 128**-0.5, "m1": 4.0, "t_max": 1e4}
-"""Random starts of width m = 128 with the paper's score scale."""
+RANDOM = {"n": 24, "L": 4, "width": 128, "score_scale": 128**-0.5, "m1": 4.0, "t_max": 1e4}
+"""Random starts of width m = 128 with the paper's score scale; in the limit of this n, L type 2 rises, T_0.5 < T_1."""
 
 
 def _within(x: np.ndarray, y: np.ndarray, low: float, high: float, label: str) -> Line:
