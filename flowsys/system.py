@@ -171,7 +171,7 @@ class Variants:
     meanings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class System:
     """Everything the rest of the package needs to know of one paper."""
 
@@ -194,6 +194,9 @@ class System:
     claims: Sequence[Any] = ()
     figures: Mapping[str, Callable[[Setup], Any]] = field(default_factory=dict)
     diagrams: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<System {self.name}: {self.summary}>"
 
     def _repr_markdown_(self) -> str:
         """What a notebook shows: the parameters, and the reduced equations in LaTeX."""
