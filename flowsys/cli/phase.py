@@ -14,6 +14,10 @@ from flowsys.errors import InputError
 
 AxisOption = Annotated[str | None, typer.Option(metavar="NAME=start:stop:count[:log]", help="An axis, or NAME=a,b,c.")]
 
+QUANTITIES = (
+    "T_2-T_1, T_1:T_2, w_c@T_2, loss@t=300, rate(loss)@t=100..300, exponent(loss)@t=1e2..1e4; of a claim verdict(ID), "
+    "fit(ID); over --seeds mean(…), std(…), median(…), q90(…), share(…)."
+)
 DRAWN = 400_000  # a picture shows no more points than this; the file has them all
 
 
@@ -31,7 +35,10 @@ def phase(
     axis: Annotated[
         list[str] | None, typer.Option(metavar="NAME=start:stop:count[:log]", help="A further axis; repeatable.")
     ] = None,
-    observable: Annotated[str | None, typer.Option(metavar="NAME,…", help="e.g. T_2-T_1, w_c@T_2, loss@t=300.")] = None,
+    observable: Annotated[str | None, typer.Option(metavar="NAME,…", help=QUANTITIES)] = None,
+    seeds: Annotated[
+        int, typer.Option(min=1, help="So many random starts a point (finite levels); observe mean(…), std(…), q90(…).")
+    ] = 1,
     level: options.Level = None,
     variant: options.Variant = None,
     mode: options.Mode = None,
@@ -78,6 +85,7 @@ def phase(
             solver=solver,
             kink_width=kink_width if kink_width is not None else named and named.kink_width,
             chunk_size=chunk,
+            seeds=seeds,
         )
     else:
         if axis_texts or observable or set or diagram or level or variant or mode:

@@ -25,8 +25,24 @@ OUTCOMES = (
     "state not finite",
     "quantity not finite",
     "not computed, neighbours agree",
+    "only some seeds have a value",
+    "claim not testable here",
 )
 CODES = {name: code for code, name in enumerate(OUTCOMES)}
+_WITH_VALUE = [
+    CODES[name]
+    for name in (
+        "completed",
+        "completed after sliding",
+        "completed with smoothed kinks",
+        "only some seeds have a value",
+    )
+]
+
+
+def has_value(outcomes: np.ndarray) -> np.ndarray:
+    """Where an outcome stands beside a value."""
+    return np.isin(outcomes, _WITH_VALUE)
 
 
 @dataclass(frozen=True)

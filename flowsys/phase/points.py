@@ -1,10 +1,12 @@
 """The points of a sweep evaluated: many at once on the native back-end, one by one where it must be.
 
 Points whose problems share a program and its tables are one batch. A trajectory the native back-end hands over (stiff,
-or sliding on two surfaces) is run again by itself, as `solve` would run it.
+or sliding on two surfaces) is run again by itself, as `solve` would run it. At level L0 a point is a training run.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,10 +15,13 @@ from flowsys.automatic import integrate as integrate_one
 from flowsys.errors import InputError
 from flowsys.integrate.outcome import Ending
 from flowsys.integrate.record import Tolerances
-from flowsys.phase.diagram import CODES
-from flowsys.phase.quantities import Term
+from flowsys.phase.diagram import CODES, has_value
+from flowsys.phase.over_seeds import reduced, with_seeds
+from flowsys.phase.quantities import Quantity, Term
 from flowsys.phase.setups import setups
 from flowsys.phase.sweep import Chunk, Sweep
+from flowsys.phase.trained import evaluate_trained
+from flowsys.phase.verdicts import OfClaim, measured
 from flowsys.problem import Problem, ProgramField
 from flowsys.solve import double_precision, observe_states
 from flowsys.system import Setup, find
@@ -38,8 +43,29 @@ def evaluate_chunk(sweep: Sweep, number: int, threads: int = 1) -> Chunk:
 
 def evaluate_setups(sweep: Sweep, points: Iterable[Setup | None], threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """Quantities × points and outcomes, for any setups (None where the parameters are invalid)."""
-    points, system = list(points), find(sweep.system)
+    points = list(points)
     values = np.full((len(sweep.quantities), len(points)), np.nan)
+    outcomes = np.full(len(points), CODES["completed"], dtype=np.uint8)
+    for is_claim, evaluate in ((False, partial(_trajectories, threads=threads)), (True, measured)):
+        rows = [i for i, q in enumerate(sweep.quantities) if isinstance(q, OfClaim) == is_claim]
+        if rows:
+            values[rows], ends = evaluate(sweep, [sweep.quantities[i] for i in rows], points)
+            outcomes = np.where(has_value(outcomes), ends, outcomes)
+    return with_reasons(values, outcomes)
+
+
+def _trajectories(sweep: Sweep, quantities: Sequence[Quantity], points: Sequence[Setup | None], threads: int):
+    """Quantities of trajectories: those of every point, or of its seeds."""
+    if sweep.seeds == 1:
+        return _each(sweep, quantities, points, threads)
+    each = with_reasons(*_each(sweep, quantities, list(with_seeds(points, sweep.seeds)), threads))
+    return reduced(quantities, *each, sweep.seeds)
+
+
+def _each(sweep: Sweep, quantities: Sequence[Quantity], points: Sequence[Setup | None], threads: int):
+    """Every setup by itself, those that can be integrated together in one batch."""
+    system = find(sweep.system)
+    values = np.full((len(quantities), len(points)), np.nan)
     outcomes = np.full(len(points), CODES["invalid parameters"], dtype=np.uint8)
     groups: dict[Any, list[tuple[int, Problem]]] = {}
     contents: dict[int, tuple] = {}
@@ -47,6 +73,11 @@ def evaluate_setups(sweep: Sweep, points: Iterable[Setup | None], threads: int =
         if setup is None:
             continue
         try:
+            if sweep.level == "L0":
+                terms, ending = evaluate_trained(sweep, system, setup)
+                outcomes[place] = CODES[_OF_ENDING[ending]]
+                values[:, place] = [q.value(defaultdict(lambda: np.nan, terms)) for q in quantities]
+                continue
             problem = system.build(setup, sweep.level, sweep.variant, sweep.mode)
         except InputError:
             continue
@@ -55,8 +86,8 @@ def evaluate_setups(sweep: Sweep, points: Iterable[Setup | None], threads: int =
         places = [place for place, _ in members]
         problems = [problem for _, problem in members]
         found, outcomes[places] = _evaluate(sweep, problems, key is not None, threads)
-        values[:, places] = [quantity.value(found) for quantity in sweep.quantities]
-    return with_reasons(values, outcomes)
+        values[:, places] = [quantity.value(found) for quantity in quantities]
+    return values, outcomes
 
 
 def _evaluate(sweep: Sweep, problems: Sequence[Problem], together: bool, threads: int):
@@ -78,10 +109,10 @@ def _evaluate(sweep: Sweep, problems: Sequence[Problem], together: bool, threads
 
 def with_reasons(values: np.ndarray, outcomes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Values stand only beside outcomes that have some, and a value that is no number is named as such."""
-    has_value = outcomes <= CODES["completed with smoothed kinks"]
-    strange = has_value & ~np.isfinite(values).all(axis=0)
+    valued = has_value(outcomes)
+    strange = valued & ~np.isfinite(values).all(axis=0)
     outcomes = np.where(strange, CODES["quantity not finite"], outcomes).astype(np.uint8)
-    return np.where(has_value & ~strange, values, np.nan), outcomes
+    return np.where(valued & ~strange, values, np.nan), outcomes
 
 
 def _batch_key(problem: Problem, sweep: Sweep, contents: dict[int, tuple]) -> Any:

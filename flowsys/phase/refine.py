@@ -98,6 +98,7 @@ def refined_sweep(diagram: PhaseDiagram) -> tuple[Sweep, Refinement]:
         origin["variant"],
         origin["mode"],
         origin["fixed"],
+        seeds=origin.get("seeds", 1),
         **{name: origin[name] for name in settings},
     )
     return replace(sweep, selected=tuple(found.computed.tolist()), base=origin["digest"]), found

@@ -15,9 +15,11 @@ import numpy as np
 
 from flowsys.errors import InputError
 from flowsys.phase.axes import Axis, checked
+from flowsys.phase.over_seeds import Statistic
 from flowsys.phase.quantities import Quantity, Term, parse_quantity
+from flowsys.phase.verdicts import OfClaim
 from flowsys.problem import ProgramField
-from flowsys.system import System
+from flowsys.system import Setup, System
 from flowsys.version import VERSION
 
 CHUNK = 1024
@@ -46,6 +48,7 @@ class Sweep:
     kink_width: float | None = None
     max_steps: int = MAX_STEPS
     chunk_size: int = CHUNK
+    seeds: int = 1
     selected: tuple[int, ...] | None = None
     base: str = ""
 
@@ -97,6 +100,7 @@ class Sweep:
             "max_steps": self.max_steps,
             "solver": self.solver,
             "kink_width": self.kink_width,
+            "seeds": self.seeds,
             "version": VERSION,
             "digest": self.digest,
         }
@@ -127,22 +131,59 @@ def make_sweep(
     axes = tuple(checked(axis, system) for axis in axes)
     level = level or system.default_level
     variant, mode = system.variant(level, variant), system.mode(mode)
-    fixed = {k: v for k, v in system.mode_defaults.get(mode, {}).items() if k not in names} | fixed
+    of_mode = {k: v for k, v in system.mode_defaults.get(mode, {}).items() if k not in names}
+    asked = sorted({*names, *(k for k, v in fixed.items() if of_mode.get(k) != v)})
+    fixed = of_mode | fixed
     values = {p.name: p.check(fixed[p.name]) for p in system.parameters if p.name in fixed}
     for name in fixed:
         if name not in values:
             raise InputError(f"{system.name} has no parameter {name!r}.")
+    seeds = options.get("seeds", 1)
     example = system.setup(**values, **{axis.name: axis.values[len(axis) // 2] for axis in axes})
-    problem = system.problem(example, level, variant, mode)
-    parsed = tuple(parse_quantity(text, problem.event_names) for text in quantities)
+    events, observables, in_batches = _vocabulary(system, example, level, variant, mode)
+    # claims are measured at their own level, unless another than the system's usual one is asked for
+    parsed = tuple(parse_quantity(q, events, level if level != system.default_level else None) for q in quantities)
     for quantity in parsed:
         for term in quantity.terms:
-            if term.observable and term.observable not in problem.observable_names:
+            if term.observable and term.observable not in observables:
                 raise InputError(f"observable {term.observable} is not one of {system.name}'s at {level}.")
-    in_batches = isinstance(problem.field, ProgramField) and options.get("solver", "auto") in ("auto", "native")
+    parsed = tuple(q.checked(system, asked, example, seeds) if isinstance(q, OfClaim) else q for q in parsed)
+    _check_seeds(system, level, parsed, names, seeds)
+    in_batches &= options.get("solver", "auto") in ("auto", "native") and any(q.terms for q in parsed)
     if options.get("chunk_size") is None:
-        options["chunk_size"] = CHUNK if in_batches else CHUNK_ONE_BY_ONE
+        options["chunk_size"] = max(1, (CHUNK if in_batches else CHUNK_ONE_BY_ONE) // seeds)
     return Sweep(system.name, level, variant, mode, axes, parsed, values, **options)
+
+
+def _vocabulary(system: System, setup: Setup, level: str, variant: str, mode: str):
+    """The events and observables there are at a level, and whether its points can be integrated in batches."""
+    if level != "L0":
+        problem = system.problem(setup, level, variant, mode)
+        return problem.event_names, problem.observable_names, isinstance(problem.field, ProgramField)
+    if system.training is None:
+        raise InputError(f"level = L0 is not allowed: {system.name} has no finite-width model to train.")
+    import jax
+
+    with jax.enable_x64(True):
+        training = system.training(setup, variant, mode, None)
+    return (*(e.name for e in training.events), *training.marks), training.descent.observables, False
+
+
+def _check_seeds(system: System, level: str, quantities: Sequence[Quantity], axes: Sequence[str], seeds: int) -> None:
+    """Statistics need seeds, seeds need statistics and a level that has them."""
+    plain = [q for q in quantities if q.terms and not isinstance(q, Statistic)]
+    if seeds == 1 and len(plain) < sum(bool(q.terms) for q in quantities):
+        name = next(q.name for q in quantities if isinstance(q, Statistic))
+        raise InputError(f"observable {name} is a statistic over seeds: give --seeds N, at least 2.")
+    if seeds > 1 and plain:
+        raise InputError(
+            f"observable {plain[0].name} with --seeds {seeds}: say which statistic, e.g. mean(…) or q90(…)."
+        )
+    has_seed = any(p.name == "seed" and level in p.levels for p in system.parameters)
+    if seeds > 1 and not has_seed:
+        raise InputError(f"--seeds {seeds} is not allowed at level {level}: it has no random start.")
+    if seeds > 1 and "seed" in axes:
+        raise InputError(f"--seeds {seeds} is not allowed where seed is an axis.")
 
 
 @dataclass(frozen=True)

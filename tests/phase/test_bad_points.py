@@ -13,7 +13,6 @@ from flowsys.phase.sweep import Sweep
 from flowsys.system import find
 from flowsys.systems import names
 
-
 BUDGET = 4000  # steps a point may take
 
 
