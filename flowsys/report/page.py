@@ -14,7 +14,8 @@ from flowsys.claims import Checked, Claim, Recorded, Verdict, Word
 from flowsys.report import pictures
 from flowsys.report.kept import kept
 from flowsys.report.style import STYLE
-from flowsys.statements import Covered, coverage
+from flowsys.report.tables import Cell, table, text
+from flowsys.statements import Covered, coverage, places
 from flowsys.system import System
 from flowsys.version import VERSION
 
@@ -35,7 +36,7 @@ def report(
     told = on_progress or (lambda what: None)
     claims = {s.name: check(s, everything=True, workers=workers) if measure else on_record(s) for s in systems}
     body = "".join(_section(system, claims[system.name], directory, told) for system in systems)
-    how = "measured for this page" if measure else "on record; `flowsys check` measures them again"
+    how = "measured for this page" if measure else "on record; <code>flowsys check</code> measures them again"
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>flowsys report</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style></head><body>'
@@ -67,15 +68,12 @@ def _overview(systems: Sequence[System], claims: dict[str, list[Checked]]) -> st
     rows = []
     for system in systems:
         words = Counter(c.verdict.word for c in claims[system.name])
-        counts = "".join(f'<td class="{_CLASS[word]}">{words[word]}</td>' for word in Word)
         covered = coverage(system)
         checked = sum(any(claim.measure for claim in c.claims) for c in covered)
-        rows.append(
-            f'<tr><td><a href="#{system.name}">{escape(system.name)}</a></td><td>{escape(system.paper.title)}</td>'
-            f"{counts}<td>{checked} of {len(covered)}</td></tr>"
-        )
-    head = _row("th", ("system", "paper", *Word, "statements checked"))
-    return f'<div class="scroll"><table>{head}{"".join(rows)}</table></div>'
+        name = Cell(f'<a href="#{system.name}">{escape(system.name)}</a>')
+        counts = [text(str(words[word]), _CLASS[word]) for word in Word]
+        rows.append(("", [name, text(system.paper.title), *counts, text(f"{checked} of {len(covered)}")]))
+    return table(("system", "paper", *Word, "statements checked"), rows)
 
 
 def _section(system: System, claims: Sequence[Checked], directory: Path | None, told) -> str:
@@ -106,21 +104,25 @@ def _section(system: System, claims: Sequence[Checked], directory: Path | None, 
 
 
 def _claims(system: System, claims: Sequence[Checked], known: dict[str, Covered]) -> str:
-    from flowsys.statements import places
-
     rows = []
     for c in claims:
-        links = [f'<a href="#{_anchor(system, p)}">{escape(p)}</a>' for p in places(c.claim.ref.place) if p in known]
-        where = f'<br><span class="places">{", ".join(links)}</span>' if links else ""
-        changed = f" (on record: {escape(c.recorded.verdict)})" if c.recorded and not c.is_as_recorded else ""
-        rows.append(
-            f'<tr id="{system.name}-claim-{escape(c.claim.id)}"><td>{escape(c.claim.ref.place)}{where}</td>'
-            f"<td>{escape(c.claim.statement)}</td><td>{escape(c.verdict.predicted)}</td>"
-            f'<td>{escape(c.verdict.measured)}</td><td class="{_CLASS[c.verdict.word]}">{c.verdict.word}{changed}</td>'
-            f"<td>{escape(c.verdict.note)}</td></tr>"
-        )
-    head = _row("th", ("place", "claim", "predicted", "measured", "verdict", "note"))
-    return f'<h3>Claims</h3><div class="scroll"><table class="claims">{head}{"".join(rows)}</table></div>'
+        changed = f" (on record: {c.recorded.verdict})" if c.recorded and not c.is_as_recorded else ""
+        found = c.verdict
+        cells = [
+            Cell(_linked(system, c.claim.ref.place, known)), text(c.claim.statement), text(found.predicted),
+            text(found.measured), text(f"{found.word}{changed}", _CLASS[found.word]), text(found.note),
+        ]  # fmt: skip
+        rows.append((f"{system.name}-claim-{c.claim.id}", cells))
+    return "<h3>Claims</h3>" + table(("place", "claim", "predicted", "measured", "verdict", "note"), rows)
+
+
+def _linked(system: System, place: str, known: dict[str, Covered]) -> str:
+    """A claim's place with links to the statements it names; where the links say all, the place is not repeated."""
+    links = ", ".join(f'<a href="#{_anchor(system, p)}">{escape(p)}</a>' for p in places(place) if p in known)
+    plain = place.removesuffix(" [ours]").replace("(", "").replace(")", "")
+    if plain == ", ".join(places(place)) and links:
+        return links + (" [ours]" if place.endswith(" [ours]") else "")
+    return escape(place) + (f"<br>{links}" if links else "")
 
 
 def _statements(system: System, claims: Sequence[Checked], covered: Sequence[Covered]) -> str:
@@ -132,15 +134,10 @@ def _statements(system: System, claims: Sequence[Checked], covered: Sequence[Cov
             f'<a class="{_CLASS[word[claim.id]]}" href="#{system.name}-claim-{escape(claim.id)}">{escape(claim.id)}</a>'
             for claim in c.claims
         ]
-        rows.append(
-            f'<tr id="{_anchor(system, c.place)}"><td>{escape(c.place)}</td><td>{escape(c.statement.text)}</td>'
-            f"<td>{', '.join(links) or escape('not checked: ' + c.statement.reason)}</td></tr>"
-        )
-    head = _row("th", ("place", "the paper says", "checked by"))
-    return (
-        f"<details><summary>Statements of the paper ({len(covered)})</summary>"
-        f'<div class="scroll"><table>{head}{"".join(rows)}</table></div></details>'
-    )
+        checked = Cell(", ".join(links)) if links else text(f"not checked: {c.statement.reason}", "untested")
+        rows.append((_anchor(system, c.place), [text(c.place), text(c.statement.text), checked]))
+    folded = table(("place", "the paper says", "checked by"), rows)
+    return f"<details><summary>Statements of the paper ({len(covered)})</summary>{folded}</details>"
 
 
 def _fits(claims: Sequence[Checked]) -> str:
@@ -156,7 +153,3 @@ def _fits(claims: Sequence[Checked]) -> str:
 
 def _anchor(system: System, place: str) -> str:
     return f"{system.name}-{place.replace('. ', '-').replace(' ', '-')}"
-
-
-def _row(cell: str, texts: Sequence[str]) -> str:
-    return "<tr>" + "".join(f"<{cell}>{escape(text)}</{cell}>" for text in texts) + "</tr>"

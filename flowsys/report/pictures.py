@@ -6,6 +6,7 @@ from io import BytesIO
 
 from flowsys.compare import compare
 from flowsys.drawing import mode_of
+from flowsys.report.tables import Cell, table, text
 from flowsys.system import System
 
 
@@ -19,7 +20,15 @@ def ladder(system: System) -> str:
     panels = sum(m.fit is not None for m in result.rungs)
     picture = figure(draw(result, Figure(figsize=(max(3.2 * panels, 4), 3.4), layout="constrained")),
                      "Errors over their knob, with the fitted power law.") if panels else ""  # fmt: skip
-    return f'<div class="scroll">{result._repr_html_()}</div>{picture}'
+    rows = [
+        ("", [text(m.rung.name), text(m.rung.meaning), text(m.result), text(m.expectation), _answer(m.holds)])
+        for m in result.rungs
+    ]
+    return table(("rung", "what", "measured", "expected", "holds"), rows) + picture
+
+
+def _answer(holds: bool | None) -> Cell:
+    return Cell("") if holds is None else text("yes", "holds") if holds else text("no", "fails")
 
 
 def diagram(system: System, name: str) -> str:
