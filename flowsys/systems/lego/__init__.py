@@ -27,7 +27,7 @@ Time of stage 1 is gradient-flow time of Loss¹; time of stage 2 is τ = t / n_x
 from flowsys.errors import InputError
 from flowsys.problem import Problem
 from flowsys.references import Paper
-from flowsys.system import Setup, System, Variants, late, late_value
+from flowsys.system import LazySequence, Setup, System, Variants, late, late_value
 from flowsys.systems.lego.vocabulary import EVENTS, MODES, OBSERVABLES, PARAMETERS
 
 
@@ -101,4 +101,6 @@ SYSTEM = System(
     training=_training,
     derive=late("flowsys.systems.lego.derive:derive"),
     equations=late_value("flowsys.systems.lego.reduced:EQUATIONS"),
+    ladder=late("flowsys.systems.lego.ladder:ladder"),
+    claims=LazySequence(late_value("flowsys.systems.lego.claims:CLAIMS")),
 )

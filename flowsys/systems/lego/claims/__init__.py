@@ -1,0 +1,15 @@
+"""The claims of the LEGO paper, by subject: one list, in the order of the paper."""
+
+from flowsys.systems.lego.claims import (
+    attention,
+    experiment,
+    features,
+    gradients,
+    lengths,
+    neurons,
+    self_training,
+    symmetry,
+)
+
+PARTS = (gradients, neurons, features, attention, symmetry, lengths, self_training, experiment)
+CLAIMS = [claim for part in PARTS for claim in part.CLAIMS]

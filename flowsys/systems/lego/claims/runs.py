@@ -1,0 +1,81 @@
+"""What the claims measure: runs of both stages and layers of random neurons.
+
+Stage 2, unless a claim says otherwise: ideal layer, d = 10³, C_B = 3, ϱ = 0.3, q = 4, b = 0.1, n_x = ∞, times in τ.
+Stage 1: the isotropic layer (L3), or random neurons with n_x = ∞ (L3, many_variables), times in t.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from flowsys import claims
+from flowsys.conditions import chosen_parameters, remembered
+from flowsys.solve import solve
+from flowsys.systems.lego import SYSTEM, groups, stage_1
+from flowsys.trajectory import Trajectory
+
+ATTENTION = ("alpha", "gamma", "alpha_minus_gamma", "eps_attention", "gap", "loss")
+LAYER = ("a", "b_prime", "c", "e", "V_psi", "confounder_ae", "confounder_bc", "a_over_c", "F_c", "F_w", "F_gap", "loss")
+FLOW = "ideal layer, d = 1e3, C_B = 3, n_x = inf"
+
+
+claim = partial(claims.claim, "lego", regime=FLOW)
+
+
+@remembered(1024)
+def run(*at: str | float, mode: str = "stage_2", observe: tuple[str, ...] | None = None, level: str = "L3",
+        variant: str | None = None, rtol: float = 1e-8, solver: str = "auto",
+        **parameters: Any) -> Trajectory:  # fmt: skip
+    """A solved trajectory, found again when asked for twice."""
+    observe = observe if observe is not None else LAYER if mode == "stage_1" else ATTENTION
+    setup = SYSTEM.setup(mode, **chosen_parameters(parameters))
+    return solve(SYSTEM, setup, level=level, variant=variant, mode=mode, at=at, observe=observe, rtol=rtol,
+                 solver=solver)  # fmt: skip
+
+
+def values(at: str | float, **options: Any) -> dict[str, float]:
+    """The observables at one event or time, and its t; all nan if it is never reached."""
+    found = run(at, **options)
+    row = found.at(at) if isinstance(at, str) else found.rows[-1]
+    if not row["reached"]:
+        return dict.fromkeys((*found.series, "t"), float("nan"))
+    return {**row["values"], "t": row["t"]}
+
+
+layer = partial(run, mode="stage_1")
+layer_values = partial(values, mode="stage_1")
+
+
+class Neurons(NamedTuple):
+    """A layer of random neurons at the end of a run: features of the classes in Y, and those it began with."""
+
+    V_g: np.ndarray
+    V_y: np.ndarray
+    start: stage_1.Exchangeable
+    loss: float
+
+
+def neurons(group: str, d: float, seed: int, activation: str = "azl") -> Neurons:
+    """m = 4 n_y random neurons a class at σ_0 = d^(-1/2), b = σ_0 log d, n_x = ∞, no clip, at t = 10 d or 1e11."""
+    from flowsys.systems.lego.finite_layer import initial_state
+
+    action = groups.named(group)
+    n_g, n_y, m = action.n_g, action.n_y, 4 * action.n_y
+    choices = {"group": group, "d": d, "bias": float(d**-0.5 * np.log(d)), "width": m, "seed": seed, "clip": "none",
+               "activation": activation}  # fmt: skip
+    found = layer(min(10.0 * d, 1e11), variant="many_variables", observe=("loss",), rtol=1e-7, **choices)
+    V_g, V_y, _ = np.split(found.states[-1], [n_y * m * n_g, n_y * m * (n_g + n_y)])
+    start = initial_state(SYSTEM.setup("stage_1", **choices), "many_variables")
+    return Neurons(V_g.reshape(n_y, m, n_g), V_y.reshape(n_y, m, n_y), start, float(found["loss"][-1]))
+
+
+def listed(numbers: Sequence[float], form: str = ".4g") -> str:
+    """Numbers as text."""
+    return ", ".join(format(float(x), form) for x in numbers)
+
+
+def by_name(found: dict[Any, float], form: str = ".4g") -> str:
+    """Numbers with what they belong to, as text."""
+    return ", ".join(f"{name} {value:{form}}" for name, value in found.items())
