@@ -13,7 +13,7 @@ from flowsys.checking import check, recorded
 from flowsys.claims import Checked, Claim, Recorded, Verdict, Word
 from flowsys.report import pictures
 from flowsys.report.kept import kept
-from flowsys.report.style import STYLE
+from flowsys.report.style import SCRIPT, STYLE
 from flowsys.report.tables import Cell, table, text
 from flowsys.statements import Covered, coverage, places
 from flowsys.system import System
@@ -41,7 +41,7 @@ def report(
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>flowsys report</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style></head><body>'
         f"<h1>flowsys report</h1><p>flowsys {VERSION}. Verdicts are {how}.</p>{_overview(systems, claims)}{body}"
-        "</body></html>\n"
+        f"<script>{SCRIPT}</script></body></html>\n"
     )
 
 
@@ -92,14 +92,12 @@ def _section(system: System, claims: Sequence[Checked], directory: Path | None, 
     parts.append(_claims(system, claims, {c.place: c for c in covered}))
     parts.append(_statements(system, claims, covered))
     parts.append(_fits(claims))
-    if system.diagrams:
-        parts.append("<h3>Phase diagrams</h3>")
-    for name in system.diagrams:
-        parts.append(part(f"diagram-{name}", lambda name=name: pictures.diagram(system, name)))
-    if system.figures:
-        parts.append("<h3>Figures of the paper</h3>")
-    for number in system.figures:
-        parts.append(part(f"figure-{number}", lambda number=number: pictures.drawing(system, number)))
+    kinds = (("Phase diagrams", "diagram", system.diagrams, pictures.diagram),
+             ("Figures of the paper", "figure", system.figures, pictures.drawing))  # fmt: skip
+    for title, kind, names, make in kinds:
+        if names:
+            made = (part(f"{kind}-{name}", lambda make=make, name=name: make(system, name)) for name in names)
+            parts.append(f'<h3>{title}</h3><div class="{kind}s">{"".join(made)}</div>')
     return "".join(parts) + "</section>"
 
 

@@ -9,6 +9,11 @@ from flowsys.drawing import mode_of
 from flowsys.report.tables import Cell, table, text
 from flowsys.system import System
 
+SIGNS = {
+    "\\geq": "≥", "\\leq": "≤", "\\epsilon": "ε", "\\omega": "ω", "\\alpha": "α", "\\tau": "τ", "\\rho": "ρ",
+    "\\beta": "β", "\\lambda": "λ", "$": "", "\\": "",
+}  # fmt: skip
+
 
 def ladder(system: System) -> str:
     """Errors between neighbouring levels with their rates."""
@@ -46,7 +51,7 @@ def diagram(system: System, name: str) -> str:
         lines = named.boundary(*(np.array(axis.values) for axis in result.axes[:2]))
     draw(result, picture.subplots(), None, named.logarithmic, lines, named.title)
     counts = "; ".join(f"{n} {outcome}" for outcome, n in result.outcome_counts().items())
-    return figure(picture, f"Diagram {name}: {named.title}. Points: {counts}.")
+    return figure(picture, f"Diagram {name}: {_untypeset(named.title)}. Points: {counts}.")
 
 
 def drawing(system: System, number: str) -> str:
@@ -54,6 +59,13 @@ def drawing(system: System, number: str) -> str:
     draw = system.figures[number]
     made = draw(system.setup(mode_of(draw)))
     return figure(made.figure, f"Figure {number}. {made.notes}")
+
+
+def _untypeset(title: str) -> str:
+    """A title without LaTeX: "$L \\geq 4$" is "L ≥ 4"."""
+    for command, sign in SIGNS.items():
+        title = title.replace(command, sign)
+    return title
 
 
 def figure(picture, caption: str) -> str:

@@ -12,6 +12,7 @@ th { white-space: nowrap; }
 img { max-width: 100%; height: auto; }
 .holds { color: #1b6e2c; } .part { color: #8a5a00; } .fails { color: #a11; } .untested { color: #666; }
 figure { margin: 1.5rem 0; } figcaption { font-size: .875rem; color: #444; overflow-wrap: anywhere; }
+.diagrams { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 30rem), 1fr)); gap: 1rem; }
 details { margin: 1rem 0; } summary { cursor: pointer; font-weight: 600; }
 :target { background: #fff6cc; }
 @media (max-width: 800px) {
@@ -22,4 +23,10 @@ details { margin: 1rem 0; } summary { cursor: pointer; font-weight: 600; }
   table td::before { content: attr(data-label) ": "; color: #666; }
   table td:first-child { font-weight: 600; } table td:first-child::before { content: none; }
 }
+"""
+
+SCRIPT = """
+const unfold = () => document.getElementById(decodeURIComponent(location.hash.slice(1)))?.closest("details")
+  ?.setAttribute("open", "");
+addEventListener("hashchange", unfold); unfold();
 """
