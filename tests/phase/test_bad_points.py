@@ -13,7 +13,7 @@ from flowsys.phase.sweep import Sweep
 from flowsys.system import find
 from flowsys.systems import names
 
-BUDGET = 4000  # steps a point may take
+BUDGET = 2000  # steps a point may take
 
 
 def ends(name: str, n: int, solver: str, sizes: bool, seed: int = 0) -> Counter:

@@ -37,13 +37,28 @@ def test_a_killed_worker_loses_nothing(tmp_path):
     assert there == finished(tmp_path / "here.nc", of)
 
 
-@pytest.mark.slow
-def test_the_command_runs_on_a_local_cluster(tmp_path):
-    arguments = ("--x", "b=0.1:2:9", "--observable", "T_2", "--set", "t_max=2000", "--chunk", "3")
+SWEEP = ("--x", "b=0.1:2:9", "--observable", "T_2", "--set", "t_max=2000", "--chunk", "3")
+TRAINING = ("--level", "L0", "--x", "width=4,8", "--observable", "mean(w_c@t=2)", "--seeds", "2", "--chunk", "1")
+
+
+def same_files(tmp_path, arguments, address: str) -> None:
     assert flowsys(*arguments, "--out", "here.nc", cwd=tmp_path).returncode == 0
-    there = flowsys(*arguments, "--cluster", "local", "--out", "there.nc", cwd=tmp_path)
+    there = flowsys(*arguments, "--cluster", address, "--out", "there.nc", cwd=tmp_path)
     assert there.returncode == 0, there.stderr
     assert (tmp_path / "here.nc").read_bytes() == (tmp_path / "there.nc").read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arguments", [SWEEP, TRAINING], ids=["flow", "training"])
+def test_the_command_runs_on_a_local_cluster(tmp_path, arguments):
+    same_files(tmp_path, arguments, "local")
+
+
+@pytest.mark.slow
+def test_the_command_runs_on_a_scheduler_by_its_address(tmp_path):
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as elsewhere:
+        assert elsewhere.scheduler_address.startswith("tcp://")
+        same_files(tmp_path, SWEEP, elsewhere.scheduler_address)
 
 
 @pytest.mark.parametrize("address", ["nonsense", "tcp://"])
