@@ -122,34 +122,31 @@ def diffrax(kinks: str):
 
 
 def scipy(kinks: str):
+    """SciPy's DOP853 in a Python loop, right-hand side in Python (scalar code), no events"""
+    from scalar_code import exact_field, smooth_field
+
+    return _scipy_loop((smooth_field() if kinks == "smooth" else exact_field()).py_func, most=6)
+
+
+def scipy_compiled(kinks: str):
     """SciPy's DOP853 in a Python loop, right-hand side compiled by numba, no events"""
     from scalar_code import exact_field, smooth_field
 
-    field, out = smooth_field() if kinks == "smooth" else exact_field(), np.empty(initial().shape[1])
-
-    def right_hand_side(y, p):
-        field(y, p, out)
-        return out.copy()
-
-    return _scipy_loop(right_hand_side, parameters())
+    return _scipy_loop(smooth_field() if kinks == "smooth" else exact_field())
 
 
-def scipy_numpy(kinks: str):
-    """SciPy's DOP853 in a Python loop, right-hand side in NumPy on the program's tables, no events"""
-    from flowsys.printers.arrays import vector_field
-
-    field = vector_field(problem().field.program, "smooth" if kinks == "smooth" else "exact", np)
-    return _scipy_loop(field, [p.stages[0].arguments._replace(kink_width=WIDTH) for p in problems()], most=3)
-
-
-def _scipy_loop(field, arguments, most: int = N):
+def _scipy_loop(field, most: int = N):
     from scipy.integrate import solve_ivp
 
     def run(rtol: float):
-        found = []
-        for y, given, a in list(zip(initial(), arguments, atol(rtol)))[:most]:
-            rhs = lambda t, y, given=given: field(y, given)
-            found.append(solve_ivp(rhs, (0, T), y, "DOP853", rtol=rtol, atol=a).y[:, -1])
+        found, out = [], np.empty(initial().shape[1])
+        for y, p, a in list(zip(initial(), parameters(), atol(rtol)))[:most]:
+
+            def right_hand_side(t, y, p=p):
+                field(y, p, out)
+                return out.copy()
+
+            found.append(solve_ivp(right_hand_side, (0, T), y, "DOP853", rtol=rtol, atol=a).y[:, -1])
         return np.array(found), len(found)
 
     return run
@@ -162,5 +159,5 @@ ENGINES = {
     "diffsol": diffsol,
     "diffrax": diffrax,
     "scipy": scipy,
-    "scipy_numpy": scipy_numpy,
+    "scipy_compiled": scipy_compiled,
 }
