@@ -11,6 +11,7 @@ from pathlib import Path
 
 from flowsys.checking import check, recorded
 from flowsys.claims import Checked, Claim, Recorded, Verdict, Word
+from flowsys.errors import InputError
 from flowsys.report import pictures
 from flowsys.report.kept import kept
 from flowsys.report.style import SCRIPT, STYLE
@@ -78,9 +79,11 @@ def _overview(systems: Sequence[System], claims: dict[str, list[Checked]]) -> st
 
 def _section(system: System, claims: Sequence[Checked], directory: Path | None, told) -> str:
     def part(name: str, make: Callable[[], str]) -> str:
-        text = kept(directory, f"{system.name}-{name}", make)
         told(name)
-        return text
+        try:
+            return kept(directory, f"{system.name}-{name}", make)
+        except InputError as error:  # a picture that needs runs which are not stored says so in its place
+            return f'<p class="untested">{escape(name)}: {escape(str(error))}</p>'
 
     parts = [
         f'<section id="{system.name}"><h2>{escape(system.name)}: {escape(system.summary)}</h2>',

@@ -96,9 +96,9 @@ def group_key_construction_classifies(key: str = "c", query: str = "v") -> Verdi
 
 CLAIMS = [
     claim("6.1", "Lemma 6.1", "the printed construction solves K mixtures", printed_construction_classifies,
-          control={"value": "c"}, regime="any K, L"),
+          control={"value": "c"}, regime="any K, L", levels=""),
     claim("6.1-repair-a", "Lemma 6.1 [ours]", "printed scores with values -Σ c_k solve K mixtures",
-          printed_scores_with_group_values_classify, control={"sign": 1}, regime="any K, L"),
+          printed_scores_with_group_values_classify, control={"sign": 1}, regime="any K, L", levels=""),
     claim("6.1-repair-b", "Lemma 6.1 [ours]", "S_± = ±C Σ c_k v_kᵀ with w_± = Σ c_k solves K mixtures for every C > 0",
-          group_key_construction_classifies, control={"key": "v", "query": "c"}, regime="any K, L"),
+          group_key_construction_classifies, control={"key": "v", "query": "c"}, regime="any K, L", levels=""),
 ]  # fmt: skip

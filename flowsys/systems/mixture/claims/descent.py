@@ -5,7 +5,7 @@ import numpy as np
 from flowsys.claims import Verdict, Word, judged
 from flowsys.fits import power_law
 from flowsys.systems.mixture import SYSTEM
-from flowsys.systems.mixture.claims.runs import claim, listed, run, time, values
+from flowsys.systems.mixture.claims.runs import finite, listed, run, time, values
 from flowsys.systems.mixture.ladder import AFTER_KINK, END, SCORES, descent_error
 from flowsys.train import train
 
@@ -84,12 +84,12 @@ def attention_alone_does_not_learn(mode: str = "attention_only") -> Verdict:
 
 FINITE = "K = 2, L = 3, gradient descent at finite width"
 CLAIMS = [
-    claim("gradient_descent", "Sec. 3.1", "gradient descent is gradient flow up to O(η)", descent_converges_to_flow,
-          control={"after_kink": False}, regime=FINITE, is_cheap=False),
-    claim("gradient_descent-kink", "Sec. 3.1", "O(η) also through the kink", descent_converges_through_the_kink,
-          control={"seed_of_flow": 1}, regime=FINITE, is_cheap=False),
-    claim("figure_1", "Sec. 3.1, Fig. 1", "the conflicting loss drops when the scores move, at the limit's time",
-          descent_starts_with_the_limit, control={"b": 1.0}, regime=FINITE, is_cheap=False),
-    claim("A.2", "Appendix A.2, Fig. 3", "attention alone cannot learn the task", attention_alone_does_not_learn,
-          control={"mode": "simultaneous"}, regime=FINITE, is_cheap=False),
+    finite("gradient_descent", "Sec. 3.1", "gradient descent is gradient flow up to O(η)", descent_converges_to_flow,
+           control={"after_kink": False}, regime=FINITE, is_cheap=False),
+    finite("gradient_descent-kink", "Sec. 3.1", "O(η) also through the kink", descent_converges_through_the_kink,
+           control={"seed_of_flow": 1}, regime=FINITE, is_cheap=False),
+    finite("figure_1", "Sec. 3.1, Fig. 1", "the conflicting loss drops when the scores move, at the limit's time",
+           descent_starts_with_the_limit, control={"b": 1.0}, regime=FINITE, is_cheap=False),
+    finite("A.2", "Appendix A.2, Fig. 3", "attention alone cannot learn the task", attention_alone_does_not_learn,
+           control={"mode": "simultaneous"}, regime=FINITE, is_cheap=False),
 ]  # fmt: skip

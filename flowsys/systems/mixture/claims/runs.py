@@ -31,7 +31,9 @@ TRAINED = "L0 L2 L3"
 FLOWS = "L2 L3"
 """Levels of a claim that reads rates or margins too: descent records neither."""
 
-claim = partial(claims.claim, "mixture", regime="K = 2, L = 3, infinite width")
+claim = partial(claims.claim, "mixture", regime="K = 2, L = 3, infinite width", levels="L3")
+finite = partial(claims.claim, "mixture")
+"""A claim on random starts or finite widths, which chooses its levels itself."""
 
 
 def setup(**parameters: float) -> Setup:

@@ -8,7 +8,7 @@ from scipy.special import softmax
 
 from flowsys.claims import Verdict, judged
 from flowsys.fits import power_law
-from flowsys.systems.mixture.claims.runs import FLOWS, claim, listed, start_deviation, values
+from flowsys.systems.mixture.claims.runs import FLOWS, claim, finite, listed, start_deviation, values
 from flowsys.systems.mixture.margin import max_margin
 from flowsys.systems.mixture.model import attention_scores
 from flowsys.systems.mixture.population import Samples, all_samples
@@ -128,8 +128,8 @@ def margin_grows_during_simultaneous_training(mode: str = "simultaneous", T_1: f
 CLAIMS = [
     claim("5.4", "Lemma 5.4", "uniform attention: no neurons classify the conflicting samples",
           uniform_attention_is_not_separable, control={"at": "T_2"}),
-    claim("initial_margin", "after Lemma 5.4", "the initial max margin is Õ(ω²/√m)", initial_margin_is_small,
-          control={"exponent": 0.25}, regime="K = 2, L = 3, finite width"),
+    finite("initial_margin", "after Lemma 5.4", "the initial max margin is Õ(ω²/√m)", initial_margin_is_small,
+           control={"exponent": 0.25}, regime="K = 2, L = 3, finite width"),
     claim("margin_at_T_2", "Eq. (2) [ours]", "the max margin at T_2 is Ω(1) and grows with s_star",
           margin_grows_with_the_final_score, control={"at": "T_1"}, levels=FLOWS, takes="b T_1"),
     claim("margin_over_time", "Eq. (2) [ours]", "simultaneous training raises the max margin",

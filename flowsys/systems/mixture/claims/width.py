@@ -7,7 +7,7 @@ import numpy as np
 from flowsys.claims import Verdict, judged
 from flowsys.fits import power_law
 from flowsys.systems.mixture import SYSTEM
-from flowsys.systems.mixture.claims.runs import SCORES, claim, listed, rates, run, values
+from flowsys.systems.mixture.claims.runs import SCORES, claim, finite, listed, rates, run, values
 from flowsys.systems.mixture.claims.separability import scores_of_limit
 from flowsys.systems.mixture.finite import reduced_field, stage_arguments, weights_field, weights_split
 from flowsys.systems.mixture.network import ReducedLayout
@@ -209,29 +209,29 @@ def neurons_deviate_after_stage_1(b_limit: float = 0.5) -> Verdict:
 
 FINITE = "K = 2, L = 3, finite width"
 CLAIMS = [
-    claim("B.2", "Appendix B.2", "the flow of the inner products closes at every width", reduced_flow_closes,
-          control={"scale": 1.01}, regime="any K, L, m", is_cheap=False),
-    claim("B.2-integrated", "Appendix B.2", "flow on weights = flow on inner products, through T_2",
-          weights_and_inner_products_train_alike, control={"seed": 1}, regime=FINITE, is_cheap=False),
-    claim("conserved_spectrum", "Appendix B.2 [ours]", "the spectrum of [[KK, -S], [Sᵀ, -QQ]] is conserved",
-          spectrum_is_conserved, control={"quantity": "keys"}, regime="any width", is_cheap=False),
+    finite("B.2", "Appendix B.2", "the flow of the inner products closes at every width", reduced_flow_closes,
+           control={"scale": 1.01}, regime="any K, L, m", is_cheap=False),
+    finite("B.2-integrated", "Appendix B.2", "flow on weights = flow on inner products, through T_2",
+           weights_and_inner_products_train_alike, control={"seed": 1}, regime=FINITE, is_cheap=False),
+    finite("conserved_spectrum", "Appendix B.2 [ours]", "the spectrum of [[KK, -S], [Sᵀ, -QQ]] is conserved",
+           spectrum_is_conserved, control={"quantity": "keys"}, regime="any width", is_cheap=False),
     claim("ten_variables", "Definition 5.1 [ours]", "10 variables carry the infinite-width flow", ten_variables_suffice,
           control={"omega": 0.1001}),
-    claim("C.1", "Lemma C.1", "initial inner products are 0 and ω²", initial_values_are_zero_and_omega_squared,
-          control={"exponent": 0.4}, regime="m → ∞"),
+    finite("C.1", "Lemma C.1", "initial inner products are 0 and ω²", initial_values_are_zero_and_omega_squared,
+           control={"exponent": 0.4}, regime="m → ∞"),
     claim("C.2-C.5", "Lemmas C.2, C.4, Corollaries C.3, C.5", "symmetry between groups and heads is kept",
           symmetric_subspace_is_invariant, control={"asymmetry": 1e-6}, regime="infinite width; every K, L tried",
           is_cheap=False),
-    claim("G.1", "Lemma G.1", "initial inner products concentrate", initial_values_concentrate,
-          control={"constant": 1.0}, regime="finite width"),
-    claim("G", "Appendix G", "max |S - S_∞| at T_2 is O(m^-1/2)", scores_deviate_like_inverse_root_of_width,
-          control={"limit_scale": 1.2}, regime=FINITE, is_cheap=False, takes="omega b T_1 s_star"),
-    claim("G-omega", "Appendix G", "the deviation grows at most like poly(1/ω)",
-          deviation_does_not_grow_with_inverse_scale, control={"at": "T_1"}, regime=FINITE, is_cheap=False,
-          takes="b T_1 s_star"),
-    claim("G-simultaneous", "Appendix G [ours]", "the deviation is O(m^-1/2) in simultaneous training too",
-          scores_deviate_alike_in_simultaneous_training, control={"limit_scale": 1.2}, regime=FINITE, is_cheap=False,
-          takes="omega b"),
-    claim("stage_1_width", "Appendix G [ours]", "|w - w_∞| at T_1 is of order ω² m^-1/2", neurons_deviate_after_stage_1,
-          control={"b_limit": 0.51}, regime=FINITE, is_cheap=False),
+    finite("G.1", "Lemma G.1", "initial inner products concentrate", initial_values_concentrate,
+           control={"constant": 1.0}, regime="finite width"),
+    finite("G", "Appendix G", "max |S - S_∞| at T_2 is O(m^-1/2)", scores_deviate_like_inverse_root_of_width,
+           control={"limit_scale": 1.2}, regime=FINITE, is_cheap=False, takes="omega b T_1 s_star"),
+    finite("G-omega", "Appendix G", "the deviation grows at most like poly(1/ω)",
+           deviation_does_not_grow_with_inverse_scale, control={"at": "T_1"}, regime=FINITE, is_cheap=False,
+           takes="b T_1 s_star"),
+    finite("G-simultaneous", "Appendix G [ours]", "the deviation is O(m^-1/2) in simultaneous training too",
+           scores_deviate_alike_in_simultaneous_training, control={"limit_scale": 1.2}, regime=FINITE, is_cheap=False,
+           takes="omega b"),
+    finite("stage_1_width", "Appendix G [ours]", "|w - w_∞| at T_1 is of order ω² m^-1/2",
+           neurons_deviate_after_stage_1, control={"b_limit": 0.51}, regime=FINITE, is_cheap=False),
 ]  # fmt: skip
