@@ -36,15 +36,20 @@ def the_gradient_ratio_tends_to_the_root_of_the_quadratic(sizes=SIZES, L: float 
                   values={"worst": float(worst), "root": root})  # fmt: skip
 
 
-def gradient_sums_stay_comparable(sizes=SIZES[:2], bound: float = 10.0) -> Verdict:
+def gradient_sums_stay_comparable(sizes=SIZES, L: float = 5, factor: float = 1.2) -> Verdict:
     """In phase 2 Σg/(g_2 + g_3 + g_4 - g_1) and Σg/(g_1 - g_2), summed over types, are O(1)."""
-    found = {n: [float(1 / phase_2(n, s)[f"balance_{k}"].min()) for k in ("negative", "positive")] for n, s in sizes}
-    text = "; ".join(f"n={n:g}: {a:.2f} and {b:.2f}" for n, (a, b) in found.items())
-    a, b = max_margin(np.inf, 5).balance
-    largest = max(max(pair) for pair in found.values())
-    return judged(min(min(pair) for pair in found.values()) > 0 and largest < bound, f"below {bound:g}",
-                  f"{text}; late-time constants at n = ∞: {a:.3f} and {b:.3f}", tolerance=bound,
-                  parameters=parameters(*sizes[0]), values={"largest": largest})  # fmt: skip
+    rows, excess = [], 0.0
+    for n, scales in sizes:
+        p, late = phase_2(n, scales, L), max_margin(n, L).balance
+        least = [float(p[f"balance_{k}"].min()) for k in ("negative", "positive")]
+        largest = [1 / x if x > 0 else np.inf for x in least]
+        excess = max(excess, *(x / y for x, y in zip(largest, late)))
+        rows.append(f"n={n:g}: {largest[0]:.2f} and {largest[1]:.2f} (late times {late[0]:.2f} and {late[1]:.2f})")
+    return judged(excess < factor, f"never above {factor:g} times their late-time constants, 17/3 and 17/2 at n = ∞",
+                  f"{excess:.3f} times at most; {'; '.join(rows)}", tolerance=factor,
+                  note="The late-time constants are those of the max-margin direction. At n = 12 the first sum is "
+                  "twice as large in between.",
+                  parameters=parameters(*sizes[0], L), values={"excess": excess})  # fmt: skip
 
 
 def gradients_keep_their_order(share_1: float = 0.5, share_4: float = 1 / 6) -> Verdict:
@@ -64,29 +69,36 @@ def gradients_keep_their_order(share_1: float = 0.5, share_4: float = 1 / 6) -> 
 
 def the_targets_are_balanced(n: float = 600, share_2: float | None = None, splits=(0.1, 0.5, 2.0)) -> Verdict:
     """|g_2 - g_3|/min(g_2, g_3) stays below a small constant and is pulled to 0."""
-    scales, rows, late = MANY, [], []
+    scales, rows, found = MANY, [], []
     for split in splits:
         more = {} if share_2 is None else {"share_2": share_2}
-        found = limit(n, scales, ["T_1"], [0.0, 100.0, 1e4], variant="without_swap", split=split,
-                      observe=["target_imbalance"], **more)  # fmt: skip
-        x = found["target_imbalance"][np.argsort(found.t)]
-        rows.append(f"split {split:g}: {x[0]:.3f} (0) → {x[1]:.3f} (T_1) → {x[2]:.4f} (τ=100) → {x[3]:.1e} (τ=1e4)")
-        late.append(x)
-    late = np.array(late)
-    holds = bool(np.all(np.diff(late, axis=1) < 0) and late[:, 3].max() < 1e-3 and late[:, 2].max() < 0.1)
-    return judged(holds, "falls to 0", "; ".join(rows), tolerance=1e-3,
-                  note="Contracts like 1/τ. From G(μ1) - G(μ2) = split at t = 0.",
-                  parameters=parameters(n, scales, split=splits), values={"imbalance": late.tolist()})  # fmt: skip
+        run = limit(n, scales, ["T_1"], [0.0, 100.0, 300.0, 1e3], variant="without_swap", split=split,
+                    observe=["target_imbalance"], **more)  # fmt: skip
+        x = run["target_imbalance"][np.argsort(run.t)]
+        rows.append(f"split {split:g}: {x[0]:.3f} (0) → {x[1]:.3f} (T_1) → {x[2]:.4f} (τ=100) → {x[4]:.1e} (τ=1000)")
+        found.append(x)
+    found = np.array(found)
+    holds = bool(np.all(np.diff(found, axis=1) < 0) and found[:, 2].max() < 0.1 and found[:, 4].max() < 1e-3)
+    power = float(np.log(found[0, 4] / found[0, 3]) / np.log(1e3 / 300))
+    # d(F_2 - F_3)/dτ = -(1 + (L-2)/n_2)(g_2 - g_3), and g_2 → A_2/τ
+    late = max_margin(n, 5).dual_weights[1] * (1 + 3 / (n / 6))
+    return judged(holds, "falls to 0", f"{'; '.join(rows)}; like τ^{power:.2f} between τ = 300 and 1000",
+                  tolerance=1e-3, note="From G(μ1) - G(μ2) = split at t = 0. At late times like τ^-k, "
+                  f"k = A_2(1 + (L - 2)/n_2) = {late:.2f} with the dual weight A_2 of type 2; about 1/τ only "
+                  "around τ = 30.",
+                  parameters=parameters(n, scales, split=splits), values={"imbalance": found.tolist(),
+                                                                         "power": power, "late": late})  # fmt: skip
 
 
 MEMORISING = ((12, FEW),)
+"""So few samples that they are learned by their irrelevant words."""
 
 CLAIMS = (
     claim("Lemma 4.3, Theorem E.19", the_common_word_falls_between_one_and_two_targets,
           partial(the_common_word_falls_between_one_and_two_targets, MEMORISING, 20)),
     claim("Lemma F.6", the_gradient_ratio_tends_to_the_root_of_the_quadratic,
           partial(the_gradient_ratio_tends_to_the_root_of_the_quadratic, scales=STRONG)),
-    claim("Lemma 4.5", gradient_sums_stay_comparable, partial(gradient_sums_stay_comparable, ((600, STRONG),))),
+    claim("Lemma 4.5", gradient_sums_stay_comparable, partial(gradient_sums_stay_comparable, MEMORISING)),
     claim("Definition F.1", gradients_keep_their_order, partial(gradients_keep_their_order, 0.25, 0.65)),
     claim("Lemma 4.4, Lemma F.5", the_targets_are_balanced, partial(the_targets_are_balanced, 60, 0.05)),
 )  # fmt: skip

@@ -37,8 +37,9 @@ def values_separate_the_types(sizes=SIZES, L: float = 5, bound: float = 0.25) ->
         later &= bool(least.min() >= bound and len(below) and np.all(np.diff(below) == 1) and below[-1] == len(tau) - 1)
     word = Word.HOLDS if at_once else Word.IN_PART if later else Word.FAILS
     return Verdict(word, f"≥ {bound:g}, ≥ {bound:g}, ≤ -{bound:g}", "; ".join(rows),
-                   "G_1 + G_3 is not yet negative when all samples become correct, because irrelevant words help; "
-                   "everything holds from a later T_1 = C/β on. The printed -G(μ3) ≤ Ω(1) must read ≥.",
+                   "If T_1 is when all samples become correct, the last margin to turn, that of types 2 and 3, is 0 "
+                   "there, so G_1 + G_3 = -(L - 2) G(r_2) is not yet negative: irrelevant words do the rest. With a "
+                   "later T_1 = C/β everything holds. The printed -G(μ3) ≤ Ω(1) must read ≥.",
                    tolerance=bound, parameters=parameters(sizes[0][0], sizes[0][1], L))  # fmt: skip
 
 
@@ -110,7 +111,7 @@ CLAIMS = (
     claim("Theorem 3.2, items 3, 4", values_separate_the_types, partial(values_separate_the_types, ((12, FEW),), 20)),
     claim("Theorem F.8", the_loss_falls_like_one_over_time, partial(the_loss_falls_like_one_over_time,
                                                                     ((60, READING_A),))),
-    claim("Corollary F.9, Lemma F.10", c_stays_of_order_beta, partial(c_stays_of_order_beta, ((60, READING_E),))),
+    claim("Corollary F.9, Lemma F.10", c_stays_of_order_beta, partial(c_stays_of_order_beta, ((60, READING_A),))),
     claim("Lemma F.14", irrelevant_values_fall_like_one_over_n, partial(irrelevant_values_fall_like_one_over_n, "mu1")),
     claim("Theorem 3.3, losses", both_losses_become_small, partial(both_losses_become_small, 12)),
 )  # fmt: skip
