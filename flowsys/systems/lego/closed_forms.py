@@ -33,7 +33,7 @@ def phase_1_path(t, x_0, n_g, n_y, q, rho):
 
 def head_start(V_0, bias, n_g, n_y, q, rho):
     """(q - 2)(V_0 / b) t_*: how much earlier the winner leaves phase I than a neuron without head start."""
-    return (q - 2) * V_0 / bias * phase_1_blow_up(bias, n_g, n_y, q, rho)
+    return (q - 2) * V_0 / bias * phase_1_blow_up(bias + V_0, n_g, n_y, q, rho)
 
 
 def linear_phase_time(n_g, n_y, d):
@@ -66,3 +66,24 @@ def log_loss_threshold(C_B, d):
 def largest_solvable_eps(C_B):
     """ε^{L,L} at which the correct logit 2B(½ - ε) falls to log d."""
     return 0.5 * (1 - 1 / C_B)
+
+
+def eps_at_loss(loss, C_B, d):
+    """ε^{2,2} at which the leading loss d e^(-F_c), F_c = 2B(½ - ε), has fallen to `loss`."""
+    return 0.5 - np.log(d / loss) / (2 * clip_level(C_B, d))
+
+
+def solvable_length(eps_22, C_B):
+    """The L at which ε^{L,L} = (2L - 2)/(2L - 2 + e^α + e^γ) reaches `largest_solvable_eps`, from ε^{2,2}."""
+    largest = largest_solvable_eps(C_B)
+    return 1 + (1 / eps_22 - 1) * largest / (1 - largest)
+
+
+def trap_boundary(bias, n_g, n_y, q, rho, d, share=0.5):
+    """V_0 below which stage 1 falls into the additive trap: phase I ends only `share` of a linear phase earlier with it.
+
+    t_1(b) - t_1(b + V_0) = share · (linear phase); `share` is measured. Infinite where the whole phase I is shorter.
+    """
+    left = phase_1_time(bias, n_g, n_y, q, rho) - share * linear_phase_time(n_g, n_y, d)
+    inverse_power = (q - 2) * phase_1_rate(n_g, n_y, q, rho) * np.maximum(left, 0) + rho ** (2.0 - q)
+    return np.where(left > 0, inverse_power ** (-1 / (q - 2)) - bias, np.inf)

@@ -47,13 +47,15 @@ class FeedForward:
             raise ValueError(f"bias = {self.bias}, but a number of at least 0 is needed.")
 
     def activate(self, ops, x):
-        """s(x), written with clipped parts so that arrays of symbols can pass through it."""
-        if self.activation == "even":
-            inside = ops.clip_above(ops.relu(x + self.rho) - self.rho, self.rho)
-            return inside**self.q / (self.q * self.rho ** (self.q - 1)) + ops.relu(x - self.rho)
+        """s(x), written with clipped parts so that arrays of symbols can pass through it.
+
+        Every gate of a program is a jump of s': parts that join smoothly are one `power_relu`, never two gates.
+        """
         positive = ops.power_relu(x, self.rho, self.q)
         if self.activation == "azl":
             return positive
+        if self.activation == "even":  # its mirror image, held at ϱ/q below -ϱ
+            return positive + ops.power_relu(-x, self.rho, self.q) - ops.relu(-x - self.rho)
         below = ops.relu(-x)
         rounded = ops.clip_above(below, self.varpi)
         return positive + rounded**2 + self.varpi * (ops.clip_above(below, self.B) - rounded)
