@@ -67,6 +67,13 @@ def test_what_is_kept_is_not_made_again(tmp_path):
     assert len(made) == 1
 
 
+def test_what_other_code_made_is_forgotten(tmp_path, monkeypatch):
+    for digest in ("old", "new"):
+        monkeypatch.setattr("flowsys.report.kept.digest_of_sources", lambda digest=digest: digest)
+        assert kept(tmp_path, "part", lambda digest=digest: digest) == digest
+    assert [path.name for path in tmp_path.iterdir()] == ["new"]
+
+
 MEASURE = """
 <!doctype html><meta charset="utf-8"><body>FRAMES<pre id="out"></pre><script>
 window.onload = () => { const found = [...document.querySelectorAll("iframe")].map(frame => {
