@@ -79,8 +79,8 @@ class Claim:
 
     `measure()` returns the verdict at the claim's own parameters; `control()` the verdict of the same check where it
     must be another one, unless `control_note` says why it cannot be. A claim that is not testable has neither, and
-    `reason` says why. `is_cheap` marks what runs within about a second. `levels` are the levels besides its own at
-    which it can be measured, `takes` the parameters that may be set.
+    `reason` says why. `is_cheap` marks what runs within about a second. `levels` are the levels at which it can be
+    asked for, `takes` the parameters that may be set (see `flowsys.conditions`).
     """
 
     id: str
@@ -113,9 +113,7 @@ class Claim:
                 can = f"it takes {', '.join(self.takes)}" if self.takes else "it sets its parameters itself"
                 return f"claim {self.id} cannot be measured with {name} = {value}: {can}."
         if conditions.seeds is not None and not conditions.is_finite:
-            return (
-                f"claim {self.id} cannot be measured over seeds = {conditions.seeds}: give a finite --level, L0 or L2."
-            )
+            return f"claim {self.id} has no seeds = {conditions.seeds} to measure: give a finite --level, L0 or L2."
         return ""
 
     def check(self, conditions: Conditions = DEFAULT) -> Verdict:
@@ -164,7 +162,7 @@ def claim(
     takes: str = "",
     control_note: str = "",
 ) -> Claim:
-    """A claim whose control is its own measurement with some arguments changed."""
+    """A claim whose control is its own measurement with some arguments changed; `levels`, `takes` as words."""
     return Claim(
         id, Ref(paper, place), statement, regime, measure, partial(measure, **control), is_cheap, "",
         tuple(levels.split()), tuple(takes.split()), control_note,
