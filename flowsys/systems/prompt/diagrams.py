@@ -4,6 +4,8 @@ Errors of the concentrated limit (`*_limit`, `examples_needed`) do not depend on
 at t = 0. Axes over τ stand for the probability p = τ^(1/K) of a right step.
 """
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
 from flowsys.phase.named import Line, NamedDiagram
@@ -26,32 +28,40 @@ def _least_fraction(M: np.ndarray, alpha: np.ndarray) -> list[Line]:
     return [Line(fine[inside(c)], c / fine[inside(c)], label) for c, label in found]
 
 
-def _late_crossover(alpha: np.ndarray, epsilon: np.ndarray) -> list[Line]:
-    """ε = α: where T_2 ~ M/α gives way to T_3 ~ M/ε."""
-    fine = np.linspace(alpha.min(), alpha.max(), 100)
-    inside = (fine >= epsilon.min()) & (fine <= epsilon.max())
-    return [Line(fine[inside], fine[inside], r"$\epsilon = \alpha$")]
-
-
-def _clock_levels(M: np.ndarray, epsilon: np.ndarray) -> list[Line]:
-    """(M-1)[Φ(1-√ε) - Φ(0.4)] = 10^3, 10^5, 10^7: the time of stage 2 by quadrature."""
-    fine = np.geomspace(epsilon.min(), epsilon.max(), 300)
-    clock = stage_2_clock(1 - np.sqrt(fine)) - stage_2_clock(0.4)
+def _levels_of_clock(x: np.ndarray, epsilon: np.ndarray, time: Callable, powers: Sequence[int]) -> list[Line]:
+    """Where the time of stage 2 by quadrature, time(x, Φ(1 - √ε)), is 10^3, 10^4, …"""
+    fine, across = np.geomspace(epsilon.min(), epsilon.max(), 400), np.geomspace(x.min(), x.max(), 100)
+    clock = stage_2_clock(1 - np.sqrt(fine))
     lines = []
-    for power in (3, 5, 7):
-        at = 1 + 10.0**power / np.where(clock > 0, clock, np.nan)
-        inside = (at >= M.min()) & (at <= M.max())
-        lines.append(Line(at[inside], fine[inside], rf"quadrature: $10^{power}$"))
-    return lines
+    for power in powers:
+        at = np.array([np.interp(-(10.0**power), -time(v, clock), fine, np.nan, np.nan) for v in across])
+        there = np.isfinite(at)
+        lines.append(Line(across[there], at[there], rf"quadrature: $10^{power}$"))
+    return [line for line in lines if len(line.x)]
+
+
+def _over_alpha(alpha: np.ndarray, epsilon: np.ndarray) -> list[Line]:
+    """(M-1)[Φ(1-√ε) - Φ(α)] at M = 200, and ε = α, where T_2 ~ M/α gives way to T_3 ~ M/ε."""
+    fine = np.geomspace(max(alpha.min(), epsilon.min()), min(alpha.max(), epsilon.max()), 100)
+    clock = lambda a, clock: 199 * (clock - stage_2_clock(a))
+    return [*_levels_of_clock(alpha, epsilon, clock, (4, 6)), Line(fine, fine, r"$\epsilon = \alpha$")]
+
+
+def _over_patterns(M: np.ndarray, epsilon: np.ndarray) -> list[Line]:
+    """(M-1)[Φ(1-√ε) - Φ(0.4)]."""
+    return _levels_of_clock(M, epsilon, lambda M, clock: (M - 1) * (clock - stage_2_clock(0.4)), (3, 5, 7))
 
 
 def _condition_1(tau: np.ndarray, beta: np.ndarray) -> list[Line]:
-    """Condition 1 changes at p³ = x_3(p, β); a single step misleads below p = (1-p) β."""
+    """Condition 1 changes where right and wrong chain end equally often; a single step misleads below p = (1-p) β."""
     fine = np.linspace(max(beta.min(), 0.02), beta.max(), 100)
     whole = np.array([attractor_boundary(b, 3) for b in fine]) ** 3
     single = (fine / (1 + fine)) ** 3
     lines = []
-    for line, label in ((whole, r"Condition 1: $p^3 = x_3(p, \beta)$"), (single, r"one step: $p = (1-p)\beta$")):
+    for line, label in (
+        (whole, r"Condition 1: $r_3(p, \beta) = x_3(p, \beta)$"),
+        (single, r"one step: $p = (1-p)\beta$"),
+    ):
         inside = (line >= tau.min()) & (line <= tau.max())
         lines.append(Line(line[inside], fine[inside], label))
     return lines
@@ -75,6 +85,22 @@ def _one_over_patterns(overlap: np.ndarray, alpha: np.ndarray) -> list[Line]:
     ]
 
 
+def _population_losses(t: np.ndarray, n_tasks: np.ndarray) -> list[Line]:
+    """Times at which the population (N_T → ∞) has lost all but 10^-1, 10^-2, 10^-3, M = 10, K = 2."""
+    from flowsys.solve import solve
+    from flowsys.systems.prompt import SYSTEM
+
+    fine = np.geomspace(t.min(), t.max(), 200)
+    loss = solve(SYSTEM, SYSTEM.setup(**FEW_TASKS), at=fine, observe=("loss",))["loss"]
+    lines = []
+    for power in (-1, -2, -3):
+        if loss[-1] < 10.0**power < loss[0]:
+            at = np.exp(np.interp(-power * np.log(10), -np.log(loss), np.log(fine)))
+            lines.append(Line(np.full(2, at), np.array([n_tasks.min(), n_tasks.max()]),
+                              f"population: loss $10^{{{power}}}$"))  # fmt: skip
+    return lines
+
+
 def _matching_examples(l_ts: np.ndarray, alpha: np.ndarray) -> list[Line]:
     """α' l_ts constant: the error depends on the number of matching examples."""
     fine = np.geomspace(l_ts.min(), l_ts.max(), 200)
@@ -85,20 +111,29 @@ def _matching_examples(l_ts: np.ndarray, alpha: np.ndarray) -> list[Line]:
     return lines
 
 
+FEW_TASKS = {"M": 10, "K": 2, "xi": 0.0}
+
 DIAGRAMS = {
+    "cot_icl": NamedDiagram(
+        title="Where one step fails and the chain succeeds: ICL error - CoT error",
+        axes=("tau=0.05:0.8:32", "beta=0.1:1:24"),
+        observables=("icl_error_limit@t=0-cot_error_limit@t=0", "icl_error_limit@t=0", "cot_error_limit@t=0"),
+        fixed={"style": "attractor", "l_ts": 80, "n_prompts": 300},
+        boundary=_condition_1,
+    ),
     "stage_order": NamedDiagram(
         title=r"Two clean stages need $M \gg K^2$: share of the query's pattern when positions are learnt",
-        axes=("M=40:2000:40:log", "K=2,3,4,5,6,7,8"),
-        observables=("purity@T_1", "T_2-T_1"),
+        axes=("M=11:2000:30:log", "K=2,3,4,5,6,7,8"),
+        observables=("purity@T_1", "T_2:T_1"),
         boundary=_clean_stages,
     ),
     "training_time": NamedDiagram(
-        title=r"Training time to $(1-p)^2 = \epsilon$, $M = 20$",
-        axes=("alpha=0.06:0.9:24", "epsilon=1e-5:0.2:24:log"),
+        title=r"Training time to $(1-p)^2 = \epsilon$, $M = 200$",
+        axes=("alpha=0.01:0.9:40:log", "epsilon=1e-5:0.3:40:log"),
         observables=("T_3", "T_2"),
-        fixed={"T_3_rule": "squared"},
+        fixed={"T_3_rule": "squared", "M": 200},
         logarithmic=True,
-        boundary=_late_crossover,
+        boundary=_over_alpha,
     ),
     "patterns": NamedDiagram(
         title=r"Training time to $(1-p)^2 = \epsilon$, $\alpha = 0.4$",
@@ -106,20 +141,13 @@ DIAGRAMS = {
         observables=("T_3",),
         fixed={"T_3_rule": "squared"},
         logarithmic=True,
-        boundary=_clock_levels,
+        boundary=_over_patterns,
     ),
     "least_fraction": NamedDiagram(
         title="Loss at $t = 10^6$: too few matching examples are never learnt from",
         axes=("M=8:100:24:log", "alpha=0.01:0.2:24:log"),
         observables=("loss@t=1e6", "a@t=1e6"),
         boundary=_least_fraction,
-    ),
-    "cot_icl": NamedDiagram(
-        title="Where one step fails and the chain succeeds: ICL error - CoT error",
-        axes=("tau=0.05:0.8:32", "beta=0.1:1:24"),
-        observables=("icl_error_limit@t=0-cot_error_limit@t=0", "icl_error_limit@t=0", "cot_error_limit@t=0"),
-        fixed={"style": "attractor", "l_ts": 80, "n_prompts": 300},
-        boundary=_condition_1,
     ),
     "examples_needed": NamedDiagram(
         title="Examples for success 0.99, by exact counting (at most 150)",
@@ -151,5 +179,14 @@ DIAGRAMS = {
         observables=("cot_error_overlap@t=2e5", "attention_overlap@t=2e5"),
         fixed={"l_ts": 100, "n_prompts": 60},
         boundary=_one_over_patterns,
+    ),
+    "tasks": NamedDiagram(
+        title=r"Loss on unseen tasks after training on $N_T$ tasks, $M = 10$, $K = 2$ (L2)",
+        axes=("t_given=10:1e4:13:log", "n_tasks=1:64:7:log"),
+        observables=("loss_test@T_given", "loss_test@T_given:loss@T_given"),
+        level="L2",
+        fixed=FEW_TASKS,
+        logarithmic=True,
+        boundary=_population_losses,
     ),
 }

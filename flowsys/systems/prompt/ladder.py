@@ -1,7 +1,10 @@
 """The prompt system's ladder: what is compared with what, and at which rate the theory says it must close.
 
-What stands for width here is the size ξ of the random start (L2 → L3) and the length l_tr of the prompts (L0 → L3).
-Finite levels run at M = 5, where all 24 cycles are written out.
+What stands for width here is the size ξ of the random start (L2 → L3) and the length l_tr of the prompts (L0).
+Finite levels run at M = 5, where all 24 cycles are written out; SGD runs at the sizes asked for.
+
+SGD has rungs of its own (`seeded`): short prompts shift the mean over seeds like 1/l_tr; with endless prompts the
+spread of W over patterns falls like batch_size^-1/2, and the mean of a, b, H may not stick out of the noise over seeds.
 """
 
 from functools import lru_cache, partial
@@ -11,13 +14,15 @@ import numpy as np
 from flowsys.compare import Rung
 from flowsys.solve import solve
 from flowsys.system import Setup
+from flowsys.systems.prompt import seeded
+from flowsys.systems.prompt.seeded import END, N_SEEDS, variables
 from flowsys.train import train
 
-END = 200.0
 SMALL = {"M": 5, "d_X": 5, "n_tasks": float("inf"), "M_test": 5, "batch_size": None}
 RATES = (20.0, 10.0, 5.0, 2.5)
 STARTS = (1e-1, 3e-2, 1e-2, 3e-3)
-LENGTHS = (5.0, 10.0, 20.0, 40.0)
+LENGTHS = (20, 40, 80, 160)
+BATCHES = (1, 4, 16)  # in units of K M, the least batch
 
 
 def ladder(setup: Setup) -> list[Rung]:
@@ -31,8 +36,13 @@ def ladder(setup: Setup) -> list[Rung]:
              "xi", STARTS, 1.0, 0.15),
         Rung("L2", "L3 at xi = 0", f"a, b, H at t = {END:g} from W = 0, M = 5, rtol 1e-10",
              lambda _: start_error(setup, 0.0), tolerance=1e-9),
-        Rung("L0", "L3", f"a of SGD at t = {END:g}, prompts of l_tr examples", partial(prompt_error, setup), "l_tr",
-             LENGTHS, -1.0, 0.1),
+        Rung("L0", "L0 at l_tr = inf", f"a of SGD at t = {END:g}, mean of {N_SEEDS} seeds, prompts of l_tr examples",
+             partial(prompt_error, setup), "l_tr", LENGTHS, -1.0, 0.1),
+        Rung("L0 at l_tr = inf", "symmetric W", f"spread of A_ii over patterns at t = {END:g}, mean of {N_SEEDS} seeds",
+             partial(spread, setup), "batch_size", tuple(n * setup["K"] * setup["M"] for n in BATCHES), -0.5, 0.1),
+        Rung("L0 at l_tr = inf", "full batches", f"a, b, H at t = {END:g}, in standard errors over {N_SEEDS} seeds, "
+             f"largest of {2 + setup['K'] ** 2} (99 % of Student's t)", partial(excess_over_noise, setup),
+             tolerance=seeded.most_standard_errors(2 + setup["K"] ** 2)),
         Rung("L3", "L4", "largest deficit of the surrogate's p over t = 1 to 1e7", partial(surrogate_error, setup)),
     ]  # fmt: skip
 
@@ -47,15 +57,11 @@ def _with(setup: Setup, **changes) -> Setup:
     return _system().setup(**(dict(setup) | changes))
 
 
-def _variables(K: int) -> tuple[str, ...]:
-    return ("a", "b", *(f"H_{i}{k}" for i in range(1, K + 1) for k in range(1, K + 1)))
-
-
 @lru_cache(maxsize=16)
 def _flow(level: str, xi: float, K: int, alpha: float, rtol: float) -> np.ndarray:
     setup = _system().setup(**SMALL, K=K, alpha=alpha, xi=xi)
-    run = solve(_system(), setup, level=level, at=[END], observe=_variables(K), rtol=rtol)
-    return np.array([run[name][0] for name in _variables(K)])
+    run = solve(_system(), setup, level=level, at=[END], observe=variables(K), rtol=rtol)
+    return np.array([run[name][0] for name in variables(K)])
 
 
 def descent_error(setup: Setup, learning_rate: float) -> float:
@@ -63,8 +69,8 @@ def descent_error(setup: Setup, learning_rate: float) -> float:
     K, alpha, xi = setup["K"], setup["alpha"], setup["xi"]
     small = _with(setup, **SMALL, learning_rate=learning_rate)
     trained = train(_system(), small, variant="full_batch", steps=round(END / learning_rate), records=1,
-                    observe=_variables(K))  # fmt: skip
-    found = np.array([trained[name][-1] for name in _variables(K)])
+                    observe=variables(K))  # fmt: skip
+    found = np.array([trained[name][-1] for name in variables(K)])
     return float(np.abs(found - _flow("L1", xi, K, alpha, 1e-10)).max())
 
 
@@ -81,11 +87,19 @@ def start_error(setup: Setup, xi: float) -> float:
 
 
 def prompt_error(setup: Setup, l_tr: float) -> float:
-    """|a(SGD) - a(flow)| at the sizes asked for, learning rate 2: the bias of finite prompts."""
-    changed = _with(setup, l_tr=l_tr, learning_rate=2.0)
-    trained = train(_system(), changed, variant="sgd_scores", steps=round(END / 2), records=1, observe=("a",))
-    exact = solve(_system(), changed, at=[END], observe=("a",))
-    return float(abs(trained["a"][-1] - exact["a"][0]))
+    """|mean over seeds of a(SGD) - a(full batches)|: the bias of finite prompts."""
+    return abs(seeded.bias(seeded.sizes_of(setup), "a", l_tr, setup["batch_size"])[0])
+
+
+def spread(setup: Setup, batch_size: float) -> float:
+    """Standard deviation of A_ii over patterns, at endless prompts: what random batches do to W."""
+    return float(seeded.sgd(seeded.sizes_of(setup), np.inf, int(batch_size))["sd_A_s"].mean())
+
+
+def excess_over_noise(setup: Setup, _) -> float:
+    """|mean over seeds - full batches| in standard errors, largest of a, b, H, at endless prompts."""
+    found = [seeded.bias(seeded.sizes_of(setup), x, np.inf, setup["batch_size"]) for x in variables(setup["K"])]
+    return max(abs(mean) / error for mean, error in found)
 
 
 def surrogate_error(setup: Setup, _) -> float:

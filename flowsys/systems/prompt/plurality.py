@@ -15,6 +15,8 @@ from math import ceil
 import numpy as np
 from scipy.special import gammaln, xlogy
 
+from flowsys.errors import InputError
+
 from .checks import check_count, check_fraction, n_matching_examples
 
 N_MOST_EXAMPLES = 600
@@ -24,6 +26,8 @@ def win_table(row, correct: int, n_most: int) -> np.ndarray:
     """P[n, c]: of n ≤ n_most labels drawn from `row`, exactly c are `correct` and `correct` wins."""
     check_count("n_most", n_most, 0, N_MOST_EXAMPLES)
     row = np.asarray(row, dtype=float)
+    if row.min() < 0:
+        raise InputError(f"row = {row}, but row must hold probabilities, none of them negative.")
     others, multiplicity = np.unique(np.delete(row, correct), return_counts=True)
     j = np.arange(n_most + 1)
     rate = max(n_most, 1)

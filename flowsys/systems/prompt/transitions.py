@@ -59,7 +59,7 @@ def runner_up_transitions(
     transitions = np.zeros((K, M_test, M_test))
     transitions[np.arange(K)[:, None], row[None, :], task] = 1.0
     for k in noisy_steps:
-        transitions[k] = (1 - p - runner_up) / (M_test - 2)
+        transitions[k] = max(0.0, 1 - p - runner_up) / (M_test - 2)  # rounding may leave -1e-17
         transitions[k, row, task[k]] = p
         transitions[k, row, (task[k] + 1) % M_test] = runner_up
     return transitions
@@ -100,11 +100,33 @@ def attractor_mass(p_correct: float, beta: float, K: int) -> float:
     return x
 
 
-def attractor_boundary(beta: float, K: int) -> float:
-    """The p_correct at which Condition 1 changes, p^K = x_K(p, β) (returns to the right chain neglected)."""
+def right_mass(p_correct: float, beta: float, K: int, M_test: int) -> float:
+    """B(i, f(i)) for i off the wrong chain: p^K and the returns to the right chain, from the wrong one and elsewhere.
+
+    An example is right (r), on the wrong chain (x) or elsewhere; an error leads back to the one right pattern with
+    probability (1 - p)/(M' - 1) from the wrong chain and (1 - p)(1 - β)/(M' - 2) from elsewhere.
+    """
+    right, wrong = 1.0, 0.0
+    for _ in range(K):
+        elsewhere = 1 - right - wrong
+        back = wrong / (M_test - 1) + elsewhere * (1 - beta) / (M_test - 2)
+        right, wrong = (
+            right * p_correct + (1 - p_correct) * back,
+            wrong * p_correct + (1 - wrong) * (1 - p_correct) * beta,
+        )
+    return right
+
+
+def attractor_boundary(beta: float, K: int, M_test: int = 10) -> float:
+    """The p_correct at which Condition 1 changes: where right and wrong chain end equally often.
+
+    M' = inf neglects returns to the right chain: p^K = x_K(p, β). nan if no p does, for β of about 1/M' and
+    less: errors then favour no pattern.
+    """
     check_fraction("beta", beta, closed="1")
     check_count("K", K, 2)
-    return brentq(lambda p: p**K - attractor_mass(p, beta, K), 1e-6, 1 - 1e-12, xtol=1e-14)
+    gap = lambda p: right_mass(p, beta, K, M_test) - attractor_mass(p, beta, K)
+    return brentq(gap, 1e-6, 1 - 1e-12, xtol=1e-14) if gap(1e-6) < 0 else np.nan
 
 
 def composed(transitions) -> np.ndarray:

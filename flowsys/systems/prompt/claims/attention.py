@@ -5,7 +5,8 @@ from functools import lru_cache
 import numpy as np
 
 from flowsys.claims import Verdict, Word, judged
-from flowsys.systems.prompt import SYSTEM
+from flowsys.fits import power_law
+from flowsys.systems.prompt import SYSTEM, surrogate
 from flowsys.systems.prompt.claims.runs import claim, course, listed
 from flowsys.systems.prompt.testing import inferred, random_overlaps
 
@@ -34,6 +35,19 @@ def attention_concentrates(t: float = LATE) -> Verdict:
                   + ", ".join(f"{p:.3f} at α' = {a:g}" for a, p in fewer.items()), tolerance=0.01,
                   parameters={"l_ts": 20, "alpha_test": 0.8, "t": t},
                   values={"by step": late.tolist(), "alpha_test": fewer})  # fmt: skip
+
+
+def attention_concentrates_in_time(power: float = 1.0) -> Verdict:
+    """Proposition 1 with Eq. (18): after T iterations of Theorem 1 for ε, attention on S_k* is at least 1 - C ε."""
+    epsilons = (0.1, 1e-2, 1e-3, 1e-4)
+    ts = [float(surrogate.training_time(epsilon**power, 20, 3, 0.4)) for epsilon in epsilons]
+    missed = [1 - float(tested(t, n_prompts=500)[1].min()) for t in ts]
+    fit = power_law(epsilons, missed)
+    return judged(fit.slope > 0.9, "1 - attention ≤ C ε after T(ε)", f"1 - attention {listed(missed, '.2g')} at T(ε), "
+                  f"ε = {listed(epsilons, 'g')}: ε^{fit}", note="of order √ε: (54) asks for (1-p)² = ε, which is what "
+                  "the loss needs, not for 1 - p = ε", interval=fit.interval, tolerance=0.1,
+                  parameters={"epsilon": epsilons, "t": ts, "l_ts": 20, "alpha_test": 0.8},
+                  values={"missed": missed}, fits={"1 - attention over ε": fit})  # fmt: skip
 
 
 def attention_concentrates_on_any_pattern_of_the_span(t: float = LATE) -> Verdict:
@@ -77,6 +91,8 @@ def noise_is_harmless(levels: tuple[float, ...] = (0.0, 0.2, 0.5, 0.7)) -> Verdi
 CLAIMS = [
     claim("prop_1", "Proposition 1", "attention on matching examples is at least 1 - ε at test", attention_concentrates,
           control={"t": 100.0}, regime="M' = 10 random patterns of the span, α' = 0.8, l_ts = 20, t = 2e5"),
+    claim("prop_1_time", "Proposition 1, Eq. (18)", "attention is at least 1 - O(ε) after Theorem 1's T iterations",
+          attention_concentrates_in_time, control={"power": 3.0}, regime="T(ε) of Eq. (18), App. E"),
     claim("prop_1_span", "Proposition 1, Eq. (22)", "the same for every test pattern of the span",
           attention_concentrates_on_any_pattern_of_the_span, control={"t": 0.0}, regime="t = 2e5"),
     claim("theorem_2_span", "Theorem 2, Eq. (22)", "zero CoT error for every test pattern of the span",

@@ -1,6 +1,15 @@
 """What the claims measure: runs of the population flow and exponents of its times.
 
 Unless a claim says otherwise M = 20, K = 3, α = 0.4, the exact population from W = 0 (L3).
+
+How a verdict's word is chosen, before any number is seen:
+- A *law* (T grows like x^s: Eqs. 34, 46, 54 and Θ in Eq. 57; "proportional", Sec. 3 P1, P2) says an exponent for the
+  hard end of x. It is fitted over the last decades that can be computed and holds if it is s within the tolerance;
+  an exponent that is another one does not hold, also where the law is a valid upper bound.
+- A *bound of some order* (Ω, ≳: Eqs. 17, 18, 23, 25, 35) holds if one constant serves to the hard end of every
+  parameter; the best constant is reported.
+- A *definite inequality* (Eqs. 30-33, 36-39) holds if it does at every size throughout the window it is stated for, in
+  part if it does so at some of the sizes, and does not hold if at none.
 """
 
 from collections.abc import Sequence
@@ -10,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from flowsys import claims
-from flowsys.claims import Verdict, Word
+from flowsys.claims import Verdict, judged
 from flowsys.conditions import chosen_parameters, remembered
-from flowsys.fits import Fit, power_law
+from flowsys.fits import power_law
 from flowsys.solve import solve
 from flowsys.systems.prompt import SYSTEM
 from flowsys.trajectory import Trajectory
@@ -60,25 +69,18 @@ def local_exponents(x: Sequence[float], y: Sequence[float]) -> np.ndarray:
     return np.diff(np.log(np.asarray(y, dtype=float))) / np.diff(np.log(np.asarray(x, dtype=float)))
 
 
-def word_of_exponent(fit: Fit, predicted: float, tolerance: float, is_bound: bool = True) -> Word:
-    """Equal exponents hold; a time that grows more slowly than predicted leaves the bound standing, in part."""
-    if abs(fit.slope - predicted) <= tolerance:
-        return Word.HOLDS
-    return Word.IN_PART if is_bound and abs(fit.slope) < abs(predicted) else Word.FAILS
-
-
 def exponent_verdict(
     name: str, x: Sequence[float], y: Sequence[float], predicted: float, tolerance: float, note: str = "",
-    parameters: dict[str, Any] | None = None, is_bound: bool = True,
+    parameters: dict[str, Any] | None = None,
 ) -> Verdict:  # fmt: skip
     """A scaling law against a power fitted to measurements."""
     fit, local = power_law(x, y), local_exponents(x, y)
-    return Verdict(
-        word_of_exponent(fit, predicted, tolerance, is_bound), f"{name}^{predicted:g}",
-        f"{name}^{fit}; between neighbours {listed(local, '.3g')}", note, fit.interval, tolerance,
-        {name: tuple(map(float, x)), **(parameters or {})},
-        {"exponent": fit.slope, "local": local.tolist(), "measured": np.asarray(y, dtype=float).tolist()},
-        {f"time over {name}": fit},
+    return judged(
+        abs(fit.slope - predicted) <= tolerance, f"{name}^{predicted:g}",
+        f"{name}^{fit}; between neighbours {listed(local, '.3g')}", note=note, interval=fit.interval,
+        tolerance=tolerance, parameters={name: tuple(map(float, x)), **(parameters or {})},
+        values={"exponent": fit.slope, "local": local.tolist(), "measured": np.asarray(y, dtype=float).tolist()},
+        fits={f"over {name}": fit},
     )  # fmt: skip
 
 
