@@ -6,11 +6,25 @@ from itertools import cycle, product
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, LogNorm, Normalize
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from flowsys.phase.axes import Axis
 from flowsys.phase.diagram import CODES, OUTCOMES, PhaseDiagram
 from flowsys.phase.named import Contour, Line
 from flowsys.phase.refine import filled
+
+_HATCHES = {
+    CODES[name]: hatch
+    for name, hatch in (
+        ("event not reached by t_max", "////"),
+        ("invalid parameters", "xxxx"),
+        ("step budget used up", "...."),
+        ("step size underflow", "++++"),
+        ("state not finite", "oooo"),
+        ("quantity not finite", "OO"),
+        ("claim not testable here", "----"),
+    )
+}
 
 
 def phase(
@@ -22,19 +36,23 @@ def phase(
     title: str = "",
     contours: Sequence[Contour] = (),
     over_seeds: str = "median",
+    limits: tuple[float, float] | None = None,
 ) -> Axes:
     """Draw a quantity over the first axis (and the second, if there is one; further axes at their first value).
 
     Seeds are no axis of a picture where there is another one: it shows their median, or the share of them above 0.
-    Boundaries are the theory's lines, contours are lines of other measured quantities.
+    Boundaries are the theory's lines, contours are lines of other measured quantities; `limits` are those of the
+    colours (of the y axis, where there is one axis only).
     """
     name = quantity or next(iter(diagram.quantities))
     axes, values, outcomes = _shown(diagram, name, over_seeds)
     if values.ndim == 1:
-        return _curve(axes[0], values, ax, name, logarithmic, title)
+        return _curve(axes[0], values, outcomes, ax, name, logarithmic, title)
     x, y = axes[:2]
     picture = np.ma.masked_invalid(values.T)
-    norm = LogNorm() if logarithmic and picture.count() and picture.min() > 0 else Normalize()
+    low, high = limits or (None, None)
+    is_positive = picture.count() and picture.min() > 0 and (low is None or low > 0)
+    norm = LogNorm(low, high) if logarithmic and is_positive else Normalize(low, high)
     mesh = ax.pcolormesh(_edges(x), _edges(y), picture, norm=norm, cmap="viridis", rasterized=True)
     label = name if over_seeds == "median" else f"share of seeds with {name} > 0"
     ax.figure.colorbar(mesh, ax=ax).set_label(label, fontsize="medium" if len(label) < 45 else "small")
@@ -83,24 +101,33 @@ def _over_seeds(axes: Sequence[Axis], values: np.ndarray, outcomes: np.ndarray, 
     return [axis for axis in axes if axis.name != "seed"], shown, first
 
 
-def _curve(axis: Axis, values: np.ndarray, ax: Axes, name: str, logarithmic: bool, title: str) -> Axes:
-    positions = _positions(axis)
+def _curve(axis: Axis, values: np.ndarray, outcomes, ax: Axes, name: str, logarithmic: bool, title: str) -> Axes:
+    positions, edges = _positions(axis), _edges(axis)
     ax.plot(positions, values, marker="o", markersize=3, linewidth=1)
-    missing = ~np.isfinite(values)
-    for position in positions[missing]:
-        ax.axvline(position, color="0.8", linewidth=3, zorder=0)
+    for code, hatch in _HATCHES.items():
+        for first, last in _runs(outcomes == code):
+            ax.axvspan(edges[first], edges[last], facecolor="0.93", edgecolor="0.6", hatch=hatch, linewidth=0, zorder=0)
+        if (outcomes == code).any():
+            ax.fill_between([], [], [], facecolor="0.93", edgecolor="0.55", hatch=hatch, label=OUTCOMES[code])
     _scale(ax, axis, "x")
-    if logarithmic:
+    if logarithmic and (values[np.isfinite(values)] > 0).all():
         ax.set_yscale("log")
     ax.set_ylabel(name)
     ax.set_title(title, fontsize="medium")
+    if ax.get_legend_handles_labels()[0]:
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), frameon=False, fontsize="small", ncols=2)
     return ax
+
+
+def _runs(here: np.ndarray) -> list[tuple[int, int]]:
+    """Where runs of True begin, and where they have ended."""
+    steps = np.flatnonzero(np.diff(np.concatenate([[False], here, [False]]).astype(int)))
+    return list(zip(steps[::2].tolist(), steps[1::2].tolist()))
 
 
 def _hatch_outcomes(x: Axis, y: Axis, outcomes: np.ndarray, ax: Axes) -> None:
     """Hatch every kind of point that has no value, with its name in the legend."""
-    hatches = {3: "////", 4: "xxxx", 5: "....", 6: "++++", 7: "oooo", 8: "OO"}
-    for code, hatch in hatches.items():
+    for code, hatch in _HATCHES.items():
         here = np.equal(outcomes.T, code)
         if not here.any():
             continue
@@ -130,6 +157,17 @@ def _scale(ax: Axes, axis: Axis, where: str) -> None:
     set_scale, set_label = (ax.set_xscale, ax.set_xlabel) if where == "x" else (ax.set_yscale, ax.set_ylabel)
     if axis.spacing == "log":
         set_scale("log")
+        _plain_ticks(ax.xaxis if where == "x" else ax.yaxis, axis)
     set_label(axis.name)
     if any(isinstance(v, str) for v in axis.values):
         (ax.set_xticks if where == "x" else ax.set_yticks)(range(len(axis)), labels=[str(v) for v in axis.values])
+
+
+def _plain_ticks(drawn, axis: Axis) -> None:
+    """1, 2, 5, 10, … instead of powers where a logarithmic axis spans less than two decades."""
+    low, high = axis.values[0], axis.values[-1]
+    if not 1 / 100 < low / high < 100:
+        return
+    drawn.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    drawn.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    drawn.set_minor_formatter(NullFormatter())
