@@ -111,6 +111,30 @@ def _matching_examples(l_ts: np.ndarray, alpha: np.ndarray) -> list[Line]:
     return lines
 
 
+def _decided(l_ts: np.ndarray, y: np.ndarray, share: Callable, right: Callable, runner_up: Callable) -> list[Line]:
+    """n (√p - √r)² = 1 and 3 for the weakest vote, of n = share(y) l_ts examples: it fails like e^-1, e^-3."""
+    fine = np.linspace(y.min(), y.max(), 400)
+    rate = share(fine) * (np.sqrt(right(fine)) - np.sqrt(runner_up(fine))) ** 2
+    lines = []
+    for level in (1, 3):
+        at = level / rate
+        inside = (at >= l_ts.min()) & (at <= l_ts.max())
+        lines.append(Line(at[inside], fine[inside], rf"Chernoff: $n (\sqrt{{p}} - \sqrt{{r}})^2 = {level}$"))
+    return lines
+
+
+def _over_tau(l_ts: np.ndarray, tau: np.ndarray) -> list[Line]:
+    """Equal steps, α' = 0.8: the last vote has n = α' p² l_ts; r is the runner-up of primacy 0.8, or the nearest."""
+    p = lambda tau: tau ** (1 / 3)
+    runner_up = lambda tau: np.clip(0.2 * p(tau), (1 - p(tau)) / 9, 1 - p(tau))
+    return _decided(l_ts, tau, lambda tau: 0.8 * p(tau) ** 2, p, runner_up)
+
+
+def _over_rho(l_ts: np.ndarray, rho: np.ndarray) -> list[Line]:
+    """One noisy step, α' = 0.8, τ = 0.5."""
+    return _decided(l_ts, rho, lambda rho: 0.8 + 0 * rho, lambda rho: 0.5 + 0 * rho, lambda rho: 0.5 * (1 - rho))
+
+
 FEW_TASKS = {"M": 10, "K": 2, "xi": 0.0}
 
 DIAGRAMS = {
@@ -166,12 +190,14 @@ DIAGRAMS = {
         title=r"CoT error, trajectory probability $\tau$ (equal steps)",
         axes=("l_ts=5:80:20:log", "tau=0.1:0.9:20"),
         observables=("cot_error_limit@t=0", "icl_error_limit@t=0"),
+        boundary=_over_tau,
     ),
     "examples_rho": NamedDiagram(
         title=r"CoT error, primacy $\rho$ (one noisy step)",
         axes=("l_ts=5:80:20:log", "rho=0.05:0.85:20"),
         observables=("cot_error_limit@t=0", "icl_error_limit@t=0"),
         fixed={"style": "one"},
+        boundary=_over_rho,
     ),
     "blind": NamedDiagram(
         title=r"CoT error of a pattern of overlap $\lambda$ with the blind direction, $l_{ts} = 100$",
