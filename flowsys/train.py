@@ -84,12 +84,13 @@ def _chunk(descent: Descent, watched: tuple[str, ...], batched: bool) -> Callabl
 
 
 @lru_cache(maxsize=64)
-def _observer(descent: Descent, names: tuple[str, ...], batched: bool) -> Callable:
+def _observer(observe: Callable, names: tuple[str, ...], batched: bool) -> Callable:
+    """Named values of the weights; descents that share `observe` share what is compiled."""
     import jax
     import jax.numpy as jnp
 
     def values(weights, arguments):
-        everything = descent.observe(weights, arguments)
+        everything = observe(weights, arguments)
         return jnp.stack([jnp.asarray(everything[name], dtype=float) for name in names])
 
     return jax.jit(jax.vmap(values, in_axes=(0, None)) if batched else values)
@@ -172,7 +173,7 @@ def _plan(system: System, training: Training, steps, at, records: int, η: float
 
 def _run(training: Training, names, plan: _Plan, η: float, batched: bool, stop_when_done: bool, progress):
     """Rows (step, label, observables) at the wanted steps and at the events, stage after stage."""
-    values = _observer(training.descent, names, batched)
+    values = _observer(training.descent.observe, names, batched)
     weights, done, reached = training.initial, 0, set()
     yield 0, plan.wanted.get(0, ""), np.asarray(values(weights, training.stages[0].arguments))
     for number, stage in enumerate(training.stages):
@@ -192,7 +193,7 @@ def _run(training: Training, names, plan: _Plan, η: float, batched: bool, stop_
             done += int(np.max(n))
             now = np.asarray(values(weights, stage.arguments))
             for event in events:
-                x = _observer(training.descent, (event.observable,), batched)(weights, stage.arguments)
+                x = _observer(training.descent.observe, (event.observable,), batched)(weights, stage.arguments)
                 if np.all(event.direction * (np.asarray(x) - event.threshold) >= 0):
                     reached.add(event.name)
                     yield done, event.name, now

@@ -8,6 +8,7 @@ symmetric   descent on a, b, H of the exact population, at any M: what full batc
 The random key of SGD is part of what an iteration carries on. Time is learning rate × iterations.
 """
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -60,11 +61,18 @@ def stochastic_descent(
         gradient = jax.grad(loss)(iterate.parameters, arguments.patterns, prompts)
         return Iterate(iterate.parameters - learning_rate * gradient, key)
 
+    return Descent(step, _observed(K, is_on_scores), tuple(finite_observables(K)))
+
+
+@lru_cache(maxsize=16)
+def _observed(K: int, is_on_scores: bool) -> Callable:
+    """What SGD observes, whatever its prompts and batches: one function, compiled once."""
+
     def observe(iterate, arguments):
         S = iterate.parameters if is_on_scores else transformer.scores_of(iterate.parameters, arguments.patterns)
         return observations(S, arguments, K)
 
-    return Descent(step, observe, tuple(finite_observables(K)))
+    return observe
 
 
 @lru_cache(maxsize=16)
