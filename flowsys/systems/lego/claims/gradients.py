@@ -123,7 +123,7 @@ def actions_minus_values_is_conserved(weight: float = 1.0) -> Verdict:
     rng, drifts = np.random.default_rng(0), {}
     group = groups.symmetric(3)
     y = stage_1.Exchangeable(rng.normal(size=(3, 4, 6)), rng.normal(size=(3, 4, 3)), rng.normal(size=(3, 4)))
-    for activation, clip in (("azl", "none"), ("azl", "smooth"), ("azl", "hard"), ("even", "none"), ("B2", "none")):
+    for activation, clip in (("azl", "smooth"), ("even", "hard"), ("B2", "none")):
         feedforward = FeedForward(0.3, 0.5, 4, activation, 0.01, clip, 2.0)
         with jax.enable_x64(True):
             field = stage_1.exchangeable_field(group, 50.0, 7.0, feedforward)
