@@ -52,6 +52,19 @@ def test_weights_and_coordinates_flow_alike(d):
     assert all(abs(weights[name][0] - reduced[name][0]) < 1e-7 for name in reduced)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("d", ["inf", 40])
+def test_weights_and_coordinates_flow_alike_through_kinks(d):
+    # hinge and small ε: gates flip and margins reach 1 on the way; the specification has 1e-9 and 2e-9
+    given = {**SMALL, "d": d, "loss": "hinge", "epsilon": 0.3}
+    weights, reduced = (
+        course(level, "enumerated", [150.0], rtol=1e-9, solver="auto", **given) for level in ("L1", "L2")
+    )
+    one, other = (coordinates(level, "enumerated", run) for level, run in (("L1", weights), ("L2", reduced)))
+    assert largest_difference(one, other) <= 1e-7
+    assert reduced["flipped"][0] > 0
+
+
 def test_symmetric_weights_are_the_enumerated_ones():
     every = course("L2", "enumerated", [100.0], rtol=1e-10, **SMALL)
     symmetric = course("L1", "symmetric", [100.0], rtol=1e-10, **SMALL)
@@ -105,6 +118,14 @@ def test_entropy_and_margins_of_the_limit_are_those_of_its_sequences():
         assert abs(sequences[name][0] - limit[name][0]) < 1e-9
     # the entropy of all positions is the least of them, and that of position i is not less
     assert 0 <= sequences["entropy"][0] <= limit["entropy"][0] <= 1
+
+
+def test_before_lock_the_common_mode_makes_half_of_the_sequences_wrong():
+    # what the variant limit, which knows s·g alone, does not see
+    early = collapsed(9, 3, 4.0, 18.0)
+    limit = course("L3", "limit", [18.0], n=9, k=3, m=4)
+    assert early["accuracy"][0] == 0.5 and limit["accuracy"][0] == 1.0
+    assert "common mode" in PARITY.observables["accuracy"]
 
 
 def test_width_error_falls_like_one_over_root_m():

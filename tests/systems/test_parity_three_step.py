@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from flowsys.systems.parity import closure, collapsed, data, model, observables, sgd, three_step
+from flowsys.systems.parity import closure, collapsed, data, frozen_batch, model, observables, sgd, three_step
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +135,46 @@ def test_a_padded_batch_of_the_whole_population_is_the_population_step():
         padded = sgd._chunk_velocity(start, bits, weight, h, metric, problem, "linear")
     assert np.abs(np.asarray(whole.q) - np.asarray(padded.q)).max() < 1e-16
     assert np.abs(np.asarray(whole.q)).max() > 1e-4
+
+
+def random_state(problem):
+    rng, q, t = np.random.default_rng(5), 2 * problem.n_queries, problem.n_tokens
+    return model.FrozenCoordinates(rng.normal(size=q), 2 * rng.normal(size=(q, t)), rng.normal(size=(t, q)))
+
+
+@pytest.mark.parametrize("kind", ["linear", "hinge"])
+@pytest.mark.parametrize("chain", [True, False])
+def test_the_slope_of_a_batch_in_matrix_products_is_autodiff(chain, kind, monkeypatch):
+    monkeypatch.setattr(frozen_batch, "CHUNK", 70)  # the batch is taken in parts
+    problem = data.Parity(7, (5, 2, 3), chain)
+    y, bits = random_state(problem), np.random.default_rng(6).integers(0, 2, (200, 7))
+    with jax.enable_x64(True):
+        table = data.table_of_bits(problem, bits)
+        slope = jax.jit(jax.grad(model.loss), static_argnums=3)(jax.tree.map(jnp.asarray, y), None, table, kind)
+    ours = frozen_batch.batch_slope(y, problem, bits, kind)
+    assert all(np.abs(a - np.asarray(b)).max() < 1e-15 < np.abs(a).max() for a, b in zip(ours, slope))
+
+
+def test_margins_in_matrix_products_are_the_readings():
+    problem = data.Parity(7, (5, 2, 3))
+    y, bits = random_state(problem), data.all_bits(7)
+    reading = observables.read(y, None, data.table_of_bits(problem, bits), 3)
+    assert np.abs(frozen_batch.batch_margins(y, problem, bits) - reading.margin).max() < 1e-14
+
+
+def test_three_steps_at_n_40_are_the_specifications():
+    # specification, section 6: n = 40, k = 6, m = 8000, ρ = 0.3: one-hot error 0 in double precision, accuracy 1,
+    # Lemma 21.1 with room (1.45 with sampled neurons), Lemma 21.2 violated (1.48 with sampled neurons)
+    n, k, m = 40, 6, 8000.0
+    rates = three_step.usable_rates(n, m, 1.0, rho=0.3, eta_2=4 * m / 3)
+    steps, formula = sgd.limit_steps(n, k, m, rates), three_step.three_step(n, k, m, rates)
+    last, bound = steps.readings[-1], rates.eta_0 * rates.eta_1 / (256 * m * n**2)
+    assert 1 - last.s_target.min() < 1e-15 and last.sequence_accuracy == 1
+    assert np.allclose(last.margin.mean(axis=0), formula.g_3, rtol=1e-3)
+    scores = np.asarray(steps.states[2].a)
+    least = min(scores[[2 * j, 2 * j + 1], q].min() for j in range(k) for q in ([0] if j == 0 else [2 * j, 2 * j + 1]))
+    assert abs(least / bound - 1.46) < 0.02
+    assert abs(abs(scores[2 * k + 1, 0]) / (bound / 2) - 1.49) < 0.01
 
 
 def test_uniform_attention_reads_entropy_one():

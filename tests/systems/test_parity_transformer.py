@@ -1,6 +1,7 @@
 """The small transformer and its training runs, in tiny sizes."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -25,11 +26,39 @@ def test_a_prediction_does_not_see_later_bits():
     assert attention[0].shape == (2, 2, 8, 8) and np.allclose(attention[0].sum(axis=-1), 1, atol=1e-6)
 
 
+def plain_forward(weights, bits, n_heads):
+    """The same transformer without regard to cost: every position asks, every sequence is projected."""
+    apply, normalise = transformer._apply, transformer._normalise
+    x = weights["tokens"][bits] + weights["positions"][None, : bits.shape[1]]
+    for layer in weights["layers"]:
+        query, key, value = jnp.split(apply(layer["qkv"], normalise(layer["norm_1"], x)), 3, axis=-1)
+        mixed, attention = transformer._attend(query, key, value, n_heads)
+        x = x + apply(layer["project"], mixed)
+        x = x + apply(layer["contract"], jax.nn.gelu(apply(layer["expand"], normalise(layer["norm_2"], x))))
+    return normalise(weights["norm"], x) @ weights["tokens"].T, attention
+
+
+@pytest.mark.parametrize("n_layers", [1, 2])
+def test_what_is_not_read_need_not_be_computed(n_layers):
+    sizes = transformer.Architecture(n_layers, 2, 16, 32, initial_size=0.5)
+    weights = transformer.transformer_weights(jax.random.key(1), sizes, 9)
+    bits = np.random.default_rng(0).integers(0, 2, (20, 9))
+    logits, attention = plain_forward(weights, bits, 2)
+    ours, patterns = transformer.forward(weights, bits, 2, first=5)
+    assert np.allclose(ours, logits[:, 5:], atol=2e-5) and np.allclose(patterns[-1], attention[:, :, 5:], atol=2e-6)
+    assert float(jnp.abs(logits).max()) > 1 and float(attention.max()) > 0.9
+
+
+def test_narrow_models_start_with_larger_weights():
+    sizes = [transformer.Architecture(hidden=hidden).size for hidden in (720, 180)]
+    assert sizes == [0.02, 0.04]
+
+
 def test_an_untrained_transformer_is_at_chance():
     weights = transformer.transformer_weights(jax.random.key(0), TINY, 8)
     next_bit_loss = jax.jit(transformer.next_bit_loss, static_argnames=("n", "n_heads"))
     loss = next_bit_loss(weights, data.sequences(data.Parity(6, (4, 2)), data.all_bits(6)), n=6, n_heads=2)
-    assert abs(float(loss) - np.log(2)) < 0.05
+    assert abs(float(loss) - np.log(2)) < 0.3
 
 
 def test_validation_and_training_strings_are_disjoint():

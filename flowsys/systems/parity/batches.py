@@ -106,3 +106,8 @@ def smallest(results: dict[str, list[float]], law: str, n: int) -> int | None:
     """B*: the first stored batch with a mean share of at least SHARE over at least SEEDS seeds."""
     complete = {key: x for key, x in results.items() if len(x) >= SEEDS}
     return next((batch for batch, share in shares(complete, law, n).items() if share >= SHARE), None)
+
+
+def needed(results: dict[str, list[float]], law: str) -> dict[int, int]:
+    """B* by n, where it is known."""
+    return {n: batch for n in SIZES if (batch := smallest(results, law, n)) is not None}

@@ -12,8 +12,8 @@ from flowsys.train import train
 TINY = {"n": 5, "k": 3, "m": 8, "epsilon": 20.0}
 END = 150.0
 READ = ("g", "u", "v", "s_target", "margin", "loss")
-WIDTHS = (64.0, 256.0, 1024.0, 4096.0)
-SEEDS = 6
+WIDTHS = (64.0, 128.0, 256.0, 512.0, 1024.0, 2048.0, 4096.0)
+SEEDS = 48
 TIMES = (3.0, 6.0, 9.0)
 
 

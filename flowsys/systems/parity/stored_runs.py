@@ -41,9 +41,9 @@ class Case:
     training_set: int | None = None
     architecture: Architecture = SMALL
     learning_rate: float = 1e-3
-    batch: int = 128
+    batch: int = 512
     validation: int = 512
-    evaluate_every: int = 10
+    evaluate_every: int = 5
 
     @property
     def key(self) -> str:

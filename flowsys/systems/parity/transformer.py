@@ -10,31 +10,42 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from flowsys.systems.parity.data import check_size
+from flowsys.systems.parity.data import check_positive, check_size
 
 VOCABULARY = 2
 
 
 @dataclass(frozen=True)
 class Architecture:
-    """Sizes; the paper uses hidden 720, feed_forward 3072, layers and heads from 1 to 4."""
+    """Sizes; the paper uses hidden 720, feed_forward 3072, layers and heads from 1 to 4.
+
+    `initial_size` is the standard deviation of the initial weights, by default GPT-2's 0.02 made larger for a narrower
+    model, so that what the layers compute at the start is of the same size as at the paper's width.
+    """
 
     n_layers: int = 1
     n_heads: int = 1
     hidden: int = 64
     feed_forward: int = 256
+    initial_size: float | None = None
 
     def __post_init__(self):
         for name in ("n_layers", "n_heads", "hidden", "feed_forward"):
             check_size(name, getattr(self, name))
         if self.hidden % self.n_heads:
             raise ValueError(f"n_heads = {self.n_heads}, but it must divide hidden = {self.hidden}.")
+        if self.initial_size is not None:
+            check_positive("initial_size", self.initial_size)
+
+    @property
+    def size(self) -> float:
+        return 0.02 * (720 / self.hidden) ** 0.5 if self.initial_size is None else self.initial_size
 
 
 def transformer_weights(key: jax.Array, architecture: Architecture, n_positions: int) -> dict:
-    """GPT-2's initialisation: Gaussian of size 0.02, residual projections divided by √(2·layers)."""
-    D, F, layers = architecture.hidden, architecture.feed_forward, architecture.n_layers
-    residual = 0.02 / (2 * layers) ** 0.5
+    """GPT-2's initialisation: Gaussian, residual projections divided by √(2·layers)."""
+    D, F, layers, size = architecture.hidden, architecture.feed_forward, architecture.n_layers, architecture.size
+    residual = size / (2 * layers) ** 0.5
     # NumPy's generator, since JAX's would be compiled anew for every shape
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
 
@@ -50,16 +61,16 @@ def transformer_weights(key: jax.Array, architecture: Architecture, n_positions:
     def layer():
         return {
             "norm_1": norm(),
-            "qkv": dense(D, 3 * D, 0.02),
+            "qkv": dense(D, 3 * D, size),
             "project": dense(D, D, residual),
             "norm_2": norm(),
-            "expand": dense(D, F, 0.02),
+            "expand": dense(D, F, size),
             "contract": dense(F, D, residual),
         }
 
     return {
-        "tokens": gaussian(0.02, VOCABULARY, D),
-        "positions": gaussian(0.02, n_positions, D),
+        "tokens": gaussian(size, VOCABULARY, D),
+        "positions": gaussian(size, n_positions, D),
         "layers": [layer() for _ in range(layers)],
         "norm": norm(),
     }

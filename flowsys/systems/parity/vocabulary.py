@@ -86,7 +86,9 @@ OBSERVABLES = {
     "one_hot_error": "1 - s_target, without cancellation",
     "margin": "margin at position i, mean over sequences",
     "entropy": "normalised attention entropy (Eq. (1)), least over the positions of the system, mean over sequences",
-    "accuracy": "share of sequences with a positive margin at position i (limit: of s·g, without the common mode)",
+    "accuracy": "share of sequences with a positive margin at position i; the variant limit sees s·g alone, which is "
+    "always positive: the common mode, which makes half of the sequences wrong until well past lock, is counted by "
+    "collapsed and balanced",
     "loss": "loss summed over the positions of the system",
     "s_ordinary": "attention on all ordinary tokens together",
     "s_sure": "attention on the sure tokens together",
