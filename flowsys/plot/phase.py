@@ -54,12 +54,14 @@ def phase(
     is_positive = picture.count() and picture.min() > 0 and (low is None or low > 0)
     norm = LogNorm(low, high) if logarithmic and is_positive else Normalize(low, high)
     mesh = ax.pcolormesh(_edges(x), _edges(y), picture, norm=norm, cmap="viridis", rasterized=True)
-    label = name if over_seeds == "median" else f"share of seeds with {name} > 0"
+    is_share = over_seeds == "share above 0" and len(axes) < len(diagram.axes)
+    label = f"share of seeds with {name} > 0" if is_share else name
     ax.figure.colorbar(mesh, ax=ax).set_label(label, fontsize="medium" if len(label) < 45 else "small")
     _hatch_outcomes(x, y, outcomes, ax)
     for line, (colour, style) in zip(boundary, cycle(product(("crimson", "darkorange"), ("-", "--", ":")))):
         ax.plot(line.x, line.y, color=colour, linewidth=1.8, linestyle=style, label=line.label)
-    for contour, style in zip(contours, cycle(("-", "--", ":"))):
+    known = [contour for contour in contours if contour.quantity in diagram.quantities]
+    for contour, style in zip(known, cycle(("-", "--", ":"))):
         level = np.ma.masked_invalid(_shown(diagram, contour.quantity, "median")[1].T)
         ax.contour(_positions(x), _positions(y), level, [contour.level], colors="white", linestyles=style)
         ax.plot([], [], color="0.75", linestyle=style, label=contour.label)

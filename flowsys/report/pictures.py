@@ -49,7 +49,7 @@ def diagram(system: System, name: str) -> str:
     picture, lines = Figure(figsize=(7, 5), layout="constrained"), ()
     if named.boundary is not None and len(result.axes) >= 2:
         lines = named.boundary(*(np.array(axis.values) for axis in result.axes[:2]))
-    draw(result, picture.subplots(), None, named.logarithmic, lines, named.title)
+    draw(result, picture.subplots(), None, named.logarithmic, lines, named.title, named.contours, named.over_seeds)
     counts = "; ".join(f"{n} {outcome}" for outcome, n in result.outcome_counts().items())
     return figure(picture, f"Diagram {name}: {_untypeset(named.title)}. Points: {counts}.")
 
