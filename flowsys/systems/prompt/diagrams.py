@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from flowsys.phase.named import Line, NamedDiagram
-from flowsys.systems.prompt.planar import stage_2_clock
+from flowsys.systems.prompt.planar import late_pattern_score, stage_2_clock
 from flowsys.systems.prompt.transitions import attractor_boundary
 
 
@@ -78,10 +78,14 @@ def _constant_product(alpha: np.ndarray, tau: np.ndarray) -> list[Line]:
     return lines
 
 
-def _one_over_patterns(overlap: np.ndarray, alpha: np.ndarray) -> list[Line]:
-    """α' = 1/M' at λ = 1: below it a uniform vote is lost."""
+def _blindness(overlap: np.ndarray, alpha: np.ndarray) -> list[Line]:
+    """α' = 1/(1 + (M'-1) e^(a (1-λ²))), 1/M' at λ = 1: below it another pattern's examples outweigh the right ones."""
+    a = late_pattern_score(2e5, 20, 0.4)
+    fine = np.linspace(overlap.min(), overlap.max(), 400)
+    at = 1 / (1 + 9 * np.exp(a * (1 - fine**2)))
+    inside = (at >= alpha.min()) & (at <= alpha.max())
     return [
-        Line(np.array([overlap.min(), overlap.max()]), np.array([0.1, 0.1]), r"$\alpha' = 1/M'$ (at $\lambda = 1$)")
+        Line(fine[inside], at[inside], r"$\alpha' = 1/(1 + (M'-1)\, e^{a (1-\lambda^2)})$, $1/M'$ at $\lambda = 1$")
     ]
 
 
@@ -147,7 +151,7 @@ DIAGRAMS = {
     ),
     "stage_order": NamedDiagram(
         title=r"Two clean stages need $M \gg K^2$: share of the query's pattern when positions are learnt",
-        axes=("M=11:2000:30:log", "K=2,3,4,5,6,7,8"),
+        axes=("M=20:2000:24:log", "K=2,3,4,5,6,7,8"),
         observables=("purity@T_1", "T_2:T_1"),
         boundary=_clean_stages,
     ),
@@ -201,10 +205,10 @@ DIAGRAMS = {
     ),
     "blind": NamedDiagram(
         title=r"CoT error of a pattern of overlap $\lambda$ with the blind direction, $l_{ts} = 100$",
-        axes=("overlap=0:1:13", "alpha_test=0.04:0.4:13"),
+        axes=("overlap=0.6:1:17", "alpha_test=0.02:0.26:17"),
         observables=("cot_error_overlap@t=2e5", "attention_overlap@t=2e5"),
         fixed={"l_ts": 100, "n_prompts": 60},
-        boundary=_one_over_patterns,
+        boundary=_blindness,
     ),
     "tasks": NamedDiagram(
         title=r"Loss on unseen tasks after training on $N_T$ tasks, $M = 10$, $K = 2$ (L2)",

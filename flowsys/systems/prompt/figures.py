@@ -21,6 +21,7 @@ from flowsys.train import train
 
 LENGTHS = "l_ts=5,10,20,40,80"
 TRAINED = "t=2e5"
+LIMIT = "all attention on matching examples"
 MASSES = ("mass_same_same", "mass_other_same", "mass_same_other", "mass_other_other")
 NAMES = {"cot_error": "CoT", "icl_error": "ICL"}
 PANELS = (
@@ -68,8 +69,8 @@ def errors_over_examples(setup: Setup, error: str) -> Drawing:
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=3, frameon=False, fontsize="small")
         data[name] = swept
     figure.axes[0].set_ylabel(f"{NAMES[error]} error")
-    figure.suptitle(f"M = {setup['M']}, K = {setup['K']}, M' = {setup['M_test']}, {setup['n_prompts']} prompts",
-                    fontsize="medium")  # fmt: skip
+    figure.suptitle(f"lines: {LIMIT}; M = {setup['M']}, K = {setup['K']}, M' = {setup['M_test']}, "
+                    f"{setup['n_prompts']} prompts", fontsize="medium")  # fmt: skip
     return Drawing(figure, data, "errors fall with l_ts, more slowly for smaller values; at τ = 0.7 "
                    "equal steps cannot have primacy 0.8: the nearest one is used")  # fmt: skip
 
@@ -100,6 +101,8 @@ def condition_1(setup: Setup) -> Drawing:
             ax.plot(lengths, swept.quantities[names[2 * i + 1]], "o", color=f"C{i}", markersize=4)
         ax.plot([], [], "o", color="0.4", markersize=4, label="model, t = 2e5")
         ax.set_xscale("log")
+        ax.set_xticks(lengths, labels=[str(n) for n in lengths])
+        ax.minorticks_off()
         ax.set_xlabel("examples $l_{ts}$")
         ax.set_title(
             f"Condition 1 {'holds' if is_satisfied else 'fails'} (p = {p:.3f}, β = {beta:.3f})", fontsize="medium"
@@ -107,6 +110,7 @@ def condition_1(setup: Setup) -> Drawing:
         ax.legend(frameon=False, fontsize="small")
         data["holds" if is_satisfied else "fails"] = swept
     figure.axes[0].set_ylabel("error")
+    figure.suptitle(f"lines: {LIMIT}; {setup['n_prompts']} prompts", fontsize="medium")
     return Drawing(figure, data, "CoT falls to 0 in both; ICL only where Condition 1 holds, and slowly: ρ_o is small")
 
 
