@@ -14,7 +14,7 @@ from flowsys.program import Program
 from flowsys.symbolic.assemble import assemble
 from flowsys.symbolic.render import flow_equations, module_text
 from flowsys.systems.lego import groups
-from flowsys.systems.lego.closed_forms import C_alpha, clip_level, final_features
+from flowsys.systems.lego.closed_forms import C_alpha, clip_level, final_features, phase_1_rate
 from flowsys.systems.lego.configurations import exact
 from flowsys.systems.lego.limits import PACKAGED_POWERS
 from flowsys.systems.lego.notation import LATEX
@@ -51,6 +51,14 @@ with the rounded clip too, where $1-p_c$ and $p_w$ carry the factors $\sigma((B-
 $fa+n_g(1-1/n_y)b'-c-(n_y-1)e$ is conserved. At the end confounders cancel, $b'=-c$ and $e=-a$, and it gives
 
 $$C_\alpha=\frac ac=\frac{1+n_g(n_y-1)/n_y}{n_y-1+n_g/n_y}.$$
+"""
+
+PHASE_1 = r"""
+While only the winner moves, $x=\frac{a+c}2+b$ follows the power law of Eq. (16), and the derived program agrees with it
+to the probability $1/d$ that the softmax gives a class at the start:
+
+$$\dot x=\frac{1+f}{4n_gn_y}\Bigl(\frac x\varrho\Bigr)^{q-1},\qquad
+t_1=t_*\Bigl(1-(x_0/\varrho)^{q-2}\Bigr),\quad t_*=\frac{4n_gn_y\varrho^{q-1}}{(1+f)(q-2)x_0^{q-2}}.$$
 """
 
 STAGE_2 = r"""## Stage 2: attention
@@ -128,6 +136,22 @@ def check_final_shape() -> None:
         raise ValueError(f"the final ratio a/c is {solution}, not {C_alpha(n_g, n_y)}")
 
 
+def check_phase_1(programs: dict[str, Program]) -> None:
+    """dx/dt of the winner is the power law of Eq. (16) up to O(1/d), and t_1 is its time from x_0 to ϱ."""
+    d, V_0, bias, rho = 1e10, 0.01, NUMBERS["bias"], NUMBERS["rho"]
+    for q, name in product(PACKAGED_POWERS, GROUPS):
+        program, (n_g, n_y) = programs[f"STAGE_1_{q}_NONE"], groups.sizes(name)
+        values = NUMBERS | {"n_g": n_g, "n_y": n_y, "d": d, "B": 1.0, "delta_2": 0.1, "log_miss_target": -1.0}
+        ours = vector_field(program, "exact", np)(np.array([V_0, 0.0, V_0, 0.0]), arguments(program, values))
+        law = phase_1_rate(n_g, n_y, q, rho) * (V_0 + bias) ** (q - 1)
+        agrees((ours[0] + ours[2]) / (2 * law), 1.0, f"phase I, {name}, q = {q}", 1e-8)
+    x, x_0, q, k, width = sp.symbols("x x_0 q k varrho", positive=True)
+    time = sp.integrate(x ** (1 - q), (x, x_0, width), conds="none") / k
+    closed = (1 - (x_0 / width) ** (q - 2)) / (k * (q - 2) * x_0 ** (q - 2))
+    at = {x_0: sp.Rational(1, 50), width: sp.Rational(3, 10), k: 2, q: 6}
+    agrees(float(time.subs(at)), float(closed.subs(at)), "the time of phase I", 1e-12)
+
+
 def printed_stage_2(scores, features, group, ell, d, q):
     """Loss^{2,ℓ} and its gradient in α, β, γ, δ, summed over all (g_1, g_2, y_0)."""
     a, b, c, e = features
@@ -184,7 +208,7 @@ def page(programs: dict[str, Program], equations: dict[str, str]) -> str:
     ratios = ", ".join(f"{name} {C_alpha(*groups.sizes(name)):.4f}" for name in ("C5", "S3", "S4", "S5", "S6"))
     sizes = [f"| {name.lower()} | {len(p.state)} | {p.operations} |" for name, p in programs.items()]
     return "\n".join([
-        INTRODUCTION, f"$C_\\alpha$: {ratios}.\n", STAGE_2,
+        INTRODUCTION, f"$C_\\alpha$: {ratios}.", PHASE_1, STAGE_2,
         "Initial drive of $\\alpha$ and $\\gamma$ by the first step, $C_5$:\n", initial_gradients(), "",
         "## The derived flows\n", *(f"$${text}$$\n" for text in equations.values()),
         "| program | variables | operations |", "|---|---|---|", *sizes, "",
@@ -198,6 +222,7 @@ def artefacts() -> dict[str, str]:
             for clip in CLIPS:
                 programs[f"{stage}_{q}_{clip.upper()}"] = assemble(state(Structure(q, clip=clip)))
     check_stage_1(programs)
+    check_phase_1(programs)
     check_final_shape()
     check_stage_2(programs)
     equations = flow_equations(stage_1_statement(Structure()), LATEX)
