@@ -63,7 +63,7 @@ def phase(
     known = [contour for contour in contours if contour.quantity in diagram.quantities]
     for contour, style in zip(known, cycle(("-", "--", ":"))):
         level = np.ma.masked_invalid(_shown(diagram, contour.quantity, "median")[1].T)
-        ax.contour(_positions(x), _positions(y), level, [contour.level], colors="white", linestyles=style)
+        ax.contour(_positions(x), _positions(y), level, [contour.level], colors="white", linestyles=style, linewidths=1)
         ax.plot([], [], color="0.75", linestyle=style, label=contour.label)
     for axis, where in ((x, "x"), (y, "y")):
         _scale(ax, axis, where)
