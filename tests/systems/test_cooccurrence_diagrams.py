@@ -10,7 +10,7 @@ from flowsys.phase import make_sweep, parse_axis
 from flowsys.phase.memory import run_in_memory
 from flowsys.plot import phase as draw
 from flowsys.systems.cooccurrence import SYSTEM
-from flowsys.systems.cooccurrence.diagrams import DIAGRAMS
+from flowsys.systems.cooccurrence.diagrams import DIAGRAMS, TEST_EXPONENT
 from flowsys.systems.cooccurrence.max_margin import max_margin
 
 
@@ -60,14 +60,16 @@ def test_the_lines_of_the_test_exponent_are_those_of_the_max_margin_direction():
         np.testing.assert_allclose(found, kappa, atol=1e-9)
 
 
-def test_the_test_loss_is_small_where_the_exponent_is_large():
+def test_the_test_loss_falls_with_the_exponent_of_the_max_margin_direction():
     ns, lengths = (30, 60, 120, 300, 600, 3000), (4, 8, 14, 20, 40)
     axes = [f"{name}={','.join(map(str, values))}" for name, values in (("n", ns), ("L", lengths))]
-    losses = chunk_of("test_loss", axes)["test_loss@T_star"].ravel()
-    kappas = np.array([max_margin(n, L).test_exponent for n in ns for L in lengths])
-    assert spearmanr(losses, kappas).statistic < -0.99
-    # κ = 0, where the test loss stops falling, is the contour 0.28; training loss 1e-3
-    assert losses[kappas < -0.01].min() > 0.28 > losses[kappas > 0.01].max() and losses[kappas > 0.8].max() < 2.5e-3
+    found = chunk_of("test_exponent", axes)
+    kappas = np.array([[max_margin(n, L).test_exponent for L in lengths] for n in ns])
+    exponents, falls = found[TEST_EXPONENT], kappas > 0
+    np.testing.assert_allclose(exponents[falls], -kappas[falls], atol=0.04)
+    # wrong on some unseen sentences, whose loss is the size of their output: it grows like log time
+    assert np.all((exponents[~falls] > 0) & (exponents[~falls] < 0.04))
+    assert spearmanr(found["test_loss@T_star"].ravel(), kappas.ravel()).statistic < -0.99
 
 
 @pytest.mark.parametrize("delta", [1e-3, 0.1, 1.0])

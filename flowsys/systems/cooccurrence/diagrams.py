@@ -9,6 +9,7 @@ from flowsys.phase.named import Contour, Line, NamedDiagram
 from flowsys.systems.cooccurrence.max_margin import max_margin
 
 RISE = "loss_type2@loss_peak-loss_type2@t=0"
+TEST_EXPONENT = "exponent(test_loss)@t=1e4..1e6"
 KAPPAS = (0.0, 0.25, 0.5, 0.75)
 MANY = {"n": 6e6, "alpha": 0.2, "beta": 4096.0, "m1": 16.0, "score_scale": 4096**-0.5}
 """Condition 1 at m = 4096, m1 = 16, with so many samples that irrelevant words play no part."""
@@ -29,7 +30,7 @@ def _rise(n: np.ndarray, L: np.ndarray) -> list[Line]:
 
 
 def _test_exponents(n: np.ndarray, L: np.ndarray) -> list[Line]:
-    """Where the test loss falls like time^-κ along the max-margin direction; for κ < 0 it grows."""
+    """Where the test loss falls like time^-κ along the max-margin direction; for κ < 0 it grows like log time."""
     fine = np.geomspace(n.min(), n.max(), 60)
 
     def length(samples: float, kappa: float) -> float:
@@ -84,12 +85,13 @@ DIAGRAMS = {
         observables=(RISE,),
         boundary=_rise,
     ),
-    "test_loss": NamedDiagram(
-        title=r"Test loss when the training loss is $10^{-3}$; it falls like $\tau^{-\kappa}$",
+    "test_exponent": NamedDiagram(
+        title=r"How the test loss falls: the exponent of time, late ($-\kappa$ in theory)",
         axes=("n=12:3000:60:log", "L=4:40:48"),
-        observables=("test_loss@T_star",),
-        logarithmic=True,
+        observables=(TEST_EXPONENT, "test_loss@T_star"),
+        fixed={name: value for name, value in MANY.items() if name != "n"},
         boundary=_test_exponents,
+        contours=tuple(Contour(TEST_EXPONENT, -kappa, f"measured: {kappa:g}") for kappa in KAPPAS),
     ),
     "attention": NamedDiagram(
         title=r"Attention of $\mu_1$ on $\mu_2$ at loss $10^{-3}$: lazy or learned ($\rho$ = 1, n = 600)",
