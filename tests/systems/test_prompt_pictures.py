@@ -28,9 +28,11 @@ def swept(name, axes, **fixed):
 @pytest.mark.parametrize("name", SYSTEM.diagrams)
 def test_every_diagram_is_a_sweep_with_lines_inside_it(name):
     named = SYSTEM.diagrams[name]
-    sweep = make_sweep(SYSTEM, [parse_axis(a) for a in named.axes], named.observables, fixed=dict(named.fixed))
+    axes = [parse_axis(a) for a in named.axes]
+    sweep = make_sweep(SYSTEM, axes, named.observables, named.level, fixed=dict(named.fixed))
     x, y = (np.array(axis.values, dtype=float) for axis in sweep.axes)
-    for line in named.boundary(x, y) if named.boundary else ():
+    assert named.boundary is not None
+    for line in named.boundary(x, y):
         assert len(line.x) and line.x.min() >= x.min() * 0.999 and line.y.max() <= y.max() * 1.001
 
 
@@ -49,6 +51,16 @@ def test_too_small_a_fraction_of_matching_examples_is_never_learnt_from():
 def test_a_longer_prompt_needs_fewer_matching_examples_by_exact_counting():
     needed = swept("examples_needed", ["alpha_test=0.2,0.4,0.8", "tau=0.5"])[0, :, 0]
     assert needed.tolist() == [48, 27, 14]
+
+
+@pytest.mark.slow
+def test_training_on_more_tasks_generalises_better_at_every_time():
+    named = SYSTEM.diagrams["tasks"]
+    axes = [parse_axis("t_given=100,1000"), parse_axis("n_tasks=1,8")]
+    sweep = make_sweep(SYSTEM, axes, named.observables, named.level, fixed=dict(named.fixed))
+    loss, ratio = np.concatenate([chunk.values for chunk in run(sweep)], axis=1).reshape(2, 2, 2)
+    assert (loss[:, 1] < loss[:, 0]).all() and (loss[1] < loss[0]).all()
+    assert (ratio[:, 0] > ratio[:, 1]).all() and (ratio > 1).all()
 
 
 @pytest.mark.parametrize("holds", [True, False])

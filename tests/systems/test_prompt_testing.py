@@ -148,6 +148,28 @@ def test_condition_1_for_attractor_errors(p_correct, beta, holds):
     assert (transitions.attractor_boundary(beta, 3) < p_correct) == holds
 
 
+@pytest.mark.parametrize("p, beta", [(0.75, 0.9), (0.6, 0.3), (0.4, 0.5)])
+def test_right_mass_is_the_composed_probability_of_the_right_chain_with_all_returns(p, beta):
+    B = transitions.composed(transitions.attractor_transitions(10, 3, p, beta))
+    assert B[0, 6] == pytest.approx(transitions.right_mass(p, beta, 3, 10), abs=1e-14)
+
+
+@pytest.mark.parametrize("beta", [0.3, 0.5, 0.9])
+def test_condition_1_changes_at_its_boundary_and_not_where_returns_are_neglected(beta):
+    holds = lambda p: transitions.satisfies_condition_1(transitions.attractor_transitions(10, 3, p, beta), TASK)
+    exact, plain = (transitions.attractor_boundary(beta, 3, M_test) for M_test in (10, np.inf))
+    assert holds(exact + 1e-6) and not holds(exact - 1e-6)
+    assert plain > exact + 0.005
+    assert np.isnan(transitions.attractor_boundary(0.05, 3)), "errors that favour no pattern"
+
+
+def test_runner_up_matrices_have_no_negative_entry_where_all_errors_go_to_the_runner_up():
+    A = transitions.runner_up_transitions(10, 3, 0.7, 0.8, is_exact=False)
+    assert A.min() == 0 and A.sum(axis=2) == pytest.approx(1)
+    with pytest.raises(ValueError, match="row must hold probabilities"):
+        plurality.win_table([0.8, 0.3, -0.1], 0, 5)
+
+
 def test_attractor_mass_is_the_composed_probability_of_the_wrong_chain():
     B = transitions.composed(transitions.attractor_transitions(10, 3, 0.75, 0.9))
     wrong_end = transitions.trajectories(TASK)[-1, 9]

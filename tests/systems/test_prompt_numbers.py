@@ -1,0 +1,68 @@
+"""Numbers of the specification that stand in no other test: bounds of the lemmas, exponents, task families."""
+
+import numpy as np
+import pytest
+
+from flowsys import load, solve
+from flowsys.fits import power_law
+from flowsys.systems.prompt import lemmas, planar, seeded, surrogate
+
+SYSTEM = load("prompt")
+
+
+def start(**parameters):
+    """Attention p of every query step and the gradients at t = 0."""
+    K = parameters.get("K", 3)
+    names = [f"mass_same_same_{k}" for k in range(1, K + 1)]
+    run = solve(SYSTEM, SYSTEM.setup(**parameters), at=[0.0], observe=[*names, "Gamma_same_other", "Gamma_other_same"])
+    return np.array([run[name][0] for name in names]), run
+
+
+def test_section_6_upper_bound_31_is_broken_at_the_start_for_two_steps():
+    p, run = start(K=2)
+    upper = lemmas.stage_1_bounds(p, 20, 2, 0.4)["same_other"].upper.mean()
+    assert (run["Gamma_same_other"][0], upper) == pytest.approx((0.0393, 0.0372), abs=5e-5)
+
+
+def test_section_6_lower_bound_32_is_broken_at_the_start_for_many_matching_examples():
+    p, run = start(alpha=0.8)
+    lower = lemmas.stage_1_bounds(p, 20, 3, 0.8)["other_same"].lower.mean()
+    assert (run["Gamma_other_same"][0], lower) == pytest.approx((-0.058, -0.046), abs=5e-4)
+
+
+@pytest.mark.parametrize("M, K, alpha, first, last, depth",
+                         [(20, 2, 0.4, 27, 199, 0.16), (2000, 2, 0.2, 264, 5.9e4, 1.18)])  # fmt: skip
+def test_section_6_pattern_score_is_below_equation_49_in_the_middle_only(M, K, alpha, first, last, depth):
+    # the specification's ends are points of a grid that is 4 % wide
+    times = [first * 0.97, first * 1.02, *np.geomspace(first * 1.03, last, 200), last * 1.06]
+    run = solve(SYSTEM, SYSTEM.setup(M=M, K=K, alpha=alpha), at=times, observe=["a"])
+    margin = run["a"] - surrogate.pattern_score_bound(run.t, M, K, alpha)
+    assert margin[0] > 0 and margin[-1] > 0 and (margin[1:-1] < 0).all()
+    assert margin.min() == pytest.approx(-depth, abs=6e-3)
+
+
+def test_section_6_exponents_of_stage_1_from_its_quadrature():
+    steps = (2, 3, 4, 5, 6, 7, 8)
+    assert power_law(steps, [planar.stage_1_time(0.1, K, 0.4) for K in steps]).slope == pytest.approx(1.79, abs=5e-3)
+    local = lambda low, high: np.log(
+        planar.stage_1_time(0.1, 3, high) / planar.stage_1_time(0.1, 3, low)) / np.log(high / low)  # fmt: skip
+    assert local(0.01, 0.02) == pytest.approx(-0.99, abs=5e-3)
+    assert local(0.45, 0.65) == pytest.approx(-0.5, abs=0.05)
+
+
+@pytest.mark.parametrize("t, loss", [(50.0, 0.1095), (200.0, 0.0224), (1000.0, 0.0031)])
+def test_section_3_1_losses_of_the_population_beside_other_task_families(t, loss):
+    run = solve(SYSTEM, SYSTEM.setup(M=10, K=2), at=[t], observe=["loss"])
+    assert run["loss"][0] == pytest.approx(loss, abs=5.1e-5)
+
+
+def test_a_time_may_be_a_parameter():
+    run = solve(SYSTEM, SYSTEM.setup(t_given=61.6), at=["T_given", 61.6], observe=["loss"])
+    assert run.t.tolist() == [61.6, 61.6] or run.t.tolist() == [61.6]
+    assert run.at("T_given")["values"]["loss"] == run.at(61.6)["values"]["loss"]
+
+
+def test_standard_errors_that_one_case_in_a_hundred_exceeds():
+    draws = np.random.default_rng(0).standard_normal((20000, 11, seeded.N_SEEDS))
+    excess = np.abs(draws.mean(axis=2)) / (draws.std(axis=2, ddof=1) / np.sqrt(seeded.N_SEEDS))
+    assert (excess.max(axis=1) > seeded.most_standard_errors(11)).mean() == pytest.approx(0.01, abs=0.003)
