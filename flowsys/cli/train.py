@@ -79,6 +79,8 @@ def compare(
 
     if format not in ("table", "json"):
         raise InputError(f"--format {format} is not known: it must be table or json.")
+    if out and not out.endswith((".png", ".pdf", ".svg")):
+        raise InputError(f"--out {out} is no picture: it must end in .png, .pdf or .svg (the numbers are printed).")
     found = load(system)
     with tqdm(unit="runs", disable=not sys.stderr.isatty(), leave=False) as bar:
         result = climb(found, found.setup(**options.assignments(set)), rung, lambda name: bar.update())
