@@ -119,12 +119,12 @@ class Claim:
     def check(self, conditions: Conditions = DEFAULT) -> Verdict:
         """The verdict, measured now; over several seeds it holds if it does for each."""
         if self.measure is None:
-            return Verdict(Word.NOT_TESTABLE, self.statement, "", self.reason)
+            return Verdict(Word.NOT_TESTABLE, "", "", self.reason)
         if conditions.is_default:
             return self.measure()
         refused = self.refusal(conditions)
         if refused:
-            return Verdict(Word.NOT_TESTABLE, self.statement, "", refused)
+            return Verdict(Word.NOT_TESTABLE, "", "", refused)
         try:
             verdicts = []
             for seed in range(conditions.seeds or 1):
@@ -132,7 +132,7 @@ class Claim:
                 with under(Conditions(conditions.level, None, (*conditions.parameters, *seeded))):
                     verdicts.append(self.measure())
         except InputError as error:
-            return Verdict(Word.NOT_TESTABLE, self.statement, "", str(error))
+            return Verdict(Word.NOT_TESTABLE, "", "", str(error))
         found = verdicts[0] if len(verdicts) == 1 else _over_seeds(verdicts)
         return replace(found, parameters={**found.parameters, **conditions.as_dict()})
 
