@@ -4,8 +4,9 @@ Points whose problems share a program and its tables are one batch. A trajectory
 or sliding on two surfaces) is run again by itself, as `solve` would run it. At level L0 a point is a training run.
 """
 
+import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,6 +21,7 @@ from flowsys.phase.over_seeds import reduced, with_seeds
 from flowsys.phase.quantities import Quantity, Term
 from flowsys.phase.setups import setups
 from flowsys.phase.sweep import Chunk, Sweep
+from flowsys.phase.together import evaluate_together, step_budget
 from flowsys.phase.trained import evaluate_trained
 from flowsys.phase.verdicts import OfClaim, measured
 from flowsys.problem import Problem, ProgramField
@@ -33,6 +35,7 @@ _OF_ENDING = {
     Ending.STEP_TOO_SMALL: "step size underflow",
     Ending.NOT_FINITE: "state not finite",
 }
+_MOST_WAITING = 300_000_000  # bytes of tables that are held before the problems they belong to are integrated
 
 
 def evaluate_chunk(sweep: Sweep, number: int, threads: int = 1) -> Chunk:
@@ -67,8 +70,13 @@ def _each(sweep: Sweep, quantities: Sequence[Quantity], points: Sequence[Setup |
     system = find(sweep.system)
     values = np.full((len(quantities), len(points)), np.nan)
     outcomes = np.full(len(points), CODES["invalid parameters"], dtype=np.uint8)
-    groups: dict[Any, list[tuple[int, Problem]]] = {}
-    contents: dict[int, tuple] = {}
+    waiting = _Waiting(sweep)
+
+    def evaluate_waiting() -> None:
+        for places, problems, together in waiting.batches():
+            found, outcomes[places] = _evaluate(sweep, problems, together, threads)
+            values[:, places] = [quantity.value(found) for quantity in quantities]
+
     for place, setup in enumerate(points):
         if setup is None:
             continue
@@ -78,15 +86,12 @@ def _each(sweep: Sweep, quantities: Sequence[Quantity], points: Sequence[Setup |
                 outcomes[place] = CODES[_OF_ENDING[ending]]
                 values[:, place] = [q.value(defaultdict(lambda: np.nan, terms)) for q in quantities]
                 continue
-            problem = system.build(setup, sweep.level, sweep.variant, sweep.mode)
+            waiting.add(place, system.build(setup, sweep.level, sweep.variant, sweep.mode))
         except InputError:
             continue
-        groups.setdefault(_batch_key(problem, sweep, contents), []).append((place, problem))
-    for key, members in groups.items():
-        places = [place for place, _ in members]
-        problems = [problem for _, problem in members]
-        found, outcomes[places] = _evaluate(sweep, problems, key is not None, threads)
-        values[:, places] = [quantity.value(found) for quantity in quantities]
+        if waiting.bytes > _MOST_WAITING:
+            evaluate_waiting()
+    evaluate_waiting()
     return values, outcomes
 
 
@@ -94,8 +99,6 @@ def _evaluate(sweep: Sweep, problems: Sequence[Problem], together: bool, threads
     """The terms of problems (each an array over the problems) and their outcomes."""
     terms = sweep.terms
     if together:
-        from flowsys.phase.together import evaluate_together
-
         found, outcomes, left = evaluate_together(sweep, problems, threads)
     else:
         found = {term: np.full(len(problems), np.nan) for term in terms}
@@ -115,24 +118,45 @@ def with_reasons(values: np.ndarray, outcomes: np.ndarray) -> tuple[np.ndarray, 
     return np.where(valued & ~strange, values, np.nan), outcomes
 
 
-def _batch_key(problem: Problem, sweep: Sweep, contents: dict[int, tuple]) -> Any:
-    """What problems must share to be integrated together; None if they cannot be.
+class _Waiting:
+    """Problems that wait to be integrated, by what they must share to go together."""
 
-    Tables are compared by content; `contents` remembers it for arrays that problems share.
-    """
-    if not isinstance(problem.field, ProgramField) or sweep.solver not in ("auto", "native"):
-        return None
-    tables = []
-    for stage in problem.stages:
-        for data in (stage.arguments.tables, stage.arguments.links):
-            for array in data.values():
-                if id(array) not in contents:
-                    contents[id(array)] = (array, (array.shape, array.tobytes()))  # the array itself, to keep its id
-                tables.append(contents[id(array)][1])
-    ends = tuple((stage.until is None, stage.ends_on) for stage in problem.stages)
-    # an event may be a given time at some points and located at others (a mark)
-    events = tuple((event.name, event.observable, event.direction) for event in problem.events)
-    return problem.field, tuple(tables), ends, events, tuple(sorted(problem.marks))
+    def __init__(self, sweep: Sweep):
+        self._in_batches = sweep.solver in ("auto", "native")
+        self._forget()
+
+    def _forget(self) -> None:
+        self._groups: dict[Any, list[tuple[int, Problem]]] = {}
+        self._digests: dict[int, tuple[np.ndarray, bytes]] = {}  # by id; the array itself is kept, and its id with it
+        self.bytes = 0
+
+    def add(self, place: int, problem: Problem) -> None:
+        self._groups.setdefault(self._key(problem), []).append((place, problem))
+
+    def batches(self) -> Iterator[tuple[list[int], list[Problem], bool]]:
+        """Places and problems of every batch, and whether they are one; then nothing waits any more."""
+        groups = self._groups
+        self._forget()
+        for key, members in groups.items():
+            yield [place for place, _ in members], [problem for _, problem in members], key is not None
+
+    def _key(self, problem: Problem) -> Any:
+        """What problems must share to be integrated together (tables by content); None if they cannot be."""
+        if not isinstance(problem.field, ProgramField) or not self._in_batches:
+            return None
+        data = [d for s in problem.stages for d in (s.arguments.tables, s.arguments.links)]
+        tables = tuple(self._digest(array) for arrays in data for array in arrays.values())
+        ends = tuple((stage.until is None, stage.ends_on) for stage in problem.stages)
+        # an event may be a given time at some points and located at others (a mark)
+        events = tuple((event.name, event.observable, event.direction) for event in problem.events)
+        return problem.field, tables, ends, events, tuple(sorted(problem.marks))
+
+    def _digest(self, array: np.ndarray) -> tuple:
+        if id(array) not in self._digests:
+            content = hashlib.blake2b(np.ascontiguousarray(array).data, digest_size=16).digest()
+            self._digests[id(array)] = array, (array.shape, content)
+            self.bytes += array.nbytes
+        return self._digests[id(array)][1]
 
 
 def _alone(sweep: Sweep, problem: Problem) -> tuple[dict[Term, float], int]:
@@ -141,9 +165,10 @@ def _alone(sweep: Sweep, problem: Problem) -> tuple[dict[Term, float], int]:
     events = [t.at for t in terms if isinstance(t.at, str)]
     times = [t.at for t in terms if not isinstance(t.at, str)]
     atol = sweep.atol if sweep.atol is not None else 1e-4 * sweep.rtol * problem.scale
+    budget = step_budget(sweep, problem) if isinstance(problem.field, ProgramField) else sweep.max_steps
     with double_precision(problem):
         run = integrate_one(
-            problem, times, events, Tolerances(sweep.rtol, atol, sweep.max_steps), sweep.solver, sweep.kink_width
+            problem, times, events, Tolerances(sweep.rtol, atol, budget), sweep.solver, sweep.kink_width
         )
         observed = observe_states(problem, run.records, sorted({t.observable for t in terms if t.observable}))
     found: dict[Term, float] = {}

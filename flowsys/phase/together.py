@@ -10,7 +10,7 @@ from flowsys.phase.quantities import Term
 from flowsys.phase.sweep import Sweep
 from flowsys.problem import Problem
 
-_WORK, _STAGES = 2e10, 12  # operations a point may take; evaluations in a step
+_WORK, _STAGES, _LEAST = 4e5, 12, 100  # operations a point may take for every step of its budget; evaluations in a step
 _OF_CODE = {
     Code.COMPLETED: "completed",
     Code.NOT_REACHED: "event not reached by t_max",
@@ -65,7 +65,8 @@ def step_budget(sweep: Sweep, problem: Problem) -> int:
     rows = {table: np.shape(array)[-1] for table, array in problem.stages[0].arguments.tables.items()}
     blocks = problem.field.program.blocks
     operations = sum(rows.get(block.over, 1) * line.operations for block in blocks for line in block.lines)
-    return max(1000, min(sweep.max_steps, int(_WORK / (_STAGES * max(operations, 1)))))
+    affordable = int(_WORK * sweep.max_steps / (_STAGES * max(operations, 1)))
+    return min(sweep.max_steps, max(affordable, _LEAST))
 
 
 def _time_of(problem: Problem, term: Term) -> float:
