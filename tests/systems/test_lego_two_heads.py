@@ -102,7 +102,7 @@ def test_self_training_learns_the_previous_models_answers(tmp_path):
 
 def test_batches_of_doubled_lengths_hold_as_many_clauses():
     stages = two_heads_training.doubling(Experiment(), (10, 20, 40), epochs=7)
-    assert [(s.L, s.batch, s.epochs) for s in stages] == [(5, 128, 300), (10, 64, 7), (20, 32, 7), (40, 16, 7)]
+    assert [(s.L, s.batch, s.epochs) for s in stages] == [(5, 64, 200), (10, 32, 7), (20, 16, 7), (40, 8, 7)]
 
 
 def test_permuted_predicates_permute_the_map_and_not_its_diagonals():

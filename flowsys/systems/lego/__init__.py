@@ -27,7 +27,8 @@ Time of stage 1 is gradient-flow time of Loss¹; time of stage 2 is τ = t / n_x
 from flowsys.errors import InputError
 from flowsys.problem import Problem
 from flowsys.references import Paper
-from flowsys.system import LazySequence, Setup, System, Variants, late, late_value
+from flowsys.system import LazyMapping, LazySequence, Setup, System, Variants, late, late_value
+from flowsys.systems.lego.groups import sizes
 from flowsys.systems.lego.vocabulary import EVENTS, MODES, OBSERVABLES, PARAMETERS
 
 
@@ -62,7 +63,7 @@ def _training(setup: Setup, variant: str, mode: str, seeds: int | None):
 def _validate(values) -> None:
     if values["q"] % 2:
         raise InputError(f"q = {values['q']} is not allowed: it must be an even integer >= 4.")
-    if values["d"] <= int(values["group"][1:]) + 1:
+    if values["d"] <= sizes(values["group"])[1] + 1:
         raise InputError(f"d = {values['d']:g} is not allowed: it must exceed n_y + 1 of group {values['group']}.")
 
 
@@ -103,4 +104,6 @@ SYSTEM = System(
     equations=late_value("flowsys.systems.lego.reduced:EQUATIONS"),
     ladder=late("flowsys.systems.lego.ladder:ladder"),
     claims=LazySequence(late_value("flowsys.systems.lego.claims:CLAIMS")),
+    figures=LazyMapping(late_value("flowsys.systems.lego.figures:FIGURES")),
+    diagrams=LazyMapping(late_value("flowsys.systems.lego.diagrams:DIAGRAMS")),
 )

@@ -80,7 +80,7 @@ def solvable_length(eps_22, C_B):
 
 
 def trap_boundary(bias, n_g, n_y, q, rho, d, share=0.5):
-    """V_0 below which stage 1 falls into the additive trap: phase I ends only `share` of a linear phase earlier with it.
+    """V_0 below which stage 1 falls into the additive trap: it shortens phase I by `share` of the linear phase.
 
     t_1(b) - t_1(b + V_0) = share · (linear phase); `share` is measured. Infinite where the whole phase I is shorter.
     """

@@ -4,7 +4,7 @@ from math import log
 
 from flowsys.problem import Event
 from flowsys.system import Setup
-from flowsys.systems.lego.closed_forms import clip_level
+from flowsys.systems.lego.closed_forms import clip_level, log_loss_threshold
 from flowsys.systems.lego.vocabulary import STAGE_1_EVENTS, STAGE_2_EVENTS
 
 UP, DOWN = 1, -1
@@ -34,5 +34,6 @@ def stage_2_events(setup: Setup) -> tuple[Event, ...]:
         "eps_reached": ("log_eps", log(setup["eps_target"]), DOWN),
         "gap_peak": ("gap_growth", 0.0, DOWN),
         "loss_threshold": ("log_loss", log(setup["loss_target"]), DOWN),
+        "stage_k_end": ("log_loss", log_loss_threshold(setup["C_B"], setup["d"]), DOWN),
     }
     return tuple(Event(name, *crossing, STAGE_2_EVENTS[name]) for name, crossing in crossings.items())

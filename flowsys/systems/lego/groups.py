@@ -154,7 +154,11 @@ def symmetric(n: int) -> GroupAction:
 
 
 def named(name: str) -> GroupAction:
-    """The group written C5, S4, …"""
+    """The group written C5, S4, …, or that of a file of tables (`group_files`)."""
+    from flowsys.systems.lego import group_files
+
+    if group_files.is_file(name):
+        return group_files.read(name)
     family, size = str(name)[:1], str(name)[1:]
     if family not in ("C", "S") or not size.isdigit():
         raise ValueError(f"group = {name!r}, but C or S followed by a number is needed, such as C5 or S4.")
@@ -163,6 +167,8 @@ def named(name: str) -> GroupAction:
 
 def sizes(name: str) -> tuple[int, int]:
     """(n_g, n_y) of a named group, without its tables: closed forms need no more, at any size."""
+    if str(name).endswith(".json"):
+        return (group := named(name)).n_g, group.n_y
     family, size = str(name)[:1], str(name)[1:]
     if family not in ("C", "S") or not size.isdigit() or int(size) < 2:
         raise ValueError(f"group = {name!r}, but C or S followed by a number from 2 is needed, such as C5 or S4.")

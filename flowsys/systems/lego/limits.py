@@ -108,6 +108,7 @@ def stage_2_problem(
         initial=np.array(initial, dtype=float),
         stages=(Stage("stage_2", stage_2_arguments(setup, text, features, steps)),),
         events=stage_2_events(setup),
+        marks={"look": setup["t_look"]} if setup["t_look"] > start else {},
         derived=accuracies(setup, features, clip),
         t_max=setup["t_max"],
         start=start,

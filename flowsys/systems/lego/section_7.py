@@ -20,7 +20,7 @@ from flowsys.systems.lego.two_heads_evaluation import attention_map, diagonals, 
 from flowsys.systems.lego.two_heads_training import Experiment, Run, doubling, self_train
 
 DOUBLED_LENGTHS = (10, 20, 40)
-DOUBLED_EPOCHS = 100  # a doubled length continues from a trained model
+DOUBLED_EPOCHS = 50  # a doubled length continues from a trained model
 TEST_LENGTHS = (5, 7, 10, 14, 20, 28, 40, 57, 80, 113, 160)
 MAP_LENGTHS = (5,)
 DIAGONAL_LENGTHS = (5, 10, 20)
@@ -76,7 +76,11 @@ def _results(
     path = directory / f"{stage.group}_seed{stage.seed}_results_{stage.L}.json"
     if path.exists():
         return json.loads(path.read_text())
-    curves = [rollout_accuracy(trained.parameters, stage.vocabulary, L, size=size) for L in test_lengths]
+    adds_query = stage.architecture.adds_query
+    curves = [
+        rollout_accuracy(trained.parameters, stage.vocabulary, L, size=size, adds_query=adds_query)
+        for L in test_lengths
+    ]
     results = {
         "group": stage.group,
         "trained_to": stage.L,

@@ -2,7 +2,9 @@
 
 A clause is the concatenation of five learned token embeddings. Answer clauses query all clauses up to themselves; the
 block's output gives five softmaxes over the vocabulary, one per token of the next clause. The paper states no width,
-embedding, residuals or norms: here residual connections and no norms, sizes in `Architecture`. Single precision.
+embedding, residuals or norms: here no norms, a residual around the block, and one around attention if `adds_query`.
+Without it the block sees only what attention reads, as in Definition 3.5, and has to find the last value there; with it
+the query's own clause brings it. Single precision.
 """
 
 from dataclasses import dataclass
@@ -16,11 +18,12 @@ from flowsys.systems.lego.data import Vocabulary
 
 @dataclass(frozen=True)
 class Architecture:
-    """Sizes: a clause has 5 · embedding numbers, shared among the heads."""
+    """Sizes: a clause has 5 · embedding numbers, shared among the heads. `adds_query`: a residual around attention."""
 
     embedding: int = 24
     hidden: int = 480
     n_heads: int = 2
+    adds_query: bool = True
 
     def __post_init__(self):
         for name in ("embedding", "hidden", "n_heads"):
@@ -36,7 +39,10 @@ class Architecture:
 
 
 def parameters(key, vocabulary: Vocabulary, architecture: Architecture) -> dict:
-    """Gaussian weights of variance 1 / inputs, biases 0."""
+    """Gaussian embeddings of variance 1, weights of variance 1 / inputs, biases 0.
+
+    Smaller embeddings leave S5 at chance: a value needs the product of two of them, its action's and the last value's.
+    """
     d, width, hidden, heads = vocabulary.d, architecture.width, architecture.hidden, architecture.n_heads
     shapes = {
         "embedding": (d, architecture.embedding),
@@ -48,7 +54,7 @@ def parameters(key, vocabulary: Vocabulary, architecture: Architecture) -> dict:
         "down": (hidden, width),
         "unembedding": (width, 5, d),
     }
-    inputs = {"embedding": architecture.embedding, "output": width, "down": hidden}
+    inputs = {"embedding": 1, "down": hidden}
     drawn = {
         name: jax.random.normal(k, shape, jnp.float32) / np.float32(np.sqrt(inputs.get(name, width)))
         for (name, shape), k in zip(shapes.items(), jax.random.split(key, len(shapes)))
@@ -70,15 +76,16 @@ def _attention(queries, keys, is_visible):
     return jax.nn.softmax(jnp.where(is_visible[None, None], scores, -jnp.inf), axis=-1)
 
 
-def _next_clause_logits(parameters, clauses, attention, values):
+def _next_clause_logits(parameters, clauses, attention, values, adds_query):
     read = jnp.einsum("nhqt,nthk->nqhk", attention, values)
-    x = clauses + jnp.einsum("nqhk,hkw->nqw", read, parameters["output"])
+    x = jnp.einsum("nqhk,hkw->nqw", read, parameters["output"])
+    x = x + clauses if adds_query else x
     hidden = jax.nn.relu(x @ parameters["up"] + parameters["up_bias"][None, None])
     x = x + hidden @ parameters["down"]
     return jnp.einsum("nqw,wpd->nqpd", x, parameters["unembedding"]) + parameters["unembedding_bias"][None, None]
 
 
-def forward(parameters, tokens, L):
+def forward(parameters, tokens, L, adds_query=True):
     """Logits of clauses after each answer 0 … L-1, (N, L, 5, d), and the attention that made them, (N, heads, L, 2L).
 
     `tokens` holds at least the L predicates and answers 0 … L-1; later answers are not looked at.
@@ -87,17 +94,18 @@ def forward(parameters, tokens, L):
     queries = clauses[:, L:]
     is_visible = jnp.arange(2 * L)[None, :] <= jnp.arange(L, 2 * L)[:, None]
     attention = _attention(_project(parameters, "query", queries), _project(parameters, "key", clauses), is_visible)
-    return _next_clause_logits(parameters, queries, attention, _project(parameters, "value", clauses)), attention
+    values = _project(parameters, "value", clauses)
+    return _next_clause_logits(parameters, queries, attention, values, adds_query), attention
 
 
-def next_clause_loss(parameters, tokens, L):
+def next_clause_loss(parameters, tokens, L, adds_query=True):
     """Mean over sentences and steps of the loss of all five tokens (Eq. 6a up to the factor L, which Adam ignores)."""
-    logits, _ = forward(parameters, tokens, L)
-    chosen = jnp.take_along_axis(jax.nn.log_softmax(logits), tokens[:, L + 1 : 2 * L + 1, :, None], axis=-1)
-    return -chosen.sum(axis=(2, 3)).mean()
+    logits, _ = forward(parameters, tokens, L, adds_query)
+    is_true = jax.nn.one_hot(tokens[:, L + 1 : 2 * L + 1], logits.shape[-1], dtype=logits.dtype)
+    return (jax.nn.logsumexp(logits, axis=-1) - (is_true * logits).sum(axis=-1)).sum(axis=2).mean()
 
 
-def greedy_rollout(parameters, tokens, L):
+def greedy_rollout(parameters, tokens, L, adds_query=True):
     """Answers 1 … L as the model writes them itself after the predicates and ans_0, all tokens greedy: (N, L, 5)."""
     size = tokens.shape[0]
     predicates = _embed(parameters, tokens[:, :L])
@@ -112,7 +120,8 @@ def greedy_rollout(parameters, tokens, L):
         values = jax.lax.dynamic_update_slice_in_dim(values, _project(parameters, "value", embedded), position, axis=1)
         is_visible = (jnp.arange(2 * L) <= position)[None, :]
         attention = _attention(_project(parameters, "query", embedded), keys, is_visible)
-        written = _next_clause_logits(parameters, embedded, attention, values)[:, 0].argmax(axis=-1)
+        logits = _next_clause_logits(parameters, embedded, attention, values, adds_query)
+        written = logits[:, 0].argmax(axis=-1)
         written = written.astype(tokens.dtype).reshape(size, 5)
         return (keys, values, written), written
 

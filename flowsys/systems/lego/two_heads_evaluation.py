@@ -17,23 +17,26 @@ from flowsys.systems.lego.data import Vocabulary, clauses, sample
 LARGEST_BATCH = 100
 
 
-@partial(jax.jit, static_argnames=("L",))
-def _values_right(parameters, tokens, L):
-    return two_heads.greedy_rollout(parameters, tokens, L)[:, :, 4] == tokens[:, L + 1 :, 4]
+@partial(jax.jit, static_argnames=("L", "adds_query"))
+def _values_right(parameters, tokens, L, adds_query):
+    return two_heads.greedy_rollout(parameters, tokens, L, adds_query)[:, :, 4] == tokens[:, L + 1 :, 4]
 
 
 @partial(jax.jit, static_argnames=("L",))
-def _mean_attention(parameters, tokens, L):
+def _mean_attention(parameters, tokens, L):  # attention does not depend on what is added to it
     return two_heads.forward(parameters, tokens, L)[1].mean(axis=(0, 1))
 
 
-def rollout_accuracy(parameters, vocabulary: Vocabulary, L: int, *, size: int = 500, seed: int = 0) -> dict:
+def rollout_accuracy(
+    parameters, vocabulary: Vocabulary, L: int, *, size: int = 500, seed: int = 0, adds_query: bool = True
+) -> dict:
     """`all_right`: share of sentences with every value right; `by_step`: share right at each ℓ."""
     rng = np.random.default_rng([seed, L])
     right = []
     for done in range(0, size, LARGEST_BATCH):
         sentences = sample(rng, vocabulary.group, vocabulary.n_x, L, min(LARGEST_BATCH, size - done))
-        right.append(np.asarray(_values_right(parameters, jnp.asarray(clauses(vocabulary, sentences)), L)))
+        tokens = jnp.asarray(clauses(vocabulary, sentences))
+        right.append(np.asarray(_values_right(parameters, tokens, L, adds_query)))
     right = np.concatenate(right)
     return {"L": L, "all_right": float(right.all(axis=1).mean()), "by_step": right.mean(axis=0)}
 

@@ -1,18 +1,41 @@
 """The names of the LEGO system: parameters with their ranges, modes, events and observables with their meanings."""
 
+from dataclasses import dataclass
 from math import inf, log
+from typing import Any
 
+from flowsys.errors import InputError
 from flowsys.system import FINITE, Parameter, t_max
 from flowsys.systems.lego.feedforward import ACTIVATIONS, CLIPS
+from flowsys.systems.lego.group_files import is_file, read
 from flowsys.systems.lego.groups import LARGEST_SYMMETRIC
 
 GROUPS = (*(f"C{n}" for n in range(2, 13)), *(f"S{n}" for n in range(2, LARGEST_SYMMETRIC + 1)))
 FEATURES = ("ideal", "trained")
 TRAINED_STEPS = ("algorithm", "first_two", "second", "all")
 
+
+@dataclass(frozen=True)
+class GroupParameter(Parameter):
+    """A group by its name, or by a file of its tables, which are checked."""
+
+    @property
+    def allowed(self) -> str:
+        return f"{' | '.join(self.choices)} | FILE.json"
+
+    def check(self, value: Any) -> str:
+        if is_file(value):
+            read(str(value))
+            return str(value)
+        if str(value) not in self.choices:
+            names = f"one of {', '.join(self.choices)}, or a file of tables ending in .json"
+            raise InputError(f"{self.name} = {value!s} is not allowed: it must be {names}.")
+        return str(value)
+
+
 PARAMETERS = (
-    Parameter("group", "C5", "which group acts on the values: cyclic on itself, or symmetric on n points",
-              choices=GROUPS),
+    GroupParameter("group", "C5", "which group acts on the values: cyclic on itself, symmetric on n points, or the "
+                   "tables in a file (flowsys.systems.lego.group_files)", choices=GROUPS),
     Parameter("d", 1000.0, "vocabulary size: free where classes outside the values are lumped (L3, L4, exchangeable), "
               "n_x + n_g + n_y + 1 on other finite levels", low=4, high=1e15),
     Parameter("C_B", 3.0, "logit clip B = C_B log d", low=0.5, high=15, latex="C_B"),
@@ -44,6 +67,7 @@ PARAMETERS = (
     Parameter("eps_target", 0.01, "eps_reached, stage_2_3: attention elsewhere falls to this", low=1e-12, high=1),
     Parameter("gap_target", 0.01, "stage_2_3: the gap's size falls to this", low=1e-9, high=1),
     Parameter("loss_target", 1e-4, "loss_threshold: the loss falls to this", low=1e-200, high=100),
+    Parameter("t_look", 1e4, "look: when to look at attention (an axis over time)", low=1e-6, high=1e15),
     Parameter("V_level", lambda p: log(p["d"]) / 2, "phase_2_1: V_psi reaches this", low=1e-6, high=1e3,
               default_text="log(d) / 2"),
     Parameter("miss_target", lambda p: p["d"] ** -0.5, "phase_2_2: 1 - p(correct) falls to this", low=1e-200, high=1,
@@ -92,6 +116,8 @@ STAGE_2_EVENTS = {
     "eps_reached": "attention elsewhere falls to eps_target",
     "gap_peak": "the gap's size has a maximum",
     "loss_threshold": "the loss falls to loss_target",
+    "stage_k_end": "the loss falls to d^(3.025 - C_B), where the stages of algorithm_2 end in the proofs",
+    "look": "t = t_look",
 }
 EVENTS = STAGE_2_EVENTS | STAGE_1_EVENTS
 

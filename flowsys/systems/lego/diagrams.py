@@ -1,0 +1,145 @@
+"""LEGO's phase diagrams, with the boundaries the theory predicts.
+
+Attention diagrams are over the ideal layer at d = 1000. Their boundaries follow from the correct logit 2B(½ - ε): a
+length is solvable while ε^{L,L} stays below ½(1 - 1/C_B), and a loss fixes ε^{2,2} (closed_forms).
+"""
+
+import numpy as np
+
+from flowsys.phase.named import Line, NamedDiagram
+from flowsys.systems.lego.closed_forms import eps_at_loss, solvable_length, trap_boundary
+from flowsys.systems.lego.groups import sizes
+
+D = 1000.0
+RHO = 0.3
+LOSS = 1e-5
+CYCLIC = ",".join(f"C{n}" for n in range(2, 13))
+SYMMETRIC = ",".join(f"S{n}" for n in range(3, 7))
+
+
+def _inside(x: np.ndarray, y: np.ndarray, plane: tuple[np.ndarray, np.ndarray], label: str) -> Line:
+    """The part of a curve that lies in the plane that is drawn."""
+    kept = np.ones(len(x), dtype=bool)
+    for curve, axis in zip((x, y), plane):
+        kept &= (curve >= axis.min()) & (curve <= axis.max())
+    return Line(x[kept], y[kept], label)
+
+
+def _trap(group: str, q: int):
+    def lines(bias: np.ndarray, V_0: np.ndarray) -> list[Line]:
+        fine = np.geomspace(bias.min(), bias.max(), 3000)
+        edge = trap_boundary(fine, *sizes(group), q, RHO, D)
+        theory = _inside(fine, edge, (bias, V_0), "theory: head start = half a linear phase")
+        return [theory, _inside(fine, fine, (bias, V_0), r"$V_0 = b$")]
+
+    return lines
+
+
+def _lengths(eps: np.ndarray, C_B: np.ndarray) -> list[Line]:
+    """Where the longest solvable length is 10, 100, 1000."""
+    fine = np.linspace(C_B.min(), C_B.max(), 300)
+    per_length = solvable_length(0.5, fine) - 1  # ε_max / (1 - ε_max)
+    levels = ((L, 1 / (1 + (L - 1) / per_length)) for L in (10, 100, 1000))
+    return [_inside(edge, fine, (eps, C_B), f"theory: $L^* = {L}$") for L, edge in levels]
+
+
+def _fixed_loss(L_test: np.ndarray, group: np.ndarray) -> list[Line]:
+    """The solvable length at a given loss does not depend on the group."""
+    length = float(solvable_length(eps_at_loss(LOSS, 3.0, D), 3.0))
+    return [Line(np.full(2, length), np.array([-0.5, len(group) - 0.5]), f"theory: $L = {length:.1f}$")]
+
+
+def _doubling(L_test: np.ndarray, C_B: np.ndarray) -> list[Line]:
+    """The solvable length at the loss d^(3.025 - C_B) that ends a stage, and the doubled length."""
+    fine = np.linspace(C_B.min(), C_B.max(), 300)
+    length = solvable_length(eps_at_loss(D ** (3.025 - fine), fine, D), fine)
+    doubled = Line(np.full(2, 4.0), np.array([C_B.min(), C_B.max()]), "the doubled length, 4")
+    return [_inside(length, fine, (L_test, C_B), "theory: the longest solvable"), doubled]
+
+
+def _inverse_floor(tau: np.ndarray, C_B: np.ndarray) -> list[Line]:
+    """The peak of the gap, near the inverse loss floor; the factor is that of C5 at d = 1000, C_B = 3."""
+    fine = np.linspace(C_B.min(), C_B.max(), 300)
+    return [_inside(0.0032 * D ** (fine - 1), fine, (tau, C_B), r"$\tau = 0.0032\, d^{C_B - 1}$ (peak)")]
+
+
+def _stage_end(tau: np.ndarray, C_B: np.ndarray) -> list[Line]:
+    """The inverse of the loss that ends a stage of Algorithm 2."""
+    fine = np.linspace(C_B.min(), C_B.max(), 300)
+    return [_inside(D ** (fine - 3.025), fine, (tau, C_B), r"$\tau = d^{C_B - 3.025}$ (stage ends)")]
+
+
+def _trap_diagram(group: str, q: int) -> NamedDiagram:
+    return NamedDiagram(
+        title=rf"The additive trap of stage 1: $F_c - F_w$ at the end ({group}, q = {q})",
+        axes=("bias=1e-3:0.3:60:log", "V_0=1e-5:0.3:60:log"),
+        observables=("F_gap@t=1e12", "loss@t=1e12"),
+        mode="stage_1",
+        fixed={"group": group, "q": q, "d": D, "rho": RHO},
+        boundary=_trap(group, q),
+    )
+
+
+def _accuracy_diagram(family: str, groups: str) -> NamedDiagram:
+    return NamedDiagram(
+        title=f"Accuracy by length at loss $10^{{-5}}$, {family} groups",
+        axes=("L_test=2:128:25:log", f"group={groups}"),
+        observables=("accuracy@loss_threshold", "eps_22@loss_threshold"),
+        fixed={"loss_target": LOSS, "C_B": 3.0, "d": D},
+        boundary=_fixed_loss,
+    )
+
+
+DIAGRAMS = {
+    "additive_trap": _trap_diagram("C3", 4),
+    "additive_trap_q6": _trap_diagram("C3", 6),
+    "additive_trap_q8": _trap_diagram("C3", 8),
+    "additive_trap_C6": _trap_diagram("C6", 4),
+    "additive_trap_S4": _trap_diagram("S4", 4),
+    "combinations": NamedDiagram(
+        title="Stage 1 from random weights: combinations carried by one neuron (C3)",
+        axes=("d=1e3:1e12:4:log", "width=6,12,24"),
+        observables=("one_neuron@t=1e12", "V_psi_min@t=1e12"),
+        variant="many_variables",
+        mode="stage_1",
+        fixed={"group": "C3", "clip": "none"},
+    ),
+    "solvable_length": NamedDiagram(
+        title=r"The longest solvable length $L^*(0.9)$ where $\epsilon^{2,2}$ is reached, C5",
+        axes=("eps_target=3e-4:0.3:25:log", "C_B=1.5:5:15"),
+        observables=("L_star@eps_reached", "eps_reached"),
+        fixed={"d": D, "t_max": 1e15},
+        logarithmic=True,
+        boundary=_lengths,
+    ),
+    "solvable_length_time": NamedDiagram(
+        title=r"The longest solvable length $L^*(0.9)$ along training",
+        axes=("t_look=10:1e8:15:log", "group=C3,C4,C5,C6,S3,S4,S5"),
+        observables=("L_star@look", "eps_22@look"),
+        fixed={"C_B": 3.0, "d": D},
+        logarithmic=True,
+    ),
+    "accuracy_cyclic": _accuracy_diagram("cyclic", CYCLIC),
+    "accuracy_symmetric": _accuracy_diagram("symmetric", SYMMETRIC),
+    "accuracy_doubling": NamedDiagram(
+        title=r"Accuracy by length where a stage of Algorithm 2 ends, S4: loss $d^{3.025 - C_B}$",
+        axes=("L_test=2:32:17:log", "C_B=3.2:9:30"),
+        observables=("accuracy@stage_k_end", "eps_22@stage_k_end"),
+        fixed={"group": "S4", "trained_steps": "second", "d": D, "t_max": 1e15},
+        boundary=_doubling,
+    ),
+    "gap_cyclic": NamedDiagram(
+        title=r"Gap $\Delta^{2,2}$ along training, C5: it opens, and closes beyond $\tau \sim d^{C_B - 1}$",
+        axes=("t_look=0.1:1e11:25:log", "C_B=1.5:5:15"),
+        observables=("gap_22@look", "eps_22@look"),
+        fixed={"group": "C5", "d": D},
+        boundary=_inverse_floor,
+    ),
+    "gap_symmetric": NamedDiagram(
+        title=r"Gap $\Delta^{2,2}$ along training, S4: its sign changes with $C_B$, and it does not close",
+        axes=("t_look=0.1:1e11:25:log", "C_B=2:8:13"),
+        observables=("gap_22@look", "eps_22@look"),
+        fixed={"group": "S4", "d": D},
+        boundary=_stage_end,
+    ),
+}

@@ -1,0 +1,201 @@
+"""LEGO's phase diagrams and figures, made small; groups from files; rounds that do not end."""
+
+import json
+
+import numpy as np
+import pytest
+
+from flowsys import cli, load
+from flowsys.errors import InputError
+from flowsys.phase import make_sweep, parse_axis, run
+from flowsys.solve import solve
+from flowsys.systems.lego import closed_forms, figures, section_7, tables
+from flowsys.systems.lego.configurations import distinct_rows
+
+SYSTEM = load("lego")
+ORDINARY = [name for name in SYSTEM.diagrams if name != "combinations"]
+
+
+def sweep_of(name, axes=None):
+    named = SYSTEM.diagrams[name]
+    axes = [parse_axis(a) for a in axes or named.axes]
+    fixed = {k: v for k, v in named.fixed.items() if k not in {axis.name for axis in axes}}
+    return make_sweep(SYSTEM, axes, named.observables, mode=named.mode, variant=named.variant, fixed=fixed)
+
+
+def swept(name, axes):
+    """The values of a named diagram's quantities over other axes."""
+    sweep = sweep_of(name, axes)
+    return np.concatenate([chunk.values for chunk in run(sweep)], axis=1).reshape(-1, *sweep.shape)
+
+
+@pytest.mark.parametrize("name", ORDINARY)
+def test_every_diagram_is_a_sweep_with_lines_inside_it(name):
+    x, y = (axis.values for axis in sweep_of(name).axes)
+    boundary = SYSTEM.diagrams[name].boundary
+    for line in boundary(np.array(x), np.array(y)) if boundary else ():
+        assert len(line.x) > 1 and min(line.x) >= min(x) * 0.999 and max(line.x) <= max(x) * 1.001
+
+
+def test_the_additive_trap_lies_below_its_boundary():
+    for bias in (0.01, 0.03):
+        edge = float(closed_forms.trap_boundary(bias, 3, 3, 4, 0.3, 1000.0))
+        gap, loss = swept("additive_trap", [f"bias={bias}", f"V_0={edge / 2},{edge * 2}"])[:, 0]
+        assert abs(gap[0]) < 1e-6 and loss[0] == pytest.approx(np.log(3), abs=1e-2)
+        assert gap[1] > 10 and loss[1] < 1e-3
+
+
+def test_a_large_bias_is_trapped_at_every_head_start():
+    assert closed_forms.trap_boundary(0.1, 3, 3, 4, 0.3, 1000.0) == np.inf
+    assert np.abs(swept("additive_trap", ["bias=0.1", "V_0=0.005,0.05,0.08"])[0]).max() < 1e-6
+
+
+def test_accuracy_falls_where_the_theory_says_for_both_families():
+    length = closed_forms.solvable_length(closed_forms.eps_at_loss(1e-5, 3.0, 1000.0), 3.0)
+    short, long = round(length / 2), round(3 * length)
+    for name, listed in (("accuracy_cyclic", "C3,C6"), ("accuracy_symmetric", "S3,S4")):
+        accuracy = swept(name, [f"L_test={short},{long}", f"group={listed}"])[0]
+        assert (accuracy[0] > 0.99).all() and (accuracy[1] < 0.5).all()
+
+
+def test_the_longest_solvable_length_is_the_predicted_one_within_a_factor_of_two():
+    found = swept("solvable_length", ["eps_target=0.003,0.03", "C_B=3"])[0, :, 0]
+    predicted = closed_forms.solvable_length(np.array([0.003, 0.03]), 3.0)
+    assert (np.abs(np.log(found / predicted)) < np.log(2)).all()
+
+
+def test_doubling_needs_a_large_logit_clip():
+    accuracy = swept("accuracy_doubling", ["L_test=4", "C_B=4,6,8"])[0, 0]
+    assert accuracy[0] < 0.8 and accuracy[1] > 0.99 and accuracy[2] > 0.9999
+
+
+def test_the_gap_closes_for_the_cyclic_group_and_stays_for_the_symmetric_one():
+    cyclic = swept("gap_cyclic", ["t_look=3200,1e8", "C_B=3"])[0, :, 0]
+    symmetric = swept("gap_symmetric", ["t_look=1e4,1e8", "C_B=3"])[0, :, 0]
+    assert cyclic[0] == pytest.approx(0.14, abs=2e-3) and abs(cyclic[1]) < 1e-4
+    assert symmetric == pytest.approx([0.181, 0.175], abs=2e-3)
+
+
+def test_distinct_rows_are_those_of_numpy():
+    rows = np.random.default_rng(0).integers(5, size=(400, 40))
+    rows = np.concatenate([rows, rows[:100]])
+    expected, place = np.unique(rows, axis=0, return_inverse=True)
+    found, found_place = distinct_rows(rows)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(found_place, place.ravel())
+
+
+def test_tables_that_do_not_fit_are_refused(monkeypatch):
+    monkeypatch.setattr(tables, "LARGEST_LINK", 10)
+    with pytest.raises(InputError, match="smaller n_samples or L, or fewer trained_steps"):
+        SYSTEM.problem(SYSTEM.setup())
+
+
+KLEIN = [[0, 1, 2, 3], [1, 0, 3, 2], [2, 3, 0, 1], [3, 2, 1, 0]]
+C3 = [[0, 1, 2], [1, 2, 0], [2, 0, 1]]
+
+
+def file_of(folder, **content):
+    path = folder / "group.json"
+    path.write_text(json.dumps(content))
+    return str(path)
+
+
+@pytest.mark.parametrize("content", [{"action": KLEIN}, {"action": KLEIN, "multiplication": KLEIN, "name": "V4"}])
+def test_a_group_may_come_from_a_file(tmp_path, content):
+    end = solve(SYSTEM, SYSTEM.setup(group=file_of(tmp_path, **content)), at=[100.0], observe=("loss",))
+    same_order = solve(SYSTEM, SYSTEM.setup(group="C4"), at=[100.0], observe=("loss",))
+    assert 0 < end["loss"][0] < 0.1 and end["loss"][0] == pytest.approx(same_order["loss"][0], rel=0.5)
+
+
+def test_a_cyclic_group_from_its_tables_is_the_named_one(tmp_path):
+    setup = SYSTEM.setup(group=file_of(tmp_path, action=C3, multiplication=C3))
+    ours, named = (solve(SYSTEM, s, at=[100.0], observe=("alpha",)) for s in (setup, SYSTEM.setup(group="C3")))
+    assert ours["alpha"][0] == named["alpha"][0]
+
+
+@pytest.mark.parametrize(
+    ("content", "law"),
+    [
+        ({"action": C3, "multiplication": [[0, 1, 2], [1, 2, 7], [2, 0, 1]]}, "closure fails, 1·2 = 7"),
+        ({"action": C3, "multiplication": [[0, 0, 0]] * 3}, "identity fails"),
+        ({"action": [[0, 1], [1, 0]], "multiplication": [[0, 1], [1, 1]]}, "inverses fail, element 1"),
+        ({"action": [[0, 1, 2], [1, 2, 0], [0, 1, 2]], "multiplication": C3}, "product law fails, (1·1)(0)"),
+        ({"action": [[0, 2, 1], [1, 2, 0], [2, 0, 1]], "multiplication": C3}, "identity law of the action fails, 0(1)"),
+        ({"action": [[0, 1, 2], [1, 2, 0]]}, "closure fails, 1·1 = [2, 0, 1]"),
+        ({"action": [[0, 1, 2, 3], [1, 0, 3, 2]]}, "transitivity fails, no element sends value 0 to value 2"),
+        ({"action": [[0, 1], [1, 0]] * 2}, "equal rows"),
+        ({"action": [[0, 1], [1]]}, "different lengths"),
+        ({"table": C3}, "must hold `action`"),
+    ],
+)
+def test_a_wrong_table_is_refused_by_law_and_elements(tmp_path, content, law):
+    path = file_of(tmp_path, **content)
+    with pytest.raises(InputError) as refusal:
+        SYSTEM.setup(group=path)
+    assert law in str(refusal.value) and str(refusal.value).startswith(f"group = {path}")
+
+
+def test_the_command_line_tells_the_broken_law_in_one_sentence(tmp_path, monkeypatch, capsys):
+    path = file_of(tmp_path, action=[[0, 1, 2], [1, 2, 0], [0, 1, 2]], multiplication=C3)
+    monkeypatch.setattr("sys.argv", ["flowsys", "solve", "lego", "--set", f"group={path}"])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    told = capsys.readouterr().err
+    assert end.value.code == 2 and "product law fails, (1·1)(0) differs from 1(1(0))" in told and told.count("\n") == 1
+
+
+def test_a_missing_file_of_tables_is_refused(tmp_path):
+    with pytest.raises(InputError, match="cannot be read"):
+        SYSTEM.setup(group=str(tmp_path / "none.json"))
+
+
+def test_a_round_of_algorithm_2_that_no_step_can_end_says_so():
+    # with B = log(d) / 2 no attention makes the right value likely: the first round never reaches its loss
+    setup = SYSTEM.setup(group="C3", C_B=0.5, L=8, n_samples=32, t_max=1e6)
+    with pytest.raises(InputError, match=r"round at L = 2 of algorithm_2 does not end .* loss_threshold not reached"):
+        SYSTEM.problem(setup, mode="algorithm_2")
+
+
+def test_a_later_round_with_wrong_labels_ends_in_an_outcome():
+    setup = SYSTEM.setup(group="S3", loss_target=1.5, L=8, n_samples=32)
+    end = solve(SYSTEM, setup, mode="algorithm_2", at=["loss_threshold"], observe=("label_accuracy", "loss"))
+    assert end["label_accuracy"][0] < 0.9 and end["loss"][0] == pytest.approx(1.5, rel=1e-6)
+
+
+@pytest.fixture
+def results(monkeypatch):
+    """Results in the form that runs leave, of a model that forgets with the length."""
+
+    def made(group):
+        lengths = (5, 10, 20)
+        lines = {L: np.linspace(0.5, 0.3, L) for L in lengths}
+        shown = {L: {"predicate": lines[L].tolist(), "answer": lines[L].tolist()} for L in lengths}
+        maps = {"map": np.full((5, 10), 0.1).tolist()}
+        attention = {str(L): {"order": list(range(L))[::-1], "in_order": shown[L] | maps, "shuffled": shown[L] | maps}
+                     for L in lengths}  # fmt: skip
+        return [{"group": group, "trained_to": L, "sentences": 100, "all_right": {"5": 1.0, "10": 0.5, "20": 0.0},
+                 "attention": attention, "losses": [1.0]} for L in (5, 10)]  # fmt: skip
+
+    monkeypatch.setattr(figures, "packaged", made)
+
+
+@pytest.mark.parametrize("number", figures.FIGURES)
+def test_every_figure_is_drawn_from_stored_results(number, results, tmp_path):
+    drawing = SYSTEM.figures[number](SYSTEM.setup())
+    written = drawing.save(tmp_path / f"{number}.png")
+    assert len(written) == 1 + len(drawing.data) > 1 and all(path.stat().st_size > 1000 for path in written)
+
+
+def test_figure_1a_holds_the_stored_curves(results):
+    found = figures.accuracy_by_group(SYSTEM.setup()).data["accuracy"]
+    assert found.quantities["all_right"].tolist() == [[1.0, 1.0], [0.5, 0.5], [0.0, 0.0]]
+
+
+@pytest.mark.parametrize("group", figures.GROUPS)
+def test_packaged_results_are_those_of_the_stated_experiment(group):
+    stages = section_7.packaged(group)
+    first = stages[0]["experiment"]
+    assert (first["L"], first["learning_rate"], first["architecture"]["n_heads"]) == (5, 1e-4, 2)
+    assert all(len(s["losses"]) == s["experiment"]["epochs"] for s in stages)
+    assert stages[0]["losses"][-1] < 0.01 and stages[0]["all_right"]["5"] > 0.99
