@@ -14,6 +14,7 @@ from flowsys import claims
 from flowsys.conditions import chosen_parameters, remembered
 from flowsys.solve import solve
 from flowsys.systems.lego import SYSTEM, groups, stage_1
+from flowsys.systems.lego.finite_layer import initial_state
 from flowsys.trajectory import Trajectory
 
 ATTENTION = ("alpha", "gamma", "alpha_minus_gamma", "eps_attention", "gap", "loss")
@@ -59,13 +60,13 @@ class Neurons(NamedTuple):
 
 def neurons(group: str, d: float, seed: int, activation: str = "azl") -> Neurons:
     """m = 4 n_y random neurons a class at σ_0 = d^(-1/2), b = σ_0 log d, n_x = ∞, no clip, at t = 10 d or 1e11."""
-    from flowsys.systems.lego.finite_layer import initial_state
-
-    action = groups.named(group)
-    n_g, n_y, m = action.n_g, action.n_y, 4 * action.n_y
+    n_g, n_y = groups.sizes(group)
+    m = 4 * n_y
     choices = {"group": group, "d": d, "bias": float(d**-0.5 * np.log(d)), "width": m, "seed": seed, "clip": "none",
                "activation": activation}  # fmt: skip
-    found = layer(min(10.0 * d, 1e11), variant="many_variables", observe=("loss",), rtol=1e-7, **choices)
+    found = layer(
+        min(10.0 * d, 1e11), variant="many_variables", observe=("loss",), rtol=1e-7, solver="tsit5", **choices
+    )
     V_g, V_y, _ = np.split(found.states[-1], [n_y * m * n_g, n_y * m * (n_g + n_y)])
     start = initial_state(SYSTEM.setup("stage_1", **choices), "many_variables")
     return Neurons(V_g.reshape(n_y, m, n_g), V_y.reshape(n_y, m, n_y), start, float(found["loss"][-1]))
