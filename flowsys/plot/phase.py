@@ -5,7 +5,8 @@ from itertools import cycle, product
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap, LogNorm, Normalize
+from matplotlib.collections import PolyCollection
+from matplotlib.colors import LogNorm, Normalize
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from flowsys.phase.axes import Axis
@@ -129,14 +130,26 @@ def _runs(here: np.ndarray) -> list[tuple[int, int]]:
 
 def _hatch_outcomes(x: Axis, y: Axis, outcomes: np.ndarray, ax: Axes) -> None:
     """Hatch every kind of point that has no value, with its name in the legend."""
+    across, up = _edges(x), _edges(y)
     for code, hatch in _HATCHES.items():
-        here = np.equal(outcomes.T, code)
-        if not here.any():
-            continue
-        layer = np.ma.masked_where(~here, np.zeros(here.shape))
-        grey = ListedColormap(["0.93"])
-        ax.pcolor(_edges(x), _edges(y), layer, cmap=grey, hatch=hatch, edgecolor="0.6", linewidth=0, rasterized=True)
-        ax.fill_between([], [], [], facecolor="0.93", edgecolor="0.55", hatch=hatch, label=OUTCOMES[code])
+        corners = [
+            [(across[a], up[c]), (across[b], up[c]), (across[b], up[d]), (across[a], up[d])]
+            for a, b, c, d in _rectangles(np.equal(outcomes.T, code))
+        ]
+        if corners:
+            look = {"facecolor": "0.93", "hatch": hatch}
+            ax.add_collection(PolyCollection(corners, edgecolor="0.6", linewidth=0, rasterized=True, **look))
+            ax.fill_between([], [], [], edgecolor="0.55", label=OUTCOMES[code], **look)
+
+
+def _rectangles(here: np.ndarray) -> list[tuple[int, int, int, int]]:
+    """The True cells of a grid (rows × columns) as few rectangles: first and past column, first and past row."""
+    done, begun = [], {}
+    for row in range(len(here) + 1):
+        runs = set(_runs(here[row])) if row < len(here) else set()
+        done += [(*run, begun.pop(run), row) for run in [*begun] if run not in runs]
+        begun |= dict.fromkeys(runs - set(begun), row)
+    return done
 
 
 def _positions(axis: Axis) -> np.ndarray:
