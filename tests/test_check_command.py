@@ -33,7 +33,7 @@ def test_a_verdict_that_changed_gives_1(monkeypatch):
     assert "on record: does not hold" in answer.output
 
 
-def test_elsewhere_nothing_is_compared_and_the_exit_code_is_0(monkeypatch):
+def test_elsewhere_nothing_is_compared_and_the_exit_code_is_0():
     answer = run("mixture", "--claim", "D.7", "--set", "b=2", "--format", "json")
     assert answer.exit_code == 0
     (content,) = json.loads(answer.output)
