@@ -158,7 +158,7 @@ def test_a_round_of_algorithm_2_that_no_step_can_end_says_so():
 
 
 def test_a_later_round_with_wrong_labels_ends_in_an_outcome():
-    setup = SYSTEM.setup(group="S3", loss_target=1.5, L=8, n_samples=32)
+    setup = SYSTEM.setup(group="C5", loss_target=1.5, L=8, n_samples=128)
     end = solve(SYSTEM, setup, mode="algorithm_2", at=["loss_threshold"], observe=("label_accuracy", "loss"))
     assert end["label_accuracy"][0] < 0.9 and end["loss"][0] == pytest.approx(1.5, rel=1e-6)
 

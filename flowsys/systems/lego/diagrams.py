@@ -139,7 +139,7 @@ DIAGRAMS = {
         title=r"Gap $\Delta^{2,2}$ along training, S4: its sign changes with $C_B$, and it does not close",
         axes=("t_look=0.1:1e11:25:log", "C_B=2:8:13"),
         observables=("gap_22@look", "eps_22@look"),
-        fixed={"group": "S4", "d": D},
+        fixed={"group": "S4", "trained_steps": "second", "d": D},
         boundary=_stage_end,
     ),
 }
