@@ -38,9 +38,9 @@ def ladder(setup: Setup) -> list[Rung]:
              lambda _: start_error(setup, 0.0), tolerance=1e-9),
         Rung("L0", "L0 at l_tr = inf", f"a of SGD at t = {END:g}, mean of {N_SEEDS} seeds, prompts of l_tr examples",
              partial(prompt_error, setup), "l_tr", LENGTHS, -1.0, 0.1),
-        Rung("L0 at l_tr = inf", "symmetric W", f"spread of A_ii over patterns at t = {END:g}, mean of {N_SEEDS} seeds",
+        Rung("L0", "symmetric W", f"spread of A_ii over patterns at t = {END:g}, l_tr = inf, mean of {N_SEEDS} seeds",
              partial(spread, setup), "batch_size", tuple(n * setup["K"] * setup["M"] for n in BATCHES), -0.5, 0.1),
-        Rung("L0 at l_tr = inf", "full batches", f"a, b, H at t = {END:g}, in standard errors over {N_SEEDS} seeds, "
+        Rung("L0", "full batches", f"a, b, H at t = {END:g}, l_tr = inf, in standard errors over {N_SEEDS} seeds, "
              f"largest of {2 + setup['K'] ** 2} (99 % of Student's t)", partial(excess_over_noise, setup),
              tolerance=seeded.most_standard_errors(2 + setup["K"] ** 2)),
         Rung("L3", "L4", "largest deficit of the surrogate's p over t = 1 to 1e7", partial(surrogate_error, setup)),
