@@ -53,7 +53,7 @@ def solve(
     events, times = _sorted_requests(system, problem, requests)
     observe = tuple(observe) if observe is not None else problem.observable_names
     _check_observables(system, problem, observe)
-    _check_numbers(rtol, atol, solver, max_steps, kink_width)
+    check_numbers(rtol, atol, solver, max_steps, kink_width)
     atol = atol if atol is not None else 1e-4 * rtol * problem.scale
     return _integrate(
         problem, requests, events, times, observe,
@@ -179,7 +179,8 @@ def _check_observables(system: System, problem: Problem, names: Sequence[str]) -
             )
 
 
-def _check_numbers(rtol: float, atol: float | None, solver: str, max_steps: int, kink_width: float | None) -> None:
+def check_numbers(rtol: float, atol: float | None, solver: str, max_steps: int, kink_width: float | None) -> None:
+    """Refuse tolerances, solvers, budgets and widths that mean nothing."""
     if not 1e-14 <= rtol <= 1e-1:
         raise InputError(f"rtol = {rtol:g} is not allowed: it must lie between 1e-14 and 0.1.")
     if atol is not None and not (np.isfinite(atol) and atol > 0):

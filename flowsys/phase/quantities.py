@@ -13,6 +13,7 @@ verdict(ID) fit(ID)     of a claim, measured at the point's parameters (`flowsys
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -104,14 +105,18 @@ def parse_quantity(text: str, events: tuple[str, ...], level: str | None = None)
         return Statistic.parse(text, lambda inner: parse_quantity(inner, events))
     if text.startswith(("rate(", "exponent(")):
         return _fitted(text)
-    if ":" in text:
-        left, right = text.split(":", 1)
-        return Compared(text, _term(left, events), over=_term(right, events))
-    if "-" in text and text not in events:
-        left, right = text.split("-", 1)
-        if left.strip() in events or "@" in left:
-            return Compared(text, _term(left, events), _term(right, events))
+    for sign, role in ((":", "over"), ("-", "minus")):
+        if pair := _pair(text, sign, events):
+            return Compared(text, pair[0], **{role: pair[1]})
     return Compared(text, _term(text, events))
+
+
+def _pair(text: str, sign: str, events: tuple[str, ...]) -> tuple[Term, Term] | None:
+    """The two terms around one of the signs in a text (1e-3 and names may have it too); None if there are none."""
+    for place in (i for i, letter in enumerate(text) if letter == sign):
+        with suppress(InputError):
+            return _term(text[:place], events), _term(text[place + 1 :], events)
+    return None
 
 
 def _fitted(text: str) -> Fitted:
@@ -141,9 +146,12 @@ def _term(text: str, events: tuple[str, ...]) -> Term:
         )
     if at.startswith("t="):
         try:
-            return Term(observable, float(at[2:]))
+            t = float(at[2:])
         except ValueError:
             raise InputError(f"observable {text} is not understood: after t= there must be a number.") from None
+        if not 0 <= t < np.inf:
+            raise InputError(f"observable {text} is not allowed: t must be a number >= 0.")
+        return Term(observable, t)
     if at not in events:
         raise InputError(f"observable {text}: {at} is not an event here; there are {', '.join(events) or 'none'}.")
     return Term(observable, at)

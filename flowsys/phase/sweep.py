@@ -19,6 +19,7 @@ from flowsys.phase.over_seeds import Statistic
 from flowsys.phase.quantities import Quantity, Term, parse_quantity
 from flowsys.phase.verdicts import OfClaim
 from flowsys.problem import ProgramField
+from flowsys.solve import check_numbers
 from flowsys.system import Setup, System
 from flowsys.version import VERSION
 
@@ -147,8 +148,14 @@ def make_sweep(
         for term in quantity.terms:
             if term.observable and term.observable not in observables:
                 raise InputError(f"observable {term.observable} is not one of {system.name}'s at {level}.")
+            if not isinstance(term.at, str) and "t_max" in values and term.at > values["t_max"]:
+                raise InputError(f"observable {quantity.name} lies beyond t_max = {values['t_max']:g}.")
     parsed = tuple(q.checked(system, asked, example, seeds) if isinstance(q, OfClaim) else q for q in parsed)
     _check_seeds(system, level, parsed, names, seeds)
+    check_numbers(
+        options.get("rtol", 1e-8), options.get("atol"), options.get("solver", "auto"),
+        options.get("max_steps", MAX_STEPS), options.get("kink_width"),
+    )  # fmt: skip
     in_batches &= options.get("solver", "auto") in ("auto", "native") and any(q.terms for q in parsed)
     if options.get("chunk_size") is None:
         options["chunk_size"] = max(1, (CHUNK if in_batches else CHUNK_ONE_BY_ONE) // seeds)

@@ -53,3 +53,26 @@ def test_a_picture_shows_the_median_over_seeds():
     diagram = PhaseDiagram(axes, {"q": values}, np.where(np.isnan(values), 3, 0).astype(np.uint8))
     ax = draw(diagram, Figure().subplots())
     assert np.array_equal(ax.lines[0].get_ydata(), [3.0, 3.0, np.nan], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "observable, options, said",
+    [
+        ("T_2", {"rtol": -1.0}, "rtol = -1"),
+        ("T_2", {"solver": "nonsense"}, "solver = nonsense"),
+        ("T_2", {"kink_width": -1.0}, "kink_width = -1"),
+        ("w_c@t=1e9", {}, "w_c@t=1e9 lies beyond t_max = 2000"),
+        ("w_c@t=-5", {}, "w_c@t=-5 is not allowed"),
+        ("w_c", {}, "w_c needs a place"),
+        ("nothing@t=1", {}, "nothing is not one of mixture's"),
+    ],
+)
+def test_bad_requests_are_refused_before_anything_runs(observable, options, said):
+    with pytest.raises(InputError, match=said):
+        sweep("b=1,2", observables=[observable], **options)
+
+
+def test_signs_in_numbers_and_names_are_no_differences():
+    of = sweep("b=1,2", observables=["w_c@t=1e-3", "w_c@t=1e-3-w_c@t=0", "T_2-T_1", "T_1:T_2"])
+    assert [len(q.terms) for q in of.quantities] == [1, 2, 2, 2]
+    assert of.quantities[1].minus.at == 0.0 and of.quantities[0].first.at == 1e-3
