@@ -37,6 +37,11 @@ def _accuracy_axes(lengths: Sequence[int]):
     return figure, ax
 
 
+def _legend_below(ax, ncols: int, **options) -> None:
+    place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14)}
+    ax.legend(frameon=False, fontsize="small", ncols=ncols, **place, **options)
+
+
 def _curve(ax, results: dict[str, Any], color: str, label: str) -> np.ndarray:
     lengths = [int(L) for L in results["all_right"]]
     share = np.array(list(results["all_right"].values()))
@@ -52,7 +57,7 @@ def accuracy_by_group(setup: Setup) -> Drawing:
     figure, ax = _accuracy_axes(lengths)
     share = [_curve(ax, s, f"C{i}", TASKS[s["group"]]) for i, s in enumerate(stages)]
     ax.axvline(stages[0]["trained_to"], color="0.4", linestyle="--", linewidth=1, label="training length")
-    ax.legend(frameon=False)
+    _legend_below(ax, 3)
     told = "; ".join(f"{s['group']}: {s['all_right']}" for s in stages)
     return Drawing(figure, {"accuracy": _table({"L": lengths, "group": GROUPS}, all_right=np.array(share).T)}, told)
 
@@ -66,7 +71,7 @@ def accuracy_by_stage(setup: Setup, group: str = "S5") -> Drawing:
     for i, stage in enumerate(stages):
         share.append(_curve(ax, stage, f"C{i}", f"L = {stage['trained_to']}"))
         ax.axvline(stage["trained_to"], color=f"C{i}", linestyle="--", linewidth=1)
-    ax.legend(frameon=False, title="trained to", loc="lower left")
+    _legend_below(ax, 4, title="trained to")
     ax.set_title(f"{TASKS[group]}, labels written by the previous model", fontsize="medium")
     axes = {"L": lengths, "trained_to": [stage["trained_to"] for stage in stages]}
     told = "; ".join(f"trained to {s['trained_to']}: {s['all_right']}" for s in stages)
@@ -127,7 +132,7 @@ def diagonal_attention(setup: Setup, kind: str) -> Drawing:
             told.append(f"{stage['group']}, L = {L}: {line[0]:.3f} first, {line[-1]:.3f} last, {line.mean():.3f} mean")
     ax.set(xlabel=r"position $(\ell + 1)/L$", ylabel=f"attention {KINDS[kind]}")
     ax.set_ylim(bottom=0)
-    ax.legend(frameon=False, fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
+    _legend_below(ax, 2)
     return Drawing(figure, data, "; ".join(told))
 
 
