@@ -133,7 +133,8 @@ def courses(ax, results: list[dict]) -> None:
 def samples_by_shape(setup: Setup, on_run: OnRun = None) -> Drawing:
     """Fig. 2: as Fig. 1a for several numbers of layers and heads."""
     if on_run is None:
-        results, n, shapes = growth.stored(), growth.N, growth.SHAPES
+        results, n = growth.stored(), growth.N
+        shapes = tuple(x for x in growth.SHAPES if growth.complexities(results, True, architecture=x))
     else:
         cases = growth.paper_cases("2")
         results, n = paper_results(cases, on_run), cases[0].n

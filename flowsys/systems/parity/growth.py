@@ -15,8 +15,8 @@ from flowsys.systems.parity.transformer import Architecture
 STORED = Path(__file__).with_name("growth.json")
 SEEDS = 5
 WITH_CHAIN, WITHOUT_CHAIN = (1, 2, 3, 4, 6, 8, 12, 16), (1, 2, 3)
-SHAPES = tuple(Architecture(L, H, SMALL.hidden, SMALL.feed_forward) for L, H in ((1, 1), (2, 2), (4, 4)))
-SHAPE_SEEDS = 2
+SHAPES = tuple(Architecture(L, H, SMALL.hidden, SMALL.feed_forward) for L, H in ((1, 1), (1, 2), (2, 2), (4, 4)))
+SHAPE_SEEDS = 1
 
 
 def case(k: int, chain: bool, seed: int, architecture: Architecture = SMALL) -> Case:

@@ -6,8 +6,7 @@ from flowsys.drawing import Drawing
 from flowsys.system import Setup
 from flowsys.systems.parity import passes
 from flowsys.systems.parity.experiment_figures import OnRun, courses, paper_results, shape
-from flowsys.systems.parity.growth import SHAPES
-from flowsys.systems.parity.stored_runs import SMALL, Case
+from flowsys.systems.parity.stored_runs import Case
 
 
 def _runs(figure: str, small: list[Case], on_run: OnRun) -> list[tuple[Case, dict]]:
@@ -19,7 +18,7 @@ def _runs(figure: str, small: list[Case], on_run: OnRun) -> list[tuple[Case, dic
 
 def epochs_by_shape(setup: Setup, on_run: OnRun = None) -> Drawing:
     """Fig. 4: accuracy over epochs on few strings, without a chain, for several numbers of layers and heads."""
-    runs = _runs("4", [passes.case(passes.FEW, 0, architecture) for architecture in (*SHAPES, SMALL)], on_run)
+    runs = _runs("4", [passes.case(passes.FEW, 0, architecture) for architecture in passes.SHAPES], on_run)
     figure = Figure(figsize=(6.6, 4.2), layout="constrained")
     ax = figure.subplots()
     for number, (case, result) in enumerate(runs):

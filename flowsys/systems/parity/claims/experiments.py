@@ -85,18 +85,23 @@ def attention_entropy_falls_when_accuracy_rises(chain: bool = True) -> Verdict:
 
 
 def few_strings_teach_what_fresh_ones_do_not(few: int | None = passes.FEW) -> Verdict:
-    """Samples until validation is perfect, passing over `few` strings or with every string fresh (None), no chain."""
+    """Samples until validation is perfect, passing over `few` strings or with every string fresh (None), no chain.
+
+    The paper says that most of its configurations learn (Figure 4), so more than half of the runs must.
+    """
     results = passes.stored()
     counted = {name: passes.samples(results, strings) for name, strings in (("few", few), ("fresh", None))}
     solved = {name: sum(s is not None for s in many) for name, many in counted.items()}
     total = {name: len(many) for name, many in counted.items()}
-    enough = min(total.values()) >= growth.SEEDS // 2
-    return judged(
-        enough and solved["few"] >= 0.8 * total["few"] and solved["fresh"] <= 0.2 * total["fresh"],
+    learned = solved["few"] > 0.5 * total["few"] and solved["fresh"] == 0
+    is_complete = min(total.values()) >= passes.SEEDS
+    return Verdict(
+        Word.FAILS if not learned else Word.HOLDS if is_complete else Word.IN_PART,
         "few strings, many passes: learned; as many samples, all fresh: not",
         f"{few} strings: {solved['few']} of {total['few']} learned, samples {_range(counted['few'])}; fresh: "
         f"{solved['fresh']} of {total['fresh']} within {passes.BUDGET:.2g} samples",
-        note=f"n = {passes.case(few, 0).n}, k = {passes.K}, smaller than the paper's n = 20, k = 6",
+        f"n = {passes.case(few, 0).n}, k = {passes.K}, smaller than the paper's n = 20, k = 6"
+        + ("" if is_complete else "; passes.fill(passes.cases()) completes the seeds"),
         parameters={"n": passes.case(few, 0).n, "k": passes.K, "strings": few, "budget": passes.BUDGET},
         values=counted,
     )

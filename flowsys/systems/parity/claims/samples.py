@@ -70,28 +70,31 @@ def the_batch_needed_falls_with_the_width(power_of_m: float = -1.0) -> Verdict:
     )
 
 
-def few_dimensions_suffice(dimensions=(32, 512, None), seeds: int = 5) -> Verdict:
-    """Attention on S[i] with hypercube embeddings against orthonormal ones (None), n = 8, k = 2, m = 1600, B = 1024."""
-    n, k, m, batch = 8, 2, 1600, 1024
-    rates, rows = batch_rates(m, 1.0, batch, 0.08), {}
+def few_dimensions_suffice(dimensions=(16, 64, 512, None), seeds: int = 5) -> Verdict:
+    """Sequences right and attention on S[i] with hypercube embeddings against orthonormal ones (None).
+
+    n = 8, k = 2, m = 1600; B = 4096 is four times what orthonormal tokens need, so that what fails is the dimension.
+    """
+    n, k, m, batch = 8, 2, 1600, 4096
+    rates, share, attention = batch_rates(m, 1.0, batch, 0.08), {}, {}
     for d in dimensions:
         runs = [
             batch_steps(jax.random.key(s), shuffled(jax.random.key(s), n, k), m, 1.0, batch, rates, d=d).readings[-1]
             for s in range(seeds)
         ]
-        rows[d] = [(r.sequence_accuracy, float(np.median(r.s_target))) for r in runs]
-    attention = {d: float(np.mean([s for _, s in row])) for d, row in rows.items()}
-    share = {d: float(np.mean([a for a, _ in row])) for d, row in rows.items()}
-    near = [attention[d] > 0.9 * attention[dimensions[-1]] and share[d] >= 0.9 for d in dimensions[:-1]]
-    word = Word.HOLDS if near[0] else Word.IN_PART if any(near) else Word.FAILS
+        share[d] = float(np.mean([r.sequence_accuracy for r in runs]))
+        attention[d] = float(np.mean([np.median(r.s_target) for r in runs]))
+    *finite, exact = dimensions
+    as_good = [share[d] > share[exact] - 0.05 and attention[d] > attention[exact] - 0.05 for d in finite]
     names = {d: "orthonormal" if d is None else f"d={d}" for d in dimensions}
     return Verdict(
-        word,
-        "d of order k log n suffices",
+        Word.HOLDS if as_good[0] else Word.IN_PART if any(as_good) else Word.FAILS,
+        "d of order k log n, here about 9, suffices",
         ", ".join(f"{names[d]}: right {share[d]:.2f}, attention {attention[d]:.2f}" for d in dimensions),
-        "cross-talk between tokens: at small n the dimension must exceed k log n (here about 9) by far",
+        "cross-talk between tokens: at small n the dimension must exceed k log n by far",
+        tolerance=0.05,
         parameters={"n": n, "k": k, "m": m, "batch": batch, "c": 0.08, "seeds": seeds},
-        values={"rows": {names[d]: row for d, row in rows.items()}},
+        values={"right": {names[d]: x for d, x in share.items()}, "attention": {names[d]: attention[d] for d in names}},
     )
 
 
@@ -104,8 +107,8 @@ CLAIMS = (
           regime="stored runs at fixed widths, m = 400 … 25600; control: 1/√m in place of 1/m"),
     claim("finite_dimension", "Assumption 2",
           "hypercube embeddings of dimension d = k log^1.1(n/δ) are as good as orthonormal ones",
-          few_dimensions_suffice, control={"dimensions": (8192, None)}, is_cheap=False,
-          regime="three steps on batches; control, which holds: d = 8192"),
+          few_dimensions_suffice, control={"dimensions": (8, None)}, is_cheap=False,
+          regime="three steps on batches, n = 8, k = 2; control: d = 8"),
     Claim("precision", Ref("parity", "Theorem 1"), "Θ(log n) bits of precision suffice",
           reason="everything runs in double precision; no arithmetic of fewer bits is modelled"),
 )  # fmt: skip
