@@ -30,19 +30,19 @@ SIZES = (1e2, 1e3, 1e4, 1e6)
 def ladder(setup: Setup) -> list[Rung]:
     """Descent, closure and limit of stage 1 and of stage 2, and the closed form of phase I."""
     return [
-        Rung("L0", "L1", f"stage 1: features and loss at t = {LAYER_END:g}, C3, n_x = 3, m = 2",
+        Rung("L0", "L1, stage 1", f"features and loss at t = {LAYER_END:g}, C3, n_x = 3, m = 2",
              layer_descent_error, "learning_rate", STEPS, 1.0, 0.1),
-        Rung("L0", "L1", f"stage 2: scores at τ = {ATTENTION_END:g}, C3, n_x = {N_X}", attention_descent_error,
+        Rung("L0", "L1, stage 2", f"scores at τ = {ATTENTION_END:g}, C3, n_x = {N_X}", attention_descent_error,
              "learning_rate", STEPS, 1.0, 0.1),
-        Rung("L1", "L2", f"stage 1: features and loss at t = {LAYER_END:g}, C3, n_x = 3, m = 2, rtol 1e-9",
+        Rung("L1", "L2, stage 1", f"features and loss at t = {LAYER_END:g}, C3, n_x = 3, m = 2, rtol 1e-9",
              layer_closure_error, tolerance=1e-6),
-        Rung("L2", "L3", f"stage 2: Q on {N_X} variables against four scores, τ = {ATTENTION_END:g}, rtol 1e-9",
+        Rung("L2", "L3, stage 2", f"Q on {N_X} variables against four scores, τ = {ATTENTION_END:g}, rtol 1e-9",
              attention_closure_error, tolerance=1e-6),
-        Rung("L2", "L3", f"stage 1: V(g), V(y) of 12 random neurons at t = {LAYER_LATE:g}, exchangeable to n_x = inf",
+        Rung("L2", "L3, stage 1", f"V(g), V(y) of 12 random neurons at t = {LAYER_LATE:g}, exchangeable to n_x = inf",
              variables_error, "n_x", VARIABLES, -1.0, 0.1),
-        Rung("L2", "L3", "stage 2: alpha where the loss is 1e-4, four scores to two",
+        Rung("L2", "L3, stage 2", "alpha where the loss is 1e-4, four scores to two",
              partial(scores_error, setup), "n_x", FEW_VARIABLES, -1.0, 0.1),
-        Rung("L3", "L4", "stage 1: time of phase I, relative, b = V_0 = 0.01", partial(surrogate_error, setup), "d",
+        Rung("L3", "L4, stage 1", "time of phase I, relative, b = V_0 = 0.01", partial(surrogate_error, setup), "d",
              SIZES, -1.0, 0.05),
     ]  # fmt: skip
 
