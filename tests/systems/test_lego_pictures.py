@@ -13,7 +13,6 @@ from flowsys.systems.lego import closed_forms, figures, section_7, tables
 from flowsys.systems.lego.configurations import distinct_rows
 
 SYSTEM = load("lego")
-ORDINARY = [name for name in SYSTEM.diagrams if name != "combinations"]
 
 
 def sweep_of(name, axes=None):
@@ -29,7 +28,7 @@ def swept(name, axes):
     return np.concatenate([chunk.values for chunk in run(sweep)], axis=1).reshape(-1, *sweep.shape)
 
 
-@pytest.mark.parametrize("name", ORDINARY)
+@pytest.mark.parametrize("name", SYSTEM.diagrams)
 def test_every_diagram_is_a_sweep_with_lines_inside_it(name):
     x, y = (axis.values for axis in sweep_of(name).axes)
     boundary = SYSTEM.diagrams[name].boundary

@@ -96,14 +96,6 @@ DIAGRAMS = {
     "additive_trap_q8": _trap_diagram("C3", 8),
     "additive_trap_C6": _trap_diagram("C6", 4),
     "additive_trap_S4": _trap_diagram("S4", 4),
-    "combinations": NamedDiagram(
-        title="Stage 1 from random weights: combinations carried by one neuron (C3)",
-        axes=("d=1e3:1e12:4:log", "width=6,12,24"),
-        observables=("one_neuron@t=1e12", "V_psi_min@t=1e12"),
-        variant="many_variables",
-        mode="stage_1",
-        fixed={"group": "C3", "clip": "none"},
-    ),
     "solvable_length": NamedDiagram(
         title=r"The longest solvable length $L^*(0.9)$ where $\epsilon^{2,2}$ is reached, C5",
         axes=("eps_target=3e-4:0.3:25:log", "C_B=1.5:5:15"),
