@@ -3,8 +3,8 @@
 native     DOP853 on compiled code, for derived programs; the default
 dopri8, tsit5, kvaerno5    diffrax, for any field: the reference
 lsoda      SciPy, for stiff flows without frozen gates
-auto       native for programs, dopri8 otherwise; hands over to a stiff solver where the flow turns out stiff, and
-           to smoothed kinks where it would slide on two surfaces at once, and says so
+auto       native for programs, dopri8 otherwise; hands over to lsoda where the flow turns out stiff, and to kinks
+           smoothed over 1e-5 where it does so on kinks or would slide on two surfaces at once, and says so
 """
 
 from collections.abc import Sequence
