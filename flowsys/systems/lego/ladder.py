@@ -36,7 +36,7 @@ def ladder(setup: Setup) -> list[Rung]:
              "learning_rate", STEPS, 1.0, 0.1),
         Rung("L1", "L2, stage 1", f"features and loss at t = {LAYER_END:g}, C3, n_x = 3, m = 2, rtol 1e-9",
              layer_closure_error, tolerance=1e-6),
-        Rung("L2", f"L3, stage 2 at n_x = {N_X}", f"Q on {N_X} variables against four scores, τ = {ATTENTION_END:g}, rtol 1e-9",
+        Rung("L2", f"L3, stage 2 at n_x = {N_X}", f"Q against four scores, τ = {ATTENTION_END:g}, rtol 1e-9",
              attention_closure_error, tolerance=1e-6),
         Rung("L2", "L3, stage 1", f"V(g), V(y) of 12 random neurons at t = {LAYER_LATE:g}, exchangeable to n_x = inf",
              variables_error, "n_x", VARIABLES, -1.0, 0.1),
