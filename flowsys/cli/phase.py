@@ -37,8 +37,9 @@ def phase(
     ] = None,
     observable: Annotated[str | None, typer.Option(metavar="NAME,…", help=QUANTITIES)] = None,
     seeds: Annotated[
-        int, typer.Option(min=1, help="So many random starts a point (finite levels); observe mean(…), std(…), q90(…).")
-    ] = 1,
+        int | None,
+        typer.Option(min=1, help="So many random starts a point (finite levels); observe mean(…), std(…), q90(…)."),
+    ] = None,
     level: options.Level = None,
     variant: options.Variant = None,
     mode: options.Mode = None,
@@ -85,7 +86,7 @@ def phase(
             solver=solver,
             kink_width=kink_width if kink_width is not None else named and named.kink_width,
             chunk_size=chunk,
-            seeds=seeds,
+            seeds=seeds or (named.seeds if named else 1),
         )
     else:
         if axis_texts or observable or set or diagram or level or variant or mode:

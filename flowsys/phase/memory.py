@@ -20,6 +20,7 @@ def sweep_of(system: System, diagram: NamedDiagram) -> Sweep:
         diagram.mode,
         diagram.fixed,
         kink_width=diagram.kink_width,
+        seeds=diagram.seeds,
     )
 
 

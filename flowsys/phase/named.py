@@ -30,6 +30,7 @@ class Contour(NamedTuple):
 class NamedDiagram:
     """A sweep with a title. `boundary` maps (x values, y values) to the theory's lines over the measured colour.
 
+    With `seeds`, every point is run from so many random starts, and its quantities are statistics over them.
     `over_seeds` says what the picture shows of an axis of seeds: their median, or the share of seeds whose value is
     above 0 (a seed that never comes to the event asked for counts as one whose value is not).
     """
@@ -42,6 +43,7 @@ class NamedDiagram:
     variant: str | None = None
     fixed: Mapping[str, Any] = field(default_factory=dict)
     kink_width: float | None = None
+    seeds: int = 1
     logarithmic: bool = False
     boundary: Callable[[np.ndarray, np.ndarray], Sequence[Line]] | None = None
     contours: Sequence[Contour] = ()

@@ -105,4 +105,13 @@ DIAGRAMS = {
             for length in (1000, 300, 150)
         ],
     ),
+    "width": NamedDiagram(
+        title=r"Single scores around their class at $T_2$: $m^{-1/2}$, small $\omega$ alike",
+        axes=("width=32:8192:5:log", "omega=0.01:1:4:log"),
+        observables=("mean(score_spread@T_2)",),
+        mode="three_stage",
+        level="L2",
+        seeds=8,
+        logarithmic=True,
+    ),
 }

@@ -83,7 +83,7 @@ def limit_problem(setup: Setup, variant: str, mode: str) -> Problem:
         stages=stages,
         events=events_of(setup),
         marks=marks_of(setup),
-        derived={"max_margin": max_margin},
+        derived={"max_margin": max_margin, "score_spread": lambda y: 0.0},
         conserved=sector_spectra(variant) if variant == "22" else None,
         scale=setup["omega"] ** 2,
         t_max=setup["t_max"],

@@ -121,6 +121,17 @@ def class_averages(K: int, neurons, M) -> dict[str, Any]:
     return found
 
 
+def score_spread(K: int, averages: dict[str, Any], scores):
+    """The root mean square distance of single scores (heads × 2K × 2K) from the average of their class."""
+    same = jnp.eye(K)
+    signs = {"c": np.ones(2), "v": HEAD_SIGNS}
+    block = lambda x, y: (signs[x] * signs[y])[:, None, None] * (
+        averages[f"S_{x}{y}_same"] * same + averages[f"S_{x}{y}_diff"] * (1 - same)
+    )
+    symmetric = jnp.block([[block(x, y) for y in "cv"] for x in "cv"])
+    return jnp.sqrt(jnp.mean((scores - symmetric) ** 2))
+
+
 def observations(samples: Samples, K: int, neurons, M, arguments: FiniteArguments, kinks: str) -> dict[str, Any]:
     """Everything the limit reports, measured on a finite-width state."""
     scores = M[:, : 2 * K, 2 * K :]
@@ -130,6 +141,7 @@ def observations(samples: Samples, K: int, neurons, M, arguments: FiniteArgument
     f = samples.label * (active[..., 0] - active[..., 1])
     losses = logistic_loss(ops, 1.0, f)
     found = class_averages(K, neurons, M)
+    found["score_spread"] = score_spread(K, found, scores)
     found["loss"] = (samples.weight * losses).sum()
     found["accuracy"] = (samples.weight * (f > 1e-3)).sum()
     right = (1 - samples.label).astype(int) // 2

@@ -51,4 +51,5 @@ for _side, _head in _SIDE.items():
             OBSERVABLES[f"p_{_side}_{_query}_{_key}"] = (
                 f"attention of {_head}, query {_TOKEN[_query]}, key {_TOKEN[_key]}, mean over conflicting samples"
             )
+OBSERVABLES["score_spread"] = "rms distance of single scores from the average of their class; 0 in the limit"
 OBSERVABLES["max_margin"] = "max margin of the attention features (Eq. (2)), gates as they stand"
