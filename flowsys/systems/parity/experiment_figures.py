@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from flowsys.drawing import Drawing
 from flowsys.fits import line, power_law
@@ -118,7 +119,7 @@ def entropy_and_accuracy(setup: Setup, on_run: OnRun = None) -> Drawing:
         courses(ax, view.chosen(chain, k))
         ax.set_title(f"{'with' if chain else 'without'} chain of thought, k = {k}", fontsize="medium")
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", frameon=False, ncols=2)
-    return Drawing(figure, {}, f"{view.title}: entropy falls with the chain as accuracy rises, and not without")
+    return Drawing(figure, {}, f"{view.title}: entropy falls as accuracy rises; without a chain both wait long")
 
 
 def courses(ax, results: list[dict]) -> None:
@@ -128,6 +129,7 @@ def courses(ax, results: list[dict]) -> None:
         for name, colour, label in zip(("accuracy", "entropy"), ("C0", "C1"), labels):
             ax.plot(result["seen"], result[name], ".", color=colour, markersize=3.5, alpha=0.6, label=label)
     ax.set(xlabel="samples seen", ylim=(0, 1.05), xscale="log")
+    ax.xaxis.set_minor_formatter(NullFormatter())
 
 
 def samples_by_shape(setup: Setup, on_run: OnRun = None) -> Drawing:
