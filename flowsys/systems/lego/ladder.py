@@ -22,7 +22,11 @@ SCORES = ("alpha", "beta", "gamma", "delta")
 LAYER_END, LAYER_LATE, ATTENTION_END = 40.0, 3e4, 30.0
 N_X = 6
 STEPS = (0.4, 0.2, 0.1, 0.05)
-VARIABLES = (320.0, 1000.0, 3200.0, 10_000.0)
+# alpha starts at a speed of 5, so that only small steps are in the linear range
+SMALL_STEPS = (0.05, 0.025, 0.0125, 0.00625)
+VARIABLES = (1000.0, 3200.0, 10_000.0, 32_000.0)
+# with so few variables the trained variable slots act like a bias, and the flow ends elsewhere
+OTHER_BASIN = 320.0
 FEW_VARIABLES = (10.0, 20.0, 40.0, 80.0, 160.0)
 SIZES = (1e2, 1e3, 1e4, 1e6)
 
@@ -33,13 +37,15 @@ def ladder(setup: Setup) -> list[Rung]:
         Rung("L0", "L1, stage 1", f"features and loss at t = {LAYER_END:g}, C3, n_x = 3, m = 2",
              layer_descent_error, "learning_rate", STEPS, 1.0, 0.1),
         Rung("L0", "L1, stage 2", f"scores at τ = {ATTENTION_END:g}, C3, n_x = {N_X}", attention_descent_error,
-             "learning_rate", STEPS, 1.0, 0.1),
+             "learning_rate", SMALL_STEPS, 1.0, 0.1),
         Rung("L1", "L2, stage 1", f"features and loss at t = {LAYER_END:g}, C3, n_x = 3, m = 2, rtol 1e-9",
              layer_closure_error, tolerance=1e-6),
         Rung("L2", f"L3, stage 2 at n_x = {N_X}", f"Q against four scores, τ = {ATTENTION_END:g}, rtol 1e-9",
              attention_closure_error, tolerance=1e-6),
         Rung("L2", "L3, stage 1", f"V(g), V(y) of 12 random neurons at t = {LAYER_LATE:g}, exchangeable to n_x = inf",
              variables_error, "n_x", VARIABLES, -1.0, 0.1),
+        Rung("L2", f"L3, stage 1 at n_x = {OTHER_BASIN:g}", "the same, where the flow goes to another basin",
+             lambda _: variables_error(OTHER_BASIN)),
         Rung("L2", "L3, stage 2", "alpha where the loss is 1e-4, four scores to two",
              partial(scores_error, setup), "n_x", FEW_VARIABLES, -1.0, 0.1),
         Rung("L3", "L4, stage 1", "time of phase I, relative, b = V_0 = 0.01", partial(surrogate_error, setup), "d",
