@@ -190,7 +190,10 @@ class Checked:
 
     @property
     def is_as_recorded(self) -> bool:
-        return self.recorded is not None and self.recorded.verdict == str(self.verdict.word)
+        """Whether the verdict is the one on record; a claim that cannot be measured need not be on it."""
+        if self.recorded is None:
+            return self.claim.measure is None
+        return self.recorded.verdict == str(self.verdict.word)
 
     def as_dict(self) -> dict[str, Any]:
         return {

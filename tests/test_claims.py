@@ -143,5 +143,11 @@ def test_workers_give_what_one_process_gives():
     assert [c.as_dict() for c in alone] == [c.as_dict() for c in together]
 
 
+def test_a_claim_that_cannot_be_measured_need_not_be_on_record():
+    untestable = Claim("x", Ref("mixture", "Lemma 0"), "s", reason="no data")
+    assert Checked(untestable, untestable.check(), None).is_as_recorded
+    assert not Checked(TOY, TOY.check(), None).is_as_recorded
+
+
 def test_records_lie_in_the_package():
     assert record_file(flowsys.load("mixture")).name == "verdicts.json"
