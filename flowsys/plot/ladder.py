@@ -24,5 +24,5 @@ def ladder(result: Ladder, figure: Figure) -> Figure:
         ax.set_xlabel(measured.rung.knob)
         ax.set_ylabel("error")
         ax.set_title(measured.rung.name, fontsize="medium")
-        ax.legend(frameon=False, fontsize="small")
+        ax.legend(frameon=False, fontsize="x-small", handlelength=1.0, handletextpad=0.4, borderaxespad=0.2)
     return figure
