@@ -19,7 +19,7 @@ RANDOM = {"group": "C3", "width": 2, "n_x": 3, "bias": 0.3, "rho": 0.5, "sigma_0
 MANY = {"group": "C3", "width": 4, "bias": 0.02, "rho": 0.5, "sigma_0": 0.02, "d": 1000.0, "clip": "none"}
 FEATURES = ("a", "b_prime", "c", "e", "loss")
 SCORES = ("alpha", "beta", "gamma", "delta")
-LAYER_END, LAYER_LATE, ATTENTION_END = 40.0, 3e4, 30.0
+LAYER_END, LAYER_LATE, ATTENTION_EARLY, ATTENTION_END = 40.0, 3e4, 5.0, 30.0
 N_X = 6
 STEPS = (0.4, 0.2, 0.1, 0.05)
 # alpha starts at a speed of 5, so that only small steps are in the linear range
@@ -36,7 +36,7 @@ def ladder(setup: Setup) -> list[Rung]:
     return [
         Rung("L0", "L1, stage 1", f"features and loss at t = {LAYER_END:g}, C3, n_x = 3, m = 2",
              layer_descent_error, "learning_rate", STEPS, 1.0, 0.1),
-        Rung("L0", "L1, stage 2", f"scores at τ = {ATTENTION_END:g}, C3, n_x = {N_X}", attention_descent_error,
+        Rung("L0", "L1, stage 2", f"scores at τ = {ATTENTION_EARLY:g}, C3, n_x = {N_X}", attention_descent_error,
              "learning_rate", SMALL_STEPS, 1.0, 0.1),
         Rung("L1", "L2, stage 1", f"features and loss at t = {LAYER_END:g}, C3, n_x = 3, m = 2, rtol 1e-9",
              layer_closure_error, tolerance=1e-6),
@@ -79,23 +79,23 @@ def layer_closure_error(_) -> float:
 
 
 @lru_cache(maxsize=8)
-def _attention(level: str) -> np.ndarray:
+def _attention(level: str, time: float) -> np.ndarray:
     n_g, n_y = groups.sizes("C3")
     setup = _system().setup(group="C3", n_x=N_X, d=N_X + n_g + n_y + 1)
-    run = solve(_system(), setup, level=level, at=[ATTENTION_END], observe=SCORES, rtol=1e-9)
+    run = solve(_system(), setup, level=level, at=[time], observe=SCORES, rtol=1e-9)
     return np.array([run[name][0] for name in SCORES])
 
 
 def attention_descent_error(learning_rate: float) -> float:
     """|L0 - L1| of the scores; four scores stand for the flow of Q, which they follow exactly."""
     setup = _system().setup(group="C3", n_x=N_X, learning_rate=learning_rate)
-    trained = train(_system(), setup, at=[ATTENTION_END], observe=SCORES, records=1)
-    return float(np.abs(np.array([trained[name][-1] for name in SCORES]) - _attention("L3")).max())
+    trained = train(_system(), setup, at=[ATTENTION_EARLY], observe=SCORES, records=1)
+    return float(np.abs(np.array([trained[name][-1] for name in SCORES]) - _attention("L3", ATTENTION_EARLY)).max())
 
 
 def attention_closure_error(_) -> float:
     """|L2 - L3| of the scores at the same n_x."""
-    return float(np.abs(_attention("L2") - _attention("L3")).max())
+    return float(np.abs(_attention("L2", ATTENTION_END) - _attention("L3", ATTENTION_END)).max())
 
 
 @lru_cache(maxsize=8)
