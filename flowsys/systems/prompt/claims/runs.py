@@ -2,7 +2,7 @@
 
 Unless a claim says otherwise M = 20, K = 3, α = 0.4, the exact population from W = 0 (L3).
 
-How a verdict's word is chosen, before any number is seen:
+How a verdict's word is chosen, by the form of the statement:
 - A *law* (T grows like x^s: Eqs. 34, 46, 54 and Θ in Eq. 57; "proportional", Sec. 3 P1, P2) says an exponent for the
   hard end of x. It is fitted over the last decades that can be computed and holds if it is s within the tolerance;
   an exponent that is another one does not hold, also where the law is a valid upper bound.
