@@ -33,13 +33,13 @@ AS_IN_THE_PAPER = {
     "S5": [result("S5", 5, 10, "predicate"), result("S5", 10, 40, "predicate"), result("S5", 40, 160, "predicate")],
 }
 MEASURES = {
-    experiment.cyclic_group_is_solved_far_beyond_its_training: {"group": "S5"},
-    experiment.cyclic_group_goes_further_than_symmetric: {"pair": ("S5", "C6")},
+    experiment.cyclic_group_is_solved_far_beyond_its_training: {"scale": 0.5},
+    experiment.cyclic_group_goes_further_than_symmetric: {"scale": 9.0},
     experiment.self_training_extends_the_symmetric_group: {"last": 0},
     experiment.attention_has_two_diagonals: {"shift": 1},
     experiment.predicates_in_any_order_are_found: {"shift": 1},
     experiment.attention_dilutes_with_length: {"lengths": (20, 10)},
-    experiment.symmetric_group_loses_predicates_with_position: {"pair": ("C6", "S5")},
+    experiment.symmetric_group_loses_predicates_with_position: {"tilt": -9.0},
     experiment.cyclic_group_loses_answers_with_position: {"pair": ("S5", "C6")},
 }
 
