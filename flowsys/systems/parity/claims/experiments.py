@@ -99,7 +99,8 @@ def few_strings_teach_what_fresh_ones_do_not(few: int | None = passes.FEW) -> Ve
         Word.FAILS if not learned else Word.HOLDS if is_complete else Word.IN_PART,
         "few strings, many passes: learned; as many samples, all fresh: not",
         f"{few} strings: {solved['few']} of {total['few']} learned, samples {_range(counted['few'])}; fresh: "
-        f"{solved['fresh']} of {total['fresh']} within {passes.BUDGET:.2g} samples",
+        f"{solved['fresh']} of {total['fresh']} within {passes.BUDGET:.2g} samples; with a chain {passes.FEW} strings "
+        f"need {_range(passes.samples(results, passes.FEW, chain=True))} samples",
         f"n = {passes.case(few, 0).n}, k = {passes.K}, smaller than the paper's n = 20, k = 6"
         + ("" if is_complete else "; passes.fill(passes.cases()) completes the seeds"),
         parameters={"n": passes.case(few, 0).n, "k": passes.K, "strings": few, "budget": passes.BUDGET},
