@@ -85,7 +85,7 @@ def chains_break_where_the_correct_logit_meets_log_d(shift: float = 0.0) -> Verd
 
 
 def self_rollouts_break_earlier_than_teacher_forcing(L: int = 76) -> Verdict:
-    """Section 7: self-rollout is the harder test: errors accumulate."""
+    """Section 7: self-rollout is the harder test: errors accumulate. Past the solved lengths: at 23 neither errs."""
     end = values(1e5, group="S3", observe=("alpha", "beta", "gamma", "delta"))
     setup = SYSTEM.setup(group="S3")
     scores = Scores(*(end[name] for name in ("alpha", "beta", "gamma", "delta")))
