@@ -36,10 +36,10 @@ def _trap(group: str, q: int):
 
 
 def _lengths(eps: np.ndarray, C_B: np.ndarray) -> list[Line]:
-    """Where the longest solvable length is 10, 100, 1000."""
+    """Where the longest solvable length is 10, 100, 500."""
     fine = np.linspace(C_B.min(), C_B.max(), 300)
     per_length = solvable_length(0.5, fine) - 1  # ε_max / (1 - ε_max)
-    levels = ((L, 1 / (1 + (L - 1) / per_length)) for L in (10, 100, 1000))
+    levels = ((L, 1 / (1 + (L - 1) / per_length)) for L in (10, 100, 500))
     return [_inside(edge, fine, (eps, C_B), f"theory: $L^* = {L}$") for L, edge in levels]
 
 
@@ -69,10 +69,10 @@ def _stage_end(tau: np.ndarray, C_B: np.ndarray) -> list[Line]:
     return [_inside(D ** (fine - 3.025), fine, (tau, C_B), r"$\tau = d^{C_B - 3.025}$ (stage ends)")]
 
 
-def _trap_diagram(group: str, q: int) -> NamedDiagram:
+def _trap_diagram(group: str, q: int, least_bias: float = 1e-3) -> NamedDiagram:
     return NamedDiagram(
         title=rf"The additive trap of stage 1: $F_c - F_w$ at the end ({group}, q = {q})",
-        axes=("bias=1e-3:0.3:60:log", "V_0=1e-5:0.3:60:log"),
+        axes=(f"bias={least_bias:g}:0.3:60:log", "V_0=1e-5:0.3:60:log"),
         observables=("F_gap@t=1e12", "loss@t=1e12"),
         mode="stage_1",
         fixed={"group": group, "q": q, "d": D, "rho": RHO},
@@ -93,12 +93,12 @@ def _accuracy_diagram(family: str, groups: str) -> NamedDiagram:
 DIAGRAMS = {
     "additive_trap": _trap_diagram("C3", 4),
     "additive_trap_q6": _trap_diagram("C3", 6),
-    "additive_trap_q8": _trap_diagram("C3", 8),
+    "additive_trap_q8": _trap_diagram("C3", 8, least_bias=5e-3),
     "additive_trap_C6": _trap_diagram("C6", 4),
     "additive_trap_S4": _trap_diagram("S4", 4),
     "solvable_length": NamedDiagram(
         title=r"The longest solvable length $L^*(0.9)$ where $\epsilon^{2,2}$ is reached, C5",
-        axes=("eps_target=3e-4:0.3:25:log", "C_B=1.5:5:15"),
+        axes=("eps_target=1e-3:0.3:13:log", "C_B=1.5:5:8"),
         observables=("L_star@eps_reached", "eps_reached"),
         fixed={"d": D, "t_max": 1e15},
         logarithmic=True,
@@ -115,7 +115,7 @@ DIAGRAMS = {
     "accuracy_symmetric": _accuracy_diagram("symmetric", SYMMETRIC),
     "accuracy_doubling": NamedDiagram(
         title=r"Accuracy by length where a stage of Algorithm 2 ends, S4: loss $d^{3.025 - C_B}$",
-        axes=("L_test=2:32:17:log", "C_B=3.2:9:30"),
+        axes=("L_test=2:32:17:log", "C_B=3.2:8.5:28"),
         observables=("accuracy@stage_k_end", "eps_22@stage_k_end"),
         fixed={"group": "S4", "trained_steps": "second", "d": D, "t_max": 1e15},
         boundary=_doubling,
