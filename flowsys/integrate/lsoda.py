@@ -64,9 +64,7 @@ class Lsoda:
         inside = live is not None and live.t_old is not None and live.t_old <= t <= live.t
         if inside and np.array_equal(y, live.y if t == live.t else self.state(t)):
             return live
-        self._solver = LSODA(
-            lambda s, z: self.rhs(z), t, y, np.inf, first_step=dt, rtol=self.rtol, atol=self.atol
-        )
+        self._solver = LSODA(lambda s, z: self.rhs(z), t, y, np.inf, first_step=dt, rtol=self.rtol, atol=self.atol)
         return self._solver
 
     def _fired(self, before: np.ndarray, a: float, b: float, watch: Watch) -> bool:

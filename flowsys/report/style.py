@@ -8,7 +8,8 @@ th, td { text-align: left; vertical-align: top; padding: .3rem .6rem; border-bot
   overflow-wrap: anywhere; }
 th { white-space: nowrap; }
 [data-label=measured] { min-width: 14rem; } [data-label=claim], [data-label=note] { min-width: 9rem; }
-[data-label=place] { min-width: 7rem; } [data-label=system] { white-space: nowrap; } [data-label=verdict] { min-width: 5rem; }
+[data-label=place] { min-width: 7rem; } [data-label=system] { white-space: nowrap; }
+[data-label=verdict] { min-width: 5rem; }
 img { max-width: 100%; height: auto; }
 .holds { color: #1b6e2c; } .part { color: #8a5a00; } .fails { color: #a11; } .untested { color: #666; }
 figure { margin: 1.5rem 0; } figcaption { font-size: .875rem; color: #444; overflow-wrap: anywhere; }

@@ -61,7 +61,12 @@ def solve_isotropic(y0, times, n_g, n_y, d, rho, q, bias, B=None, rtol=1e-10):
     """States at the given times, (times, 4)."""
     solution = solve_ivp(
         lambda t, y: isotropic_field(y, n_g, n_y, d, rho, q, bias, B),
-        (0, times[-1]), y0, t_eval=times, method="LSODA", rtol=rtol, atol=1e-14,
+        (0, times[-1]),
+        y0,
+        t_eval=times,
+        method="LSODA",
+        rtol=rtol,
+        atol=1e-14,
     )
     return solution.y.T
 
@@ -112,9 +117,12 @@ def attention_loss_and_gradient(scores, features, configurations, L, ell, d, rho
     top = np.max(np.array(scores)[present])
     w = np.exp(np.array(scores) - top)
     p = w / (counts * w).sum()
-    dLam = [bp + (a - bp) * hit, (L - 1) * bp + (a - bp) * distractors,
-            np.broadcast_to((e + (c - e) * current)[:, None, :], hit.shape),
-            np.broadcast_to(((ell - 1) * e + (c - e) * past)[:, None, :], hit.shape)]
+    dLam = [
+        bp + (a - bp) * hit,
+        (L - 1) * bp + (a - bp) * distractors,
+        np.broadcast_to((e + (c - e) * current)[:, None, :], hit.shape),
+        np.broadcast_to(((ell - 1) * e + (c - e) * past)[:, None, :], hit.shape),
+    ]
     Lam = sum(p_i * d_i for p_i, d_i in zip(p, dLam)) + bias
     F = s(Lam, rho, q).sum(axis=2)
     at = np.arange(N)
@@ -144,8 +152,14 @@ def solve_attention(times, features, configurations_by_step, L, d, n_x, rho, q, 
     """The solution of the four-variable system from 0, as SciPy gives it."""
     arguments = (features, configurations_by_step, L, d, n_x, rho, q, bias)
     return solve_ivp(
-        lambda t, y: attention_field(y, *arguments), (0, times[-1]), np.zeros(4), t_eval=times,
-        method="LSODA", rtol=rtol, atol=1e-12, events=events,
+        lambda t, y: attention_field(y, *arguments),
+        (0, times[-1]),
+        np.zeros(4),
+        t_eval=times,
+        method="LSODA",
+        rtol=rtol,
+        atol=1e-12,
+        events=events,
     )
 
 
@@ -159,8 +173,13 @@ def transformer_logits(xp, W, Q_43, Q_44, tokens, ell, rho, q, bias):
     one_hot = np.eye(d)[:, : d - 1]  # the blank, last, is embedded as 0
     Z = one_hot[tokens[:, : L + ell]].reshape(len(tokens), L + ell, 5 * (d - 1))
     zero = xp.zeros((d - 1, d - 1))
-    Q = xp.concatenate([xp.concatenate([Q_43 if (i, j) == (3, 2) else Q_44 if (i, j) == (3, 3) else zero
-                                        for j in range(5)], axis=1) for i in range(5)], axis=0)
+    Q = xp.concatenate(
+        [
+            xp.concatenate([Q_43 if (i, j) == (3, 2) else Q_44 if (i, j) == (3, 3) else zero for j in range(5)], axis=1)
+            for i in range(5)
+        ],
+        axis=0,
+    )
     scores = xp.einsum("nv,nkv->nk", Z[:, -1] @ Q, Z)
     weights = xp.exp(scores - xp.max(scores, axis=1, keepdims=True))
     weights = weights / weights.sum(axis=1, keepdims=True)

@@ -127,7 +127,7 @@ def test_words_that_do_not_occur_feel_nothing_and_do_nothing():
     samples = DATA["distinct"]
     weights, a, problem = finite_width(samples)
     r, M = jax.jit(cl.drives)(*_padded(cl.small_coordinates(weights, a), 2), problem)
-    assert not np.any(r[samples.d:]) and not np.any(M[samples.d:]) and not np.any(M[:, samples.d:])
+    assert not np.any(r[samples.d :]) and not np.any(M[samples.d :]) and not np.any(M[:, samples.d :])
 
 
 def _padded(y, extra):

@@ -21,8 +21,10 @@ def experiment(reading, epochs, every=1, seed=7):
     return descend(start, problem, samples.types, 0.01, epochs, every)[1]
 
 
-@pytest.mark.parametrize("reading, alpha, c, A2", [("A", 2 / 3, 256 / 3, 256), ("B", 2, 256, 256), ("C", 4, 512, 256),
-                                                   ("E", 2 / 3, 256 / 3 / 768, 1 / 3)])
+@pytest.mark.parametrize(
+    "reading, alpha, c, A2",
+    [("A", 2 / 3, 256 / 3, 256), ("B", 2, 256, 256), ("C", 4, 512, 256), ("E", 2 / 3, 256 / 3 / 768, 1 / 3)],
+)
 def test_the_readings_have_the_initial_scales_of_the_spec(reading, alpha, c, A2):
     weights, a = wt.kaiming_weights(jax.random.key(1), 128, 256, 64, reading)
     V, u, a = np.asarray(weights.W_V), np.asarray(a) @ np.asarray(weights.W), np.asarray(a)

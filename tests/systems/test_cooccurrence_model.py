@@ -112,8 +112,11 @@ def test_even_and_odd_blocks_are_a_seven_by_seven_block_that_commutes_with_the_s
         blocks = bl.without_swap(bl.SwapBlocks(*map(ops.array, swapped)), ops)
     mirror = np.array([1, 0, 2, 3, 5, 4, 6])
     np.testing.assert_allclose(blocks.invariant[mirror][:, mirror], blocks.invariant, atol=1e-15)
-    np.testing.assert_allclose(np.sort(np.linalg.eigvals(blocks.invariant)),
-                               np.sort(np.concatenate([*map(np.linalg.eigvals, swapped[:2])])), atol=1e-12)
+    np.testing.assert_allclose(
+        np.sort(np.linalg.eigvals(blocks.invariant)),
+        np.sort(np.concatenate([*map(np.linalg.eigvals, swapped[:2])])),
+        atol=1e-12,
+    )
 
 
 def test_the_scalars_of_types_2_and_3_count_twice_with_the_swap():

@@ -66,8 +66,18 @@ def test_smooth_clip_gates_the_gradient_by_a_sigmoid():
 
 
 @pytest.mark.parametrize(
-    "bad", [{"q": 5}, {"q": 2}, {"rho": 0.0}, {"rho": np.nan}, {"activation": "relu"}, {"clip": "soft"}, {"bias": -1.0},
-            {"clip": "hard"}, {"activation": "B2"}],
+    "bad",
+    [
+        {"q": 5},
+        {"q": 2},
+        {"rho": 0.0},
+        {"rho": np.nan},
+        {"activation": "relu"},
+        {"clip": "soft"},
+        {"bias": -1.0},
+        {"clip": "hard"},
+        {"activation": "B2"},
+    ],
 )
 def test_bad_numbers_are_refused(bad):
     with pytest.raises(ValueError, match=r"needed|needs"):

@@ -185,9 +185,7 @@ def test_phase_one_path_ends_on_the_linear_branch():
     assert closed_forms.phase_1_path(t_1, 0.02, 6, 3, 4, 0.3) == pytest.approx(0.3, rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("name", "ratio"), [("C5", 1.0), ("S3", 1.25), ("S4", 2.1111), ("S5", 3.4643), ("S6", 4.808)]
-)
+@pytest.mark.parametrize(("name", "ratio"), [("C5", 1.0), ("S3", 1.25), ("S4", 2.1111), ("S5", 3.4643), ("S6", 4.808)])
 def test_final_feature_ratio(name, ratio):
     assert closed_forms.C_alpha(*groups.sizes(name)) == pytest.approx(ratio, abs=5e-5)
 

@@ -168,8 +168,15 @@ def test_loss_has_a_symbolic_reading_on_table_columns():
     s = dict(zip(names, sp.symbols(names, real=True)))
     table = configurations.exact(groups.cyclic(3), 2, 2)
     matrix = lambda name: np.array([[[sp.Symbol(f"{name}_{j}{y}") for y in range(3)] for j in range(3)]])
-    row = table._replace(L=s["L"], ell=s["ell"], hit=matrix("h"), distractors=matrix("D"), current=matrix("n")[:, 0],
-                         past=matrix("p")[:, 0], weight=np.array([sp.Symbol("w")]))
+    row = table._replace(
+        L=s["L"],
+        ell=s["ell"],
+        hit=matrix("h"),
+        distractors=matrix("D"),
+        current=matrix("n")[:, 0],
+        past=matrix("p")[:, 0],
+        weight=np.array([sp.Symbol("w")]),
+    )
     features = isotropic.Isotropic(*(s[n] for n in names[4:8]))
     loss = stage_2.loss(primitives, Scores(*(s[n] for n in names[:4])), features, [row], s["d"], FEEDFORWARD)
     assert set(s.values()) | set(row.hit.ravel()) | set(row.past.ravel()) <= loss.free_symbols

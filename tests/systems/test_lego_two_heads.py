@@ -12,7 +12,13 @@ from flowsys.systems.lego.two_heads import Architecture
 from flowsys.systems.lego.two_heads_training import Experiment
 
 TINY = Experiment(
-    group="C2", L=2, n_x=4, epochs=4, steps_per_epoch=3, batch=8, learning_rate=1e-2,
+    group="C2",
+    L=2,
+    n_x=4,
+    epochs=4,
+    steps_per_epoch=3,
+    batch=8,
+    learning_rate=1e-2,
     architecture=Architecture(embedding=4, hidden=16),
 )
 VOCABULARY = TINY.vocabulary
@@ -115,7 +121,8 @@ def test_permuted_predicates_permute_the_map_and_not_its_diagonals():
 
 
 @pytest.mark.parametrize(
-    "bad", [{"group": "D4"}, {"L": 4}, {"batch": 0}, {"learning_rate": 0.0}, {"epochs": 1.5}],
+    "bad",
+    [{"group": "D4"}, {"L": 4}, {"batch": 0}, {"learning_rate": 0.0}, {"epochs": 1.5}],
 )
 def test_impossible_experiments_are_refused(bad):
     with pytest.raises(ValueError, match="needed"):

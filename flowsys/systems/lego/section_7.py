@@ -55,19 +55,21 @@ def stored(group: str, directory: Path | str, seed: int = 0) -> list[dict[str, A
     return sorted(found, key=lambda results: results["trained_to"])
 
 
-def packaged(group: str) -> list[dict[str, Any]]:
-    """The results kept with the package, by training length."""
-    return json.loads(_package_file(group).read_text())
+def packaged(group: str, adds_query: bool = True) -> list[dict[str, Any]]:
+    """The results kept with the package, by training length; of models with or without a residual around attention."""
+    return json.loads(_package_file(group, adds_query).read_text())
 
 
 def keep(group: str, directory: Path | str, seed: int = 0) -> Path:
     """Put the results of a finished run into the package."""
-    lines = ",\n".join(json.dumps(results) for results in stored(group, directory, seed))
-    return write_text(_package_file(group), f"[\n{lines}\n]\n")
+    finished = stored(group, directory, seed)
+    adds_query = finished[0]["experiment"]["architecture"]["adds_query"]
+    lines = ",\n".join(json.dumps(results) for results in finished)
+    return write_text(_package_file(group, adds_query), f"[\n{lines}\n]\n")
 
 
-def _package_file(group: str) -> Path:
-    return Path(__file__).with_name(f"section_7_{group}.json")
+def _package_file(group: str, adds_query: bool) -> Path:
+    return Path(__file__).with_name(f"section_7_{group}{'' if adds_query else '_no_residual'}.json")
 
 
 def _results(

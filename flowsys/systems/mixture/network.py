@@ -125,8 +125,9 @@ def score_spread(K: int, averages: dict[str, Any], scores):
     """The root mean square distance of single scores (heads × 2K × 2K) from the average of their class."""
     same = jnp.eye(K)
     signs = {"c": np.ones(2), "v": HEAD_SIGNS}
-    block = lambda x, y: (signs[x] * signs[y])[:, None, None] * (
-        averages[f"S_{x}{y}_same"] * same + averages[f"S_{x}{y}_diff"] * (1 - same)
+    block = lambda x, y: (
+        (signs[x] * signs[y])[:, None, None]
+        * (averages[f"S_{x}{y}_same"] * same + averages[f"S_{x}{y}_diff"] * (1 - same))
     )
     symmetric = jnp.block([[block(x, y) for y in "cv"] for x in "cv"])
     return jnp.sqrt(jnp.mean((scores - symmetric) ** 2))

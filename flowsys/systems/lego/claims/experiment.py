@@ -62,9 +62,11 @@ def cyclic_group_goes_further_than_symmetric(scale: float = 1.0) -> Verdict:
     pair = GROUPS
     far, near = solved_length(kept(pair[0])[0]), solved_length(kept(pair[1])[0], scale)
     at_20 = {group: curve(kept(group)[0])[20] for group in pair}
+    bare = {group: solved_length(section_7.packaged(group, adds_query=False)[0]) for group in pair}
     return judged(far >= 4 * max(near, 5) and near <= 20, "C6 ≫ S5 ~ a small multiple of 5",
                   f"solved lengths {pair[0]} {far}, {pair[1]} {near}; at L = 20: {by_name(at_20, '.3f')}",
-                  note="Adam and two heads: not the flow of the theory, where the factor is 1 to 3", tolerance=SOLVED,
+                  note="Adam and two heads: not the flow of the theory, where the factor is 1 to 3; without a residual "
+                  f"around attention {by_name(bare, 'g')}", tolerance=SOLVED,
                   parameters=_settings(kept(pair[1])[0]), values={pair[0]: far, pair[1]: near})  # fmt: skip
 
 
