@@ -204,21 +204,19 @@ def _draw(diagram, picture: Path, logarithmic: bool, named=None, quantity: str |
     rows = -(-len(parts) // columns)
     size = (7, 5.2) if len(parts) == 1 else (1 + 4.6 * columns, 0.4 + 4.2 * rows)
     figure = Figure(figsize=size, layout="constrained")
-    lines, more = (), {}
-    if named and len(diagram.axes) >= 2:
-        x, y = (np.array(axis.values) for axis in diagram.axes[:2])
-        lines = named.boundary(x, y) if named.boundary else ()
-        more = {"contours": named.contours, "over_seeds": named.over_seeds if quantity is None else "median"}
-    title = named.title if named else _title(diagram)
+    over = named.overlay(diagram) if named else {"title": _title(diagram)}
+    if quantity is not None:
+        over["over_seeds"] = "median"
+    title = over.pop("title")
     if len(parts) > 1:
         shown = np.concatenate([p.quantities[quantity or next(iter(p.quantities))].ravel() for p, _ in parts])
         shown = shown[np.isfinite(shown)]
-        more["limits"] = (float(shown.min()), float(shown.max())) if shown.size else None
+        over["limits"] = (float(shown.min()), float(shown.max())) if shown.size else None
         figure.suptitle(title, fontsize="medium")
     log = logarithmic or bool(named and named.logarithmic)
     places = figure.subplots(rows, columns, squeeze=False).ravel()
     for place, (part, where) in zip(places, parts):
-        draw(part, place, quantity, log, lines, where or title, **more)
+        draw(part, place, quantity, log, title=where or title, **over)
     for place in places[len(parts) :]:
         place.set_axis_off()
     write_atomically(picture, lambda temporary: figure.savefig(temporary, dpi=150))
@@ -226,11 +224,11 @@ def _draw(diagram, picture: Path, logarithmic: bool, named=None, quantity: str |
 
 def _title(diagram) -> str:
     """What was swept, where no named diagram says it."""
+    from flowsys.phase.named import fixed_values
+
     origin = diagram.origin
-    said = [origin.get("system", ""), origin.get("level", ""), origin.get("mode", "")]
-    fixed = [f"{name} = {value:g}" if isinstance(value, float) else f"{name} = {value}"
-             for name, value in origin.get("fixed", {}).items()]  # fmt: skip
-    return ", ".join([*filter(None, said), *fixed[:5]])
+    said = [origin.get("system", ""), origin.get("level", ""), origin.get("mode", ""), fixed_values(diagram)]
+    return ", ".join(filter(None, said))
 
 
 def _draw_trajectory(trajectory, picture: Path, quantity: str | None, logarithmic: bool) -> None:

@@ -9,6 +9,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from flowsys.phase.diagram import PhaseDiagram
+from flowsys.system import Setup, find
+
 
 class Line(NamedTuple):
     """A predicted boundary in the plane of the first two axes."""
@@ -26,9 +29,15 @@ class Contour(NamedTuple):
     label: str
 
 
+Boundary = Callable[[Setup, np.ndarray, np.ndarray], Sequence[Line]]
+"""(what is fixed in the diagram, x values, y values) to the theory's lines."""
+
+
 @dataclass(frozen=True)
 class NamedDiagram:
-    """A sweep with a title. `boundary` maps (x values, y values) to the theory's lines over the measured colour.
+    """A sweep with a title, over which `boundary` draws the theory's lines, `contours` those of measured quantities.
+
+    What is fixed may be set otherwise when the diagram is asked for: lines follow it, and the picture's title names it.
 
     With `seeds`, every point is run from so many random starts, and its quantities are statistics over them.
     `over_seeds` says what the picture shows of an axis of seeds: their median, or the share of seeds whose value is
@@ -45,6 +54,26 @@ class NamedDiagram:
     kink_width: float | None = None
     seeds: int = 1
     logarithmic: bool = False
-    boundary: Callable[[np.ndarray, np.ndarray], Sequence[Line]] | None = None
-    contours: Sequence[Contour] = ()
+    boundary: Boundary | None = None
+    contours: Callable[[Setup], Sequence[Contour]] | None = None
     over_seeds: Literal["median", "share above 0"] = "median"
+
+    def overlay(self, diagram: PhaseDiagram) -> dict[str, Any]:
+        """What is drawn over a computed diagram and beside it; lines only if its axes are the diagram's own."""
+        origin = diagram.origin
+        setup = find(origin["system"]).setup(origin["mode"], **origin["fixed"])
+        own = [axis.name for axis in diagram.axes] == [text.partition("=")[0] for text in self.axes]
+        plane = [np.array(axis.values) for axis in diagram.axes[:2]]
+        return {
+            "boundary": self.boundary(setup, *plane) if self.boundary and own else (),
+            "contours": self.contours(setup) if self.contours and own else (),
+            "over_seeds": self.over_seeds,
+            "title": "\n".join(filter(None, (self.title, fixed_values(diagram)))),
+        }
+
+
+def fixed_values(diagram: PhaseDiagram, at_most: int = 6) -> str:
+    """The parameters that were set for a diagram, as text."""
+    fixed = [f"{name} = {value:.4g}" if isinstance(value, float) else f"{name} = {value}"
+             for name, value in diagram.origin.get("fixed", {}).items()]  # fmt: skip
+    return ", ".join(fixed[:at_most])

@@ -38,7 +38,6 @@ def _answer(holds: bool | None) -> Cell:
 
 def diagram(system: System, name: str) -> str:
     """A named phase diagram, swept now."""
-    import numpy as np
     from matplotlib.figure import Figure
 
     from flowsys.phase.memory import run_in_memory, sweep_of
@@ -46,10 +45,8 @@ def diagram(system: System, name: str) -> str:
 
     named = system.diagrams[name]
     result = run_in_memory(sweep_of(system, named))
-    picture, lines = Figure(figsize=(7, 5), layout="constrained"), ()
-    if named.boundary is not None and len(result.axes) >= 2:
-        lines = named.boundary(*(np.array(axis.values) for axis in result.axes[:2]))
-    draw(result, picture.subplots(), None, named.logarithmic, lines, named.title, named.contours, named.over_seeds)
+    picture = Figure(figsize=(7, 5), layout="constrained")
+    draw(result, picture.subplots(), None, named.logarithmic, **named.overlay(result))
     counts = "; ".join(f"{n} {outcome}" for outcome, n in result.outcome_counts().items())
     return figure(picture, f"Diagram {name}: {_untypeset(named.title)}. Points: {counts}.")
 

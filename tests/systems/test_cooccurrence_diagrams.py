@@ -27,7 +27,9 @@ def chunk_of(name, axes):
 
 
 def lines_of(name, x, y):
-    return {line.label: line for line in DIAGRAMS[name].boundary(np.array(x, float), np.array(y, float))}
+    named = DIAGRAMS[name]
+    setup = SYSTEM.setup(named.mode, **named.fixed)
+    return {line.label: line for line in named.boundary(setup, np.array(x, float), np.array(y, float))}
 
 
 def test_the_surrogate_closes_with_the_square_of_the_paper_s_width():
@@ -127,11 +129,11 @@ def test_every_diagram_is_drawn_with_its_lines_and_contours():
             continue
         axes = [small[text.partition("=")[0]] for text in named.axes]
         result = swept(name, axes)
-        lines = named.boundary(*(np.array(axis.values) for axis in result.axes)) if named.boundary else ()
-        ax = draw(result, Figure().subplots(), None, named.logarithmic, lines, named.title, named.contours)
+        over = named.overlay(result)
+        ax = draw(result, Figure().subplots(), None, named.logarithmic, **over)
         labels = set(ax.get_legend_handles_labels()[1])
-        assert {line.label for line in lines} | {contour.label for contour in named.contours} <= labels
-        assert lines or named.contours
+        assert {x.label for x in (*over["boundary"], *over["contours"])} <= labels
+        assert over["boundary"] or over["contours"]
 
 
 def test_the_dimensionless_mode_is_the_limit_in_units_of_tau():

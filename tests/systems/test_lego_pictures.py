@@ -31,8 +31,9 @@ def swept(name, axes):
 @pytest.mark.parametrize("name", SYSTEM.diagrams)
 def test_every_diagram_is_a_sweep_with_lines_inside_it(name):
     x, y = (axis.values for axis in sweep_of(name).axes)
-    boundary = SYSTEM.diagrams[name].boundary
-    for line in boundary(np.array(x), np.array(y)) if boundary else ():
+    named = SYSTEM.diagrams[name]
+    setup = SYSTEM.setup(named.mode, **named.fixed)
+    for line in named.boundary(setup, np.array(x), np.array(y)) if named.boundary else ():
         assert len(line.x) > 1 and min(line.x) >= min(x) * 0.999 and max(line.x) <= max(x) * 1.001
 
 

@@ -40,7 +40,7 @@ def test_every_boundary_lies_in_its_plane():
     for named in PARITY.diagrams.values():
         if named.boundary is not None:
             x, y = (np.array(parse_axis(a).values) for a in named.axes[:2])
-            for line in named.boundary(x, y):
+            for line in named.boundary(PARITY.setup(named.mode, **named.fixed), x, y):
                 assert len(line.x) == len(line.y) > 0
                 assert line.y.min() >= y.min() and line.y.max() <= y.max()
 

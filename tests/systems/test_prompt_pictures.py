@@ -32,7 +32,7 @@ def test_every_diagram_is_a_sweep_with_lines_inside_it(name):
     sweep = make_sweep(SYSTEM, axes, named.observables, named.level, fixed=dict(named.fixed))
     x, y = (np.array(axis.values, dtype=float) for axis in sweep.axes)
     assert named.boundary is not None
-    for line in named.boundary(x, y):
+    for line in named.boundary(SYSTEM.setup(named.mode, **named.fixed), x, y):
         assert len(line.x) and line.x.min() >= x.min() * 0.999 and line.y.max() <= y.max() * 1.001
 
 

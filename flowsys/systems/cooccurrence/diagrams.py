@@ -1,11 +1,10 @@
 """The co-occurrence system's phase diagrams, with the boundaries the theory predicts."""
 
-from collections.abc import Callable
-
 import numpy as np
 from scipy.optimize import brentq
 
-from flowsys.phase.named import Contour, Line, NamedDiagram
+from flowsys.phase.named import Boundary, Contour, Line, NamedDiagram
+from flowsys.system import Setup
 from flowsys.systems.cooccurrence.max_margin import max_margin
 
 RISE = "loss_type2@loss_peak-loss_type2@t=0"
@@ -22,14 +21,14 @@ def _within(x: np.ndarray, y: np.ndarray, low: float, high: float, label: str) -
     return Line(x[inside], y[inside], label)
 
 
-def _rise(n: np.ndarray, L: np.ndarray) -> list[Line]:
+def _rise(setup: Setup, n: np.ndarray, L: np.ndarray) -> list[Line]:
     """n = 3(L - 2), exactly: left of it (few samples, long sentences) the loss of type 2 never rises."""
     fine = np.geomspace(n.min(), n.max(), 400)
     lines = [(2 + fine / 3, "theory: n = 3(L - 2)"), (np.sqrt(fine), r"Condition 1: $n = L^2$")]
-    return [_within(fine, y, L.min(), L.max(), label) for y, label in lines] + _test_exponents(n, L)
+    return [_within(fine, y, L.min(), L.max(), label) for y, label in lines] + _test_exponents(setup, n, L)
 
 
-def _test_exponents(n: np.ndarray, L: np.ndarray) -> list[Line]:
+def _test_exponents(setup: Setup, n: np.ndarray, L: np.ndarray) -> list[Line]:
     """Where the test loss falls like time^-κ along the max-margin direction; for κ < 0 it grows like log time."""
     fine = np.geomspace(n.min(), n.max(), 60)
 
@@ -43,10 +42,10 @@ def _test_exponents(n: np.ndarray, L: np.ndarray) -> list[Line]:
     ]
 
 
-def _first_order(n: float, rho: float) -> Callable[[np.ndarray, np.ndarray], list[Line]]:
+def _first_order(n: float, rho: float) -> Boundary:
     """lambda at which L² max|p - 1/L| = 1 if attention responds in proportion to lambda, at every delta."""
 
-    def boundary(lambda_: np.ndarray, delta: np.ndarray) -> list[Line]:
+    def boundary(setup: Setup, lambda_: np.ndarray, delta: np.ndarray) -> list[Line]:
         from flowsys.phase import Axis, make_sweep
         from flowsys.phase.memory import run_in_memory
         from flowsys.systems.cooccurrence import SYSTEM
@@ -62,14 +61,14 @@ def _first_order(n: float, rho: float) -> Callable[[np.ndarray, np.ndarray], lis
     return boundary
 
 
-def _first_rate_of_type_2(share_1: np.ndarray, share_4: np.ndarray) -> list[Line]:
+def _first_rate_of_type_2(setup: Setup, share_1: np.ndarray, share_4: np.ndarray) -> list[Line]:
     """dF_2/dt = 0 at t = 0 (n = ∞): 2 p_1 - 2 p_2 - p_3 - p_4 = 0 with p_2 = p_3, so share_4 = 3 - 7 share_1."""
     fine = np.linspace(share_1.min(), share_1.max(), 400)
     line = np.where(fine + (3 - 7 * fine) < 0.98, 3 - 7 * fine, np.nan)  # something is left for types 2 and 3
     return [_within(fine, line, share_4.min(), share_4.max(), "theory: share_4 = 3 - 7 share_1")]
 
 
-def _equal_initial_output(alpha: np.ndarray, beta: np.ndarray) -> list[Line]:
+def _equal_initial_output(setup: Setup, alpha: np.ndarray, beta: np.ndarray) -> list[Line]:
     """rms F(0) = √(L α β/m) = σ_0 σ_1 √(L m m1): beyond about 1 the random start, not the data, decides."""
     L, m, fine = RANDOM["L"], RANDOM["width"], np.geomspace(alpha.min(), alpha.max(), 200)
     return [
@@ -91,7 +90,7 @@ DIAGRAMS = {
         observables=(TEST_EXPONENT, "test_loss@T_star"),
         fixed={name: value for name, value in MANY.items() if name != "n"},
         boundary=_test_exponents,
-        contours=tuple(Contour(TEST_EXPONENT, -kappa, f"measured: {kappa:g}") for kappa in KAPPAS),
+        contours=lambda setup: [Contour(TEST_EXPONENT, -kappa, f"measured: {kappa:g}") for kappa in KAPPAS],
     ),
     "attention": NamedDiagram(
         title=r"Attention of $\mu_1$ on $\mu_2$ at loss $10^{-3}$: lazy or learned ($\rho$ = 1, n = 600)",
@@ -100,7 +99,7 @@ DIAGRAMS = {
         mode="dimensionless",
         fixed={"n": 600, "rho": 1.0},
         boundary=_first_order(600, 1.0),
-        contours=(
+        contours=lambda setup: (
             Contour("attention_deviation@T_star", 1.0, r"measured: $L^2\,\max|p - 1/L| = 1$"),
             Contour("d_S_31@T_star", 0.0, r"measured: $S_{31}$ turns"),
         ),
@@ -110,7 +109,7 @@ DIAGRAMS = {
         axes=("share_1=0.1:0.8:40", "share_4=0.05:0.8:40"),
         observables=("R@T_star",),
         fixed=MANY | {"epsilon": 1e-2},
-        contours=(Contour("R@T_star", 1.5, r"measured: $R = R^\star = 3/2$"),),
+        contours=lambda setup: (Contour("R@T_star", 1.5, r"measured: $R = R^\star = 3/2$"),),
     ),
     "proportions_rise": NamedDiagram(
         title=r"How far the loss of samples with one target rises, by proportions (n = 6e6)",

@@ -7,6 +7,7 @@ length is solvable while ε^{L,L} stays below ½(1 - 1/C_B), and a loss fixes ε
 import numpy as np
 
 from flowsys.phase.named import Line, NamedDiagram
+from flowsys.system import Setup
 from flowsys.systems.lego.closed_forms import eps_at_loss, solvable_length, trap_boundary
 from flowsys.systems.lego.groups import sizes
 
@@ -26,7 +27,7 @@ def _inside(x: np.ndarray, y: np.ndarray, plane: tuple[np.ndarray, np.ndarray], 
 
 
 def _trap(group: str, q: int):
-    def lines(bias: np.ndarray, V_0: np.ndarray) -> list[Line]:
+    def lines(setup: Setup, bias: np.ndarray, V_0: np.ndarray) -> list[Line]:
         fine = np.geomspace(bias.min(), bias.max(), 3000)
         edge = trap_boundary(fine, *sizes(group), q, RHO, D)
         theory = _inside(fine, edge, (bias, V_0), "theory: head start = half a linear phase")
@@ -35,7 +36,7 @@ def _trap(group: str, q: int):
     return lines
 
 
-def _lengths(eps: np.ndarray, C_B: np.ndarray) -> list[Line]:
+def _lengths(setup: Setup, eps: np.ndarray, C_B: np.ndarray) -> list[Line]:
     """Where the longest solvable length is 10, 100, 500."""
     fine = np.linspace(C_B.min(), C_B.max(), 300)
     per_length = solvable_length(0.5, fine) - 1  # ε_max / (1 - ε_max)
@@ -43,13 +44,13 @@ def _lengths(eps: np.ndarray, C_B: np.ndarray) -> list[Line]:
     return [_inside(edge, fine, (eps, C_B), f"theory: $L^* = {L}$") for L, edge in levels]
 
 
-def _fixed_loss(L_test: np.ndarray, group: np.ndarray) -> list[Line]:
+def _fixed_loss(setup: Setup, L_test: np.ndarray, group: np.ndarray) -> list[Line]:
     """The solvable length at a given loss does not depend on the group."""
     length = float(solvable_length(eps_at_loss(LOSS, 3.0, D), 3.0))
     return [Line(np.full(2, length), np.array([-0.5, len(group) - 0.5]), f"theory: $L = {length:.1f}$")]
 
 
-def _doubling(L_test: np.ndarray, C_B: np.ndarray) -> list[Line]:
+def _doubling(setup: Setup, L_test: np.ndarray, C_B: np.ndarray) -> list[Line]:
     """The solvable length at the loss d^(3.025 - C_B) that ends a stage, and the doubled length."""
     fine = np.linspace(C_B.min(), C_B.max(), 300)
     length = solvable_length(eps_at_loss(D ** (3.025 - fine), fine, D), fine)
@@ -57,13 +58,13 @@ def _doubling(L_test: np.ndarray, C_B: np.ndarray) -> list[Line]:
     return [_inside(length, fine, (L_test, C_B), "theory: the longest solvable"), doubled]
 
 
-def _inverse_floor(tau: np.ndarray, C_B: np.ndarray) -> list[Line]:
+def _inverse_floor(setup: Setup, tau: np.ndarray, C_B: np.ndarray) -> list[Line]:
     """The peak of the gap, near the inverse loss floor; the factor is that of C5 at d = 1000, C_B = 3."""
     fine = np.linspace(C_B.min(), C_B.max(), 300)
     return [_inside(0.0032 * D ** (fine - 1), fine, (tau, C_B), r"$\tau = 0.0032\, d^{C_B - 1}$ (peak)")]
 
 
-def _stage_end(tau: np.ndarray, C_B: np.ndarray) -> list[Line]:
+def _stage_end(setup: Setup, tau: np.ndarray, C_B: np.ndarray) -> list[Line]:
     """The inverse of the loss that ends a stage of Algorithm 2."""
     fine = np.linspace(C_B.min(), C_B.max(), 300)
     return [_inside(D ** (fine - 3.025), fine, (tau, C_B), r"$\tau = d^{C_B - 3.025}$ (stage ends)")]

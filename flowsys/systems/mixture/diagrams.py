@@ -4,16 +4,15 @@ import numpy as np
 
 from flowsys.phase.named import Contour, Line, NamedDiagram
 from flowsys.solve import solve
+from flowsys.system import Setup
 from flowsys.systems.mixture import SYSTEM
 from flowsys.systems.mixture.limits import onset_of_group_signal
 
-EPSILON = 0.01
 
-
-def _onset(b: np.ndarray, T_1: np.ndarray) -> list[Line]:
+def _onset(setup: Setup, b: np.ndarray, T_1: np.ndarray) -> list[Line]:
     """T_1 = T_0.5(b), exactly: below it the group signal is still 0 and stage 2 never moves."""
     fine = np.linspace(b.min(), b.max(), 400)
-    onset = np.array([onset_of_group_signal(2, x) for x in fine])
+    onset = np.array([onset_of_group_signal(setup["K"], x) for x in fine])
     inside = (onset >= T_1.min()) & (onset <= T_1.max())
     return [Line(fine[inside], onset[inside], r"theory: $T_1 = T_{0.5}(b)$")]
 
@@ -23,7 +22,7 @@ def _group_signal_of_stage_1(L: int, b: float) -> float:
     return float(solve(SYSTEM, SYSTEM.setup(L=int(L), b=float(b), T_1=300.0), at=["T_1"], observe=["w_c"])["w_c"][0])
 
 
-def _predicted_phase(b: np.ndarray, L: np.ndarray) -> list[Line]:
+def _predicted_phase(setup: Setup, b: np.ndarray, L: np.ndarray) -> list[Line]:
     """For every L the least b from which on stage 1 alone ends with w_c > 0."""
     xs, ys = [], []
     for length in L:
@@ -35,21 +34,29 @@ def _predicted_phase(b: np.ndarray, L: np.ndarray) -> list[Line]:
     return [Line(np.array(xs), np.array(ys), r"predicted by stage 1 alone: left of it $w_c < 0$")]
 
 
-def _predicted_lengths(K: np.ndarray, L: np.ndarray) -> list[Line]:
-    """The lengths at which stage 1 alone, the same for every K, ends with w_c < 0 at b = 1/2."""
-    stuck = [_group_signal_of_stage_1(length, 0.5) < 0 for length in L]
+def _predicted_lengths(setup: Setup, K: np.ndarray, L: np.ndarray) -> list[Line]:
+    """The lengths at which stage 1 alone, the same for every K, ends with w_c < 0."""
+    stuck = [_group_signal_of_stage_1(length, setup["b"]) < 0 for length in L]
     edges = [(L[i] + L[i + 1]) / 2 for i in range(len(L) - 1) if stuck[i] != stuck[i + 1]]
     ends = [K.min() - 0.5, K.max() + 0.5, np.nan]
     label = r"predicted by stage 1 alone: $w_c < 0$ between the lines"
     return [Line(np.tile(ends, len(edges)), np.repeat(edges, 3), label)]
 
 
-def _windows(s_star: np.ndarray, omega: np.ndarray) -> list[Line]:
+def _windows(setup: Setup, s_star: np.ndarray, omega: np.ndarray) -> list[Line]:
     """Where the window of the β bound ends, and where gates begin to slide (at ω = 0.1)."""
     whole = np.array([omega.min(), omega.max()])
     return [
         Line(np.full(2, 1.65), whole, r"$\beta$ window ends"),
         Line(np.full(2, 4.51), whole, r"sliding begins ($\omega = 0.1$)"),
+    ]
+
+
+def _margins(setup: Setup) -> list[Contour]:
+    """Where the margin reached at T_2 predicts a length 1/(γ_F² ε) of stage 3."""
+    return [
+        Contour("max_margin@T_2", (setup["epsilon"] * length) ** -0.5, rf"theory: $1/(\gamma_F^2\epsilon) = {length}$")
+        for length in (1000, 300, 150)
     ]
 
 
@@ -84,7 +91,7 @@ DIAGRAMS = {
         boundary=_predicted_phase,
     ),
     "stuck_groups": NamedDiagram(
-        title=r"Which lengths get stuck ($w_c < 0$) at $b = 1/2$",
+        title=r"Which lengths get stuck ($w_c < 0$)",
         axes=("K=2,3,4,5,6,7,8", "L=3,4,5,6,7"),
         observables=("w_c@t=6400", "accuracy@t=6400"),
         mode="simultaneous",
@@ -93,17 +100,14 @@ DIAGRAMS = {
         boundary=_predicted_lengths,
     ),
     "stage_3": NamedDiagram(
-        title=r"Length of stage 3 at $\epsilon = 0.01$",
+        title="Length of stage 3",
         axes=("s_star=0.25:5:40", "omega=0.003:0.3:30:log"),
         observables=("T_3-T_2", "max_margin@T_2"),
         mode="three_stage",
-        fixed={"epsilon": EPSILON},
+        fixed={"epsilon": 0.01},
         logarithmic=True,
         boundary=_windows,
-        contours=[
-            Contour("max_margin@T_2", (EPSILON * length) ** -0.5, rf"theory: $1/(\gamma_F^2\epsilon) = {length}$")
-            for length in (1000, 300, 150)
-        ],
+        contours=_margins,
     ),
     "width": NamedDiagram(
         title=r"Single scores around their class at $T_2$: $m^{-1/2}$, small $\omega$ alike",

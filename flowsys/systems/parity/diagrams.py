@@ -3,6 +3,7 @@
 import numpy as np
 
 from flowsys.phase.named import Line, NamedDiagram
+from flowsys.system import Setup
 from flowsys.systems.parity.position import lock, only_position
 from flowsys.systems.parity.position import signal as signal_of
 
@@ -13,7 +14,7 @@ def _inside(x: np.ndarray, y: np.ndarray, allowed: np.ndarray, label: str) -> Li
     return Line(x[kept], y[kept], label)
 
 
-def _lock_before_margin(n: np.ndarray, m: np.ndarray) -> list[Line]:
+def _lock_before_margin(setup: Setup, n: np.ndarray, m: np.ndarray) -> list[Line]:
     """t_lock/t_margin_1 = x, that is 0.44 n/√m = x/(1-x), and the least m for which lock comes first."""
     fine = np.geomspace(n.min(), n.max(), 400)
     equal = [
@@ -23,7 +24,7 @@ def _lock_before_margin(n: np.ndarray, m: np.ndarray) -> list[Line]:
     return [*equal, _inside(fine, (np.log(fine) + 1) / 4, m, r"theory: $4m = \log n + 1$")]
 
 
-def _one_hot(rho: np.ndarray, m: np.ndarray) -> list[Line]:
+def _one_hot(setup: Setup, rho: np.ndarray, m: np.ndarray) -> list[Line]:
     """ρ²mε²/8 = log n (attention turns) and = 9 log n (one-hot to n^-8), at n = 20 and ε = 1."""
     fine = np.geomspace(rho.min(), rho.max(), 400)
     lines = [
@@ -33,7 +34,7 @@ def _one_hot(rho: np.ndarray, m: np.ndarray) -> list[Line]:
     return [*lines, Line(np.ones(2), np.array([m.min(), m.max()]), r"gates flip beyond $\rho = 1$")]
 
 
-def _gates(epsilon: np.ndarray, m: np.ndarray) -> list[Line]:
+def _gates(setup: Setup, epsilon: np.ndarray, m: np.ndarray) -> list[Line]:
     """At n+1 the active neurons have |q| = 2g, so that at lock a gate flips once g > ε; m g² is a number, n = 12."""
     place = only_position(12, 1.0)
     signal = float(signal_of(place, lock(place)))

@@ -9,18 +9,19 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from flowsys.phase.named import Line, NamedDiagram
+from flowsys.system import Setup
 from flowsys.systems.prompt.planar import late_pattern_score, stage_2_clock
 from flowsys.systems.prompt.transitions import attractor_boundary
 
 
-def _clean_stages(M: np.ndarray, K: np.ndarray) -> list[Line]:
+def _clean_stages(setup: Setup, M: np.ndarray, K: np.ndarray) -> list[Line]:
     """M ∝ K²: above it positions are learnt well before patterns."""
     fine = np.linspace(K.min(), K.max(), 100)
     inside = lambda c: (c * fine**2 >= M.min()) & (c * fine**2 <= M.max())
     return [Line(c * fine[inside(c)] ** 2, fine[inside(c)], f"$M = {c} K^2$") for c in (2, 20)]
 
 
-def _least_fraction(M: np.ndarray, alpha: np.ndarray) -> list[Line]:
+def _least_fraction(setup: Setup, M: np.ndarray, alpha: np.ndarray) -> list[Line]:
     """α M = 0.66, measured at M = 10, 20, 40: below it training goes the wrong way."""
     fine = np.geomspace(M.min(), M.max(), 100)
     inside = lambda c: (c / fine >= alpha.min()) & (c / fine <= alpha.max())
@@ -40,19 +41,19 @@ def _levels_of_clock(x: np.ndarray, epsilon: np.ndarray, time: Callable, powers:
     return [line for line in lines if len(line.x)]
 
 
-def _over_alpha(alpha: np.ndarray, epsilon: np.ndarray) -> list[Line]:
+def _over_alpha(setup: Setup, alpha: np.ndarray, epsilon: np.ndarray) -> list[Line]:
     """(M-1)[Φ(1-√ε) - Φ(α)] at M = 200, and ε = α, where T_2 ~ M/α gives way to T_3 ~ M/ε."""
     fine = np.geomspace(max(alpha.min(), epsilon.min()), min(alpha.max(), epsilon.max()), 100)
     clock = lambda a, clock: 199 * (clock - stage_2_clock(a))
     return [*_levels_of_clock(alpha, epsilon, clock, (4, 6)), Line(fine, fine, r"$\epsilon = \alpha$")]
 
 
-def _over_patterns(M: np.ndarray, epsilon: np.ndarray) -> list[Line]:
+def _over_patterns(setup: Setup, M: np.ndarray, epsilon: np.ndarray) -> list[Line]:
     """(M-1)[Φ(1-√ε) - Φ(0.4)]."""
     return _levels_of_clock(M, epsilon, lambda M, clock: (M - 1) * (clock - stage_2_clock(0.4)), (3, 5, 7))
 
 
-def _condition_1(tau: np.ndarray, beta: np.ndarray) -> list[Line]:
+def _condition_1(setup: Setup, tau: np.ndarray, beta: np.ndarray) -> list[Line]:
     """Condition 1 changes where right and wrong chain end equally often; a single step misleads below p = (1-p) β."""
     fine = np.linspace(max(beta.min(), 0.02), beta.max(), 100)
     whole = np.array([attractor_boundary(b, 3) for b in fine]) ** 3
@@ -67,7 +68,7 @@ def _condition_1(tau: np.ndarray, beta: np.ndarray) -> list[Line]:
     return lines
 
 
-def _constant_product(alpha: np.ndarray, tau: np.ndarray) -> list[Line]:
+def _constant_product(setup: Setup, alpha: np.ndarray, tau: np.ndarray) -> list[Line]:
     """α' τ constant: along it l_ts would be constant if both exponents were the same."""
     fine = np.geomspace(alpha.min(), alpha.max(), 200)
     lines = []
@@ -78,7 +79,7 @@ def _constant_product(alpha: np.ndarray, tau: np.ndarray) -> list[Line]:
     return lines
 
 
-def _blindness(overlap: np.ndarray, alpha: np.ndarray) -> list[Line]:
+def _blindness(setup: Setup, overlap: np.ndarray, alpha: np.ndarray) -> list[Line]:
     """α' = 1/(1 + (M'-1) e^(a (1-λ²))), 1/M' at λ = 1: below it another pattern's examples outweigh the right ones."""
     a = late_pattern_score(2e5, 20, 0.4)
     fine = np.linspace(overlap.min(), overlap.max(), 400)
@@ -89,7 +90,7 @@ def _blindness(overlap: np.ndarray, alpha: np.ndarray) -> list[Line]:
     ]
 
 
-def _population_losses(t: np.ndarray, n_tasks: np.ndarray) -> list[Line]:
+def _population_losses(setup: Setup, t: np.ndarray, n_tasks: np.ndarray) -> list[Line]:
     """Times at which the population (N_T → ∞) has lost all but 10^-1, 10^-2, 10^-3, M = 10, K = 2."""
     from flowsys.solve import solve
     from flowsys.systems.prompt import SYSTEM
@@ -105,7 +106,7 @@ def _population_losses(t: np.ndarray, n_tasks: np.ndarray) -> list[Line]:
     return lines
 
 
-def _matching_examples(l_ts: np.ndarray, alpha: np.ndarray) -> list[Line]:
+def _matching_examples(setup: Setup, l_ts: np.ndarray, alpha: np.ndarray) -> list[Line]:
     """α' l_ts constant: the error depends on the number of matching examples."""
     fine = np.geomspace(l_ts.min(), l_ts.max(), 200)
     lines = []
@@ -127,14 +128,14 @@ def _decided(l_ts: np.ndarray, y: np.ndarray, share: Callable, right: Callable, 
     return lines
 
 
-def _over_tau(l_ts: np.ndarray, tau: np.ndarray) -> list[Line]:
+def _over_tau(setup: Setup, l_ts: np.ndarray, tau: np.ndarray) -> list[Line]:
     """Equal steps, α' = 0.8: the last vote has n = α' p² l_ts; r is the runner-up of primacy 0.8, or the nearest."""
     p = lambda tau: tau ** (1 / 3)
     runner_up = lambda tau: np.clip(0.2 * p(tau), (1 - p(tau)) / 9, 1 - p(tau))
     return _decided(l_ts, tau, lambda tau: 0.8 * p(tau) ** 2, p, runner_up)
 
 
-def _over_rho(l_ts: np.ndarray, rho: np.ndarray) -> list[Line]:
+def _over_rho(setup: Setup, l_ts: np.ndarray, rho: np.ndarray) -> list[Line]:
     """One noisy step, α' = 0.8, τ = 0.5."""
     return _decided(l_ts, rho, lambda rho: 0.8 + 0 * rho, lambda rho: 0.5 + 0 * rho, lambda rho: 0.5 * (1 - rho))
 
