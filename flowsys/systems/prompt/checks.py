@@ -42,14 +42,14 @@ def check_at_least(name: str, value, least: float) -> float:
     return number
 
 
-def n_matching_examples(alpha: float, n_examples: int, name: str = "alpha") -> int:
+def n_matching_examples(alpha: float, n_examples: int, name: str = "alpha", length: str = "n_examples") -> int:
     """round(α l): how many examples start at the query's pattern; refuses prompts that would have none."""
     check_fraction(name, alpha, closed="1")
-    check_count("n_examples", n_examples, 1)
+    check_count(length, n_examples, 1)
     n_matching = round(alpha * n_examples)
     if n_matching == 0:
         raise InputError(
-            f"{name} = {alpha!r} with n_examples = {n_examples} gives no example that matches the query, "
-            f"but {name} * n_examples must be above 0.5."
+            f"{name} = {alpha!r} with {length} = {n_examples} gives no example that matches the query, "
+            f"but {name} * {length} must be above 0.5."
         )
     return n_matching

@@ -13,7 +13,7 @@ from flowsys.program import Program
 from flowsys.symbolic.lumping import Partition, lump
 from flowsys.system import Setup
 
-from .enumerated import symmetric_of, unlumped_field
+from .enumerated import generic_start, symmetric_of, unlumped_field
 from .limits import population_program, wraps
 from .notation import LATEX
 from .observations import score_names
@@ -38,7 +38,11 @@ def derive(setup: Setup) -> Derivation:
     partition = lump(full, np.zeros(len(names)))
     program = population_program(K, M) if wraps(M, K) else stated.program
     agreement = stated_against_found(program, partition, full, M, K, alpha)
-    size = f"M = {M}, K = {K}, all {np.prod(range(1, M))} cycles, from W = 0"
+    n_orbits = lump(full, generic_start(M, K)).n_classes
+    size = (
+        f"M = {M}, K = {K}, all {np.prod(range(1, M))} cycles, from W = 0 (a start that only relabelling patterns "
+        f"leaves alone has {n_orbits} classes)"
+    )
     return stated.beside(partition, full, names, agreement, size, LATEX)
 
 

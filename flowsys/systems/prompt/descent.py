@@ -143,7 +143,7 @@ def _check_batch(setup: Setup) -> None:
             f"{setup['K'] * setup['M']}, so that every step and every pattern is queried equally often."
         )
     if setup["l_tr"] != np.inf:
-        n_matching_examples(setup["alpha"], setup["l_tr"])
+        n_matching_examples(setup["alpha"], setup["l_tr"], length="l_tr")
 
 
 def _symmetric_training(setup: Setup, seeds: int | None) -> Training:

@@ -91,7 +91,7 @@ def examples_needed(
         if round(alpha_test * n_examples) == 0:
             continue
         if n_examples > n_table:
-            n_table = min(n_most, max(32, 2 * n_table))
+            n_table = min(n_most, max(32, 2 * n_table, n_examples))
             table = uniform_win_table(p_correct, M_test, n_table)
         if correct_through(p_correct, M_test, K, n_examples, alpha_test, table)[-1] >= target:
             return n_examples
