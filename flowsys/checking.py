@@ -1,15 +1,16 @@
 """Checking: which claims to measure, here or side by side in worker processes, and the verdicts on record."""
 
+import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from importlib import import_module
-from multiprocessing import get_context
 from pathlib import Path
 
 from flowsys.claims import Checked, Claim, Recorded, Verdict, Word, read_record
 from flowsys.conditions import DEFAULT, Conditions
 from flowsys.errors import InputError
+from flowsys.kept import Kept
 from flowsys.system import System, find
+from flowsys.workers import side_by_side
 
 
 def record_file(system: System) -> Path:
@@ -41,11 +42,15 @@ def check_systems(
     conditions: Conditions = DEFAULT,
     workers: int = 1,
     on_progress: Callable[[int], None] | None = None,
+    journal: Path | None = None,
 ) -> dict[str, list[Checked]]:
-    """The claims of several systems, {system: checked claims in the order of the paper}."""
+    """The claims of several systems, {system: checked claims in the order of the paper}.
+
+    What is measured is kept in the directory `journal` until all of it is: a check that was broken off goes on there.
+    """
     ids = None if ids is None else list(ids)
     chosen = selected(systems, ids, everything)
-    verdicts = _measure(chosen, conditions, workers, on_progress or (lambda n: None))
+    verdicts = _measure(chosen, conditions, workers, on_progress or (lambda n: None), journal)
     if ids is not None and not conditions.is_default:
         for verdict in verdicts.values():
             if verdict.word is Word.NOT_TESTABLE:
@@ -73,21 +78,27 @@ def selected(systems: Sequence[System], ids: Sequence[str] | None, everything: b
     return {name: claims for name, claims in chosen.items() if claims}
 
 
-def _measure(chosen: dict[str, list[Claim]], conditions: Conditions, workers: int, told) -> dict:
+def _measure(chosen: dict[str, list[Claim]], conditions: Conditions, workers: int, told, directory) -> dict:
     """{(system, claim): verdict}."""
-    if workers == 1:
-        verdicts = {}
-        for name, claims in chosen.items():
-            for claim in claims:
-                verdicts[name, claim.id] = claim.check(conditions)
-                told(1)
-        return verdicts
+    journal = {name: Kept(directory, name) for name in chosen}
+    file_of = lambda id: hashlib.sha256(repr((id, conditions)).encode()).hexdigest()[:16]
     verdicts = {}
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        waiting = [pool.submit(_measure_in_worker, *task, conditions) for task in _tasks(chosen)]
-        for done in as_completed(waiting):
-            verdicts |= done.result()
-            told(len(done.result()))
+    for name, claims in chosen.items():
+        there = {claim.id: journal[name].read(file_of(claim.id)) for claim in claims if claim.measure}
+        verdicts |= {(name, id): verdict for id, verdict in there.items() if verdict is not None}
+    told(len(verdicts))
+    missing = {name: [c for c in claims if (name, c.id) not in verdicts] for name, claims in chosen.items()}
+    if workers == 1:
+        found = (((name, c.id), c.check(conditions)) for name, claims in missing.items() for c in claims)
+    else:
+        tasks = ((name, ids, conditions) for name, ids in _tasks(missing))
+        found = (pair for done in side_by_side(_measure_in_worker, tasks, workers) for pair in done.items())
+    for (name, id), verdict in found:
+        journal[name].write(file_of(id), verdict)
+        verdicts[name, id] = verdict
+        told(1)
+    for kept in journal.values():
+        kept.clear()
     return verdicts
 
 

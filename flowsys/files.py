@@ -39,3 +39,12 @@ def _umask() -> int:
 def write_text(path: str | Path, text: str) -> Path:
     """Write text to a file, whole or not at all."""
     return write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+
+
+def cache_directory(kind: str) -> Path:
+    """Where what can be made again is kept: in FLOWSYS_CACHE, or in the user's cache directory."""
+    if given := os.environ.get("FLOWSYS_CACHE"):
+        return Path(given) / kind
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("flowsys")) / kind

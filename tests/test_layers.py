@@ -6,8 +6,8 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 # lower layers first; a module may import its own layer and those before it
 LAYERS = [
-    ("references", "errors", "version", "ops", "program", "conserved"),
-    ("gram", "files", "printers", "symbolic", "derivation"),
+    ("references", "errors", "version", "ops", "program", "conserved", "workers"),
+    ("gram", "files", "kept", "printers", "symbolic", "derivation"),
     ("problem",),
     ("system", "integrate", "kernels"),
     ("trajectory",),

@@ -14,7 +14,7 @@ from flowsys.compare import Rung
 from flowsys.drawing import Drawing
 from flowsys.phase.named import NamedDiagram
 from flowsys.report import report
-from flowsys.report.kept import kept
+from flowsys.report.parts import MAKE
 from flowsys.statements import coverage
 
 WIDTHS = (1280, 400)
@@ -60,18 +60,18 @@ def test_every_link_has_its_target(page):
     )
 
 
-def test_what_is_kept_is_not_made_again(tmp_path):
+def test_parts_that_are_kept_are_not_made_again(tmp_path, monkeypatch):
     made = []
-    for _ in range(2):
-        assert kept(tmp_path, "part", lambda: made.append(1) or "text") == "text"
-    assert len(made) == 1
+    monkeypatch.setitem(MAKE, "figure", lambda system, name: made.append(name) or "a figure")
+    system = replace(flowsys.load("mixture"), ladder=None, diagrams={}, figures={"1": a_figure})
+    pages = [report([system], directory=tmp_path) for _ in range(2)]
+    assert made == ["1"] and pages[0] == pages[1] and "a figure" in pages[0]
 
 
-def test_what_other_code_made_is_forgotten(tmp_path, monkeypatch):
-    for digest in ("old", "new"):
-        monkeypatch.setattr("flowsys.report.kept.digest_of_sources", lambda digest=digest: digest)
-        assert kept(tmp_path, "part", lambda digest=digest: digest) == digest
-    assert [path.name for path in tmp_path.iterdir()] == ["new"]
+def test_parts_made_in_other_processes_are_the_same():
+    system = flowsys.load("mixture")
+    one = replace(system, ladder=None, figures={}, diagrams={"onset": system.diagrams["onset"]})
+    assert report([one], workers=2) == report([one])
 
 
 MEASURE = """

@@ -7,12 +7,12 @@ libraries are imported inside the commands that need them, so that `flowsys --he
 import logging
 import os
 import sys
-from pathlib import Path
 
 import typer
 
 from flowsys.cli import check, derive, figure, phase, report, show, solve, train
 from flowsys.errors import InputError
+from flowsys.files import cache_directory
 
 app = typer.Typer(
     name="flowsys",
@@ -56,9 +56,7 @@ def _fail(sentence: str, code: int) -> None:
 
 def _use_compilation_cache() -> None:
     """Let this process's JAX keep what it compiled for the next run of the command line."""
-    from platformdirs import user_cache_dir
-
-    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(user_cache_dir("flowsys")) / "jax"))
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache_directory("jax")))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
 
 

@@ -47,10 +47,13 @@ def check(
     With --level, --width, --seeds or --set claims are measured elsewhere than on record; the exit code is then 0.
 
     A claim that cannot be measured there is listed with the reason; if it was named with --claim, that is bad input.
+
+    An interrupted check keeps the verdicts it has; the same command goes on from there.
     """
     from flowsys.checking import check_systems, record_file, selected
     from flowsys.claims import write_record
     from flowsys.cli.progress import counter
+    from flowsys.files import cache_directory
     from flowsys.systems import load, names
 
     if format not in FORMATS:
@@ -69,7 +72,8 @@ def check(
         raise InputError("--plot draws one claim: give it with --claim ID.")
     total = sum(len(claims) for claims in selected(chosen, claim, all).values())
     with counter(total, "claims") as told:
-        results = check_systems(chosen, claim, all, conditions, workers or (os.cpu_count() or 1 if all else 1), told)
+        processes = workers or (os.cpu_count() or 1 if all else 1)
+        results = check_systems(chosen, claim, all, conditions, processes, told, cache_directory("check"))
     if record:
         for found in chosen:
             write_record(record_file(found), results[found.name], found.claims)

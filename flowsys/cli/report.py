@@ -1,8 +1,6 @@
 """`flowsys report`: one self-contained HTML page on everything measured."""
 
 import os
-import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -24,20 +22,18 @@ def report(
 ) -> None:
     """Write a page with each system's ladder, claims, phase diagrams and figures.
 
-    Verdicts are read from the record. The rest takes some minutes once and is kept until the code changes.
+    Verdicts are read from the record. The rest takes some minutes once and is kept until the code changes; what is
+    finished when the command is interrupted is kept too.
     """
-    from platformdirs import user_cache_dir
-    from tqdm.auto import tqdm
-
-    from flowsys.files import write_text
+    from flowsys.cli.progress import counter
+    from flowsys.files import cache_directory, write_text
     from flowsys.report import report as make
-    from flowsys.report.page import number_of_parts
+    from flowsys.report.parts import parts
     from flowsys.systems import load, names
 
     chosen = [load(name) for name in system or names()]
-    directory = None if fresh else Path(user_cache_dir("flowsys")) / "report"
-    total = number_of_parts(chosen)
-    with tqdm(total=total, unit="parts", disable=not sys.stderr.isatty(), leave=False) as bar:
-        page = make(chosen, all, directory, os.cpu_count() or 1, lambda what: bar.update())
+    directory = None if fresh else cache_directory("report")
+    with counter(sum(len(parts(s)) for s in chosen), "parts") as told:
+        page = make(chosen, all, directory, os.cpu_count() or 1, lambda part: told(1))
     write_text(html, page)
     typer.echo(f"wrote {html}")

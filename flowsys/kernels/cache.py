@@ -12,18 +12,15 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
+from flowsys.files import cache_directory
 from flowsys.kernels.host import Host
 
 _CHECKSUM = 32
 
 
 def directory() -> Path:
-    """Where compiled kernels are kept: FLOWSYS_CACHE, or the user's cache directory."""
-    if given := os.environ.get("FLOWSYS_CACHE"):
-        return Path(given) / "kernels"
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("flowsys")) / "kernels"
+    """Where compiled kernels are kept."""
+    return cache_directory("kernels")
 
 
 @lru_cache(maxsize=1)

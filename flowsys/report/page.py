@@ -5,15 +5,14 @@ be sent as it is; nothing is fetched when it is opened.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
 from flowsys.checking import check, recorded
 from flowsys.claims import Checked, Claim, Recorded, Verdict, Word
-from flowsys.errors import InputError
 from flowsys.report import pictures
-from flowsys.report.kept import kept
+from flowsys.report.parts import Part, made
 from flowsys.report.style import SCRIPT, STYLE
 from flowsys.report.tables import Cell, table, text
 from flowsys.statements import Covered, coverage, places
@@ -28,15 +27,15 @@ def report(
     measure: bool = False,
     directory: Path | None = None,
     workers: int = 1,
-    on_progress: Callable[[str], None] | None = None,
+    on_progress: Callable[[Part], None] | None = None,
 ) -> str:
     """The page as HTML: the verdicts on record, or with `measure` all of them measured now.
 
-    Ladders, diagrams and figures are kept in `directory` and made again when the code has changed.
+    Ladders, diagrams and figures are kept in `directory` and made again, by so many workers, when the code has changed.
     """
-    told = on_progress or (lambda what: None)
     claims = {s.name: check(s, everything=True, workers=workers) if measure else on_record(s) for s in systems}
-    body = "".join(_section(system, claims[system.name], directory, told) for system in systems)
+    pictured = made(systems, directory, workers, on_progress or (lambda part: None))
+    body = "".join(_section(system, claims[system.name], pictured) for system in systems)
     how = "measured for this page" if measure else "on record; <code>flowsys check</code> measures them again"
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>flowsys report</title>'
@@ -60,11 +59,6 @@ def _read(claim: Claim, found: Recorded | None) -> Verdict:
     return Verdict(Word(found.verdict), found.predicted, found.measured, found.note)
 
 
-def number_of_parts(systems: Sequence[System]) -> int:
-    """How many parts `report` tells of: ladders, diagrams and figures."""
-    return sum((s.ladder is not None) + len(s.diagrams) + len(s.figures) for s in systems)
-
-
 def _overview(systems: Sequence[System], claims: dict[str, list[Checked]]) -> str:
     rows = []
     for system in systems:
@@ -77,30 +71,24 @@ def _overview(systems: Sequence[System], claims: dict[str, list[Checked]]) -> st
     return table(("system", "paper", *Word, "statements checked"), rows)
 
 
-def _section(system: System, claims: Sequence[Checked], directory: Path | None, told) -> str:
-    def part(name: str, make: Callable[[], str]) -> str:
-        told(name)
-        try:
-            return kept(directory, f"{system.name}-{name}", make)
-        except InputError as error:  # a picture that needs runs which are not stored says so in its place
-            return f'<p class="untested">{escape(name)}: {escape(str(error))}</p>'
-
+def _section(system: System, claims: Sequence[Checked], pictured: Mapping[Part, str]) -> str:
     parts = [
         f'<section id="{system.name}"><h2>{escape(system.name)}: {escape(system.summary)}</h2>',
         f"<p><cite>{escape(system.paper.title)}</cite> ({escape(system.paper.venue)})</p>",
     ]
     if system.ladder is not None:
-        parts.append("<h3>Ladder</h3>" + part("ladder", lambda: pictures.ladder(system)))
+        parts.append("<h3>Ladder</h3>" + pictured[Part(system.name, "ladder")])
     covered = coverage(system)
     parts.append(_claims(system, claims, {c.place: c for c in covered}))
     parts.append(_statements(system, claims, covered))
     parts.append(_fits(claims))
-    kinds = (("Phase diagrams", "diagram", system.diagrams, pictures.diagram),
-             ("Figures of the paper", "figure", system.figures, pictures.drawing))  # fmt: skip
-    for title, kind, names, make in kinds:
+    for title, kind, names in (
+        ("Phase diagrams", "diagram", system.diagrams),
+        ("Figures of the paper", "figure", system.figures),
+    ):
         if names:
-            made = (part(f"{kind}-{name}", lambda make=make, name=name: make(system, name)) for name in names)
-            parts.append(f'<h3>{title}</h3><div class="{kind}s">{"".join(made)}</div>')
+            shown = "".join(pictured[Part(system.name, kind, name)] for name in names)
+            parts.append(f'<h3>{title}</h3><div class="{kind}s">{shown}</div>')
     return "".join(parts) + "</section>"
 
 

@@ -7,26 +7,21 @@ missing; a cache directory that cannot be written is no error, only slower.
 import contextlib
 import hashlib
 import logging
-import os
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
 import flowsys.program
 from flowsys.errors import InputError
-from flowsys.files import write_text
+from flowsys.files import cache_directory, write_text
 from flowsys.program import Program
 
 _log = logging.getLogger("flowsys")
 
 
 def directory() -> Path:
-    """Where derived programs are kept: FLOWSYS_CACHE, or the user's cache directory."""
-    if given := os.environ.get("FLOWSYS_CACHE"):
-        return Path(given) / "programs"
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("flowsys")) / "programs"
+    """Where derived programs are kept."""
+    return cache_directory("programs")
 
 
 def kept(name: str, derive: Callable[[], Program], sources: Sequence[Path]) -> Program:

@@ -1,0 +1,69 @@
+"""The parts of the page that take long, ladders, diagrams, figures: made side by side, kept until the code changes."""
+
+from collections.abc import Callable, Sequence
+from html import escape
+from pathlib import Path
+from typing import NamedTuple
+
+from flowsys.errors import InputError
+from flowsys.kept import Kept
+from flowsys.report import pictures
+from flowsys.system import System, find
+from flowsys.workers import side_by_side
+
+MAKE = {"ladder": pictures.ladder, "diagram": pictures.diagram, "figure": pictures.drawing}
+
+
+class Part(NamedTuple):
+    """One of a system's ladder, named diagrams, figures of the paper."""
+
+    system: str
+    kind: str
+    name: str = ""
+
+
+def parts(system: System) -> list[Part]:
+    """A system's parts in the order of the page."""
+    ladder = [Part(system.name, "ladder")] if system.ladder is not None else []
+    diagrams = [Part(system.name, "diagram", name) for name in system.diagrams]
+    return [*ladder, *diagrams, *(Part(system.name, "figure", name) for name in system.figures)]
+
+
+def made(
+    systems: Sequence[System], directory: Path | None, workers: int, on_progress: Callable[[Part], None]
+) -> dict[Part, str]:
+    """The HTML of every part; what `directory` keeps is read, the rest is made in so many processes."""
+    by_name = {system.name: system for system in systems}
+    kept = {name: Kept(directory, name) for name in by_name}
+    texts, missing = {}, []
+    for part in (part for system in systems for part in parts(system)):
+        text = kept[part.system].read(_file(part))
+        if text is None:
+            missing.append(part)
+        else:
+            texts[part] = text
+            on_progress(part)
+    if workers == 1:
+        results = ((part, _html(by_name[part.system], part)) for part in missing)
+    else:
+        results = side_by_side(_found, [(part,) for part in missing], workers)
+    for part, text in results:
+        kept[part.system].write(_file(part), text)
+        texts[part] = text
+        on_progress(part)
+    return texts
+
+
+def _found(part: Part) -> tuple[Part, str]:
+    return part, _html(find(part.system), part)
+
+
+def _html(system: System, part: Part) -> str:
+    try:
+        return MAKE[part.kind](system, *part[2:]) if part.name else MAKE[part.kind](system)
+    except InputError as error:  # a picture that needs runs which are not stored says so in its place
+        return f'<p class="untested">{escape(part.kind)} {escape(part.name)}: {escape(str(error))}</p>'
+
+
+def _file(part: Part) -> str:
+    return f"{part.kind}-{part.name}"
