@@ -24,7 +24,7 @@ def draw(parameter: Parameter, rng: np.random.Generator):
     return round(value) if parameter.integer else value
 
 
-def draws(system: System, level: str, n: int, seed: int, sizes: bool = True) -> Iterator[Setup | None]:
+def draws(system: System, level: str, mode: str, n: int, seed: int, sizes: bool = True) -> Iterator[Setup | None]:
     """Setups until the system has accepted n of them (None: refused, because values do not go together).
 
     Half of them draw every parameter, half a third of them. Without `sizes`, integers and choices keep their defaults,
@@ -37,7 +37,7 @@ def draws(system: System, level: str, n: int, seed: int, sizes: bool = True) -> 
         number += 1
         given = {p.name: draw(p, rng) for p in free if number % 2 or rng.random() < 1 / 3}
         try:
-            found = system.setup(**given)
+            found = system.setup(mode, **given)
         except InputError:
             yield None
         else:

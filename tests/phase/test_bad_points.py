@@ -1,30 +1,46 @@
 """Every point of a system's allowed box ends in a value or a named outcome."""
 
 from collections import Counter
+from contextlib import suppress
+from itertools import product
 
 import numpy as np
 import pytest
 from draws import draws
 
+from flowsys.errors import InputError
 from flowsys.phase.diagram import CODES, OUTCOMES
 from flowsys.phase.points import evaluate_setups
 from flowsys.phase.quantities import parse_quantity
 from flowsys.phase.sweep import Sweep
-from flowsys.system import find
+from flowsys.problem import ProgramField
+from flowsys.system import System, find
 from flowsys.systems import names
 
 BUDGET = 2000  # steps a point may take
 
 
+def forms(system: System) -> list[tuple[str, str]]:
+    """The variants and modes of a system's limit that are integrated as programs."""
+    found = []
+    for variant, mode in product(system.levels[system.default_level].names, system.modes):
+        with suppress(InputError):  # not every variant has every mode
+            problem = system.problem(system.setup(mode), system.default_level, variant, mode)
+            if isinstance(problem.field, ProgramField):
+                found.append((variant, mode))
+    return found
+
+
 def ends(name: str, n: int, solver: str, sizes: bool, seed: int = 0) -> Counter:
-    """How n draws over a system's box ended, at its default level and mode, looking at an event and at a time."""
+    """How n draws over a system's box ended, looking at an event and at a time; forms take turns with the seeds."""
     system = find(name)
-    level, mode = system.default_level, system.mode(None)
-    problem = system.problem(system.setup())
+    level, known = system.default_level, forms(system)
+    variant, mode = known[seed % len(known)]
+    problem = system.problem(system.setup(mode), level, variant, mode)
     texts = (problem.default_at[-1], f"{problem.observable_names[0]}@t=1")
     quantities = tuple(parse_quantity(text, problem.event_names) for text in texts)
-    sweep = Sweep(name, level, system.variant(level, None), mode, (), quantities, solver=solver, max_steps=BUDGET)
-    points = list(draws(system, level, n, seed, sizes))
+    sweep = Sweep(name, level, variant, mode, (), quantities, solver=solver, max_steps=BUDGET)
+    points = list(draws(system, level, mode, n, seed, sizes))
     values, outcomes = evaluate_setups(sweep, points, threads=2)
     has_value = outcomes <= CODES["completed with smoothed kinks"]
     assert (np.isfinite(values).all(axis=0) == has_value).all() and (outcomes < len(OUTCOMES)).all()
