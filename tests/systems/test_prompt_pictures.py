@@ -36,6 +36,29 @@ def test_every_diagram_is_a_sweep_with_lines_inside_it(name):
         assert len(line.x) and line.x.min() >= x.min() * 0.999 and line.y.max() <= y.max() * 1.001
 
 
+@pytest.mark.parametrize(
+    "name, changed",
+    [
+        ("cot_icl", {"K": 4}),
+        ("training_time", {"M": 50}),
+        ("training_time", {"T_3_rule": "missed"}),
+        ("patterns", {"alpha": 0.1}),
+        ("examples_tau", {"alpha_test": 0.5}),
+        ("examples_tau", {"rho": 0.3}),
+        ("examples_rho", {"tau": 0.7}),
+        ("blind", {"M_test": 5}),
+        ("tasks", {"M": 12}),
+    ],
+)
+def test_a_boundary_moves_with_what_is_fixed(name, changed):
+    named = SYSTEM.diagrams[name]
+    x, y = (np.array(parse_axis(a).values, dtype=float) for a in named.axes)
+    own, other = (named.boundary(SYSTEM.setup(**(dict(named.fixed) | more)), x, y)[0] for more in ({}, changed))
+    assert len(own.x) and len(other.x)
+    same_shape = own.x.shape == other.x.shape and own.y.shape == other.y.shape
+    assert not (same_shape and np.allclose(own.x, other.x) and np.allclose(own.y, other.y))
+
+
 def test_one_step_fails_and_the_chain_succeeds_left_of_condition_1():
     gap, icl, cot = swept("cot_icl", ["tau=0.25,0.7", "beta=0.9"])[:, :, 0]
     assert gap[0] > 0.6 and gap[1] < 0.05

@@ -4,7 +4,7 @@ Errors of the concentrated limit (`*_limit`, `examples_needed`) do not depend on
 at t = 0. Axes over τ stand for the probability p = τ^(1/K) of a right step.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
@@ -22,19 +22,22 @@ def _clean_stages(setup: Setup, M: np.ndarray, K: np.ndarray) -> list[Line]:
 
 
 def _least_fraction(setup: Setup, M: np.ndarray, alpha: np.ndarray) -> list[Line]:
-    """α M = 0.66, measured at M = 10, 20, 40: below it training goes the wrong way."""
+    """α M = 1: below it dg/dt < 0 at t = 0. For K = 3 also α M = 0.66, measured: below it training never turns."""
     fine = np.geomspace(M.min(), M.max(), 100)
     inside = lambda c: (c / fine >= alpha.min()) & (c / fine <= alpha.max())
-    found = ((0.66, r"$\alpha M = 0.66$ (measured)"), (1.0, r"$\alpha M = 1$"))
+    found = [(1.0, r"$\alpha M = 1$: $dg/dt = 0$ at $t = 0$")]
+    if setup["K"] == 3:
+        found.append((0.66, r"$\alpha M = 0.66$ (measured)"))
     return [Line(fine[inside(c)], c / fine[inside(c)], label) for c, label in found]
 
 
-def _levels_of_clock(x: np.ndarray, epsilon: np.ndarray, time: Callable, powers: Sequence[int]) -> list[Line]:
-    """Where the time of stage 2 by quadrature, time(x, Φ(1 - √ε)), is 10^3, 10^4, …"""
+def _levels_of_clock(setup: Setup, x: np.ndarray, epsilon: np.ndarray, time: Callable) -> list[Line]:
+    """Where the time of stage 2 by quadrature, time(x, Φ(p)) to the p of T_3, is a power of 10: every second one."""
     fine, across = np.geomspace(epsilon.min(), epsilon.max(), 400), np.geomspace(x.min(), x.max(), 100)
-    clock = stage_2_clock(1 - np.sqrt(fine))
+    clock = stage_2_clock(1 - (np.sqrt(fine) if setup["T_3_rule"] == "squared" else fine))
+    corners = np.log10(np.maximum([time(v, c) for v in (x.min(), x.max()) for c in (clock[0], clock[-1])], 1.0))
     lines = []
-    for power in powers:
+    for power in range(int(np.ceil(corners.min())), int(np.floor(corners.max())) + 1, 2):
         at = np.array([np.interp(-(10.0**power), -time(v, clock), fine, np.nan, np.nan) for v in across])
         there = np.isfinite(at)
         lines.append(Line(across[there], at[there], rf"quadrature: $10^{power}$"))
@@ -42,25 +45,26 @@ def _levels_of_clock(x: np.ndarray, epsilon: np.ndarray, time: Callable, powers:
 
 
 def _over_alpha(setup: Setup, alpha: np.ndarray, epsilon: np.ndarray) -> list[Line]:
-    """(M-1)[Φ(1-√ε) - Φ(α)] at M = 200, and ε = α, where T_2 ~ M/α gives way to T_3 ~ M/ε."""
+    """(M-1)[Φ(p) - Φ(α)], and ε = α, where T_2 ~ M/α gives way to T_3 ~ M/ε."""
     fine = np.geomspace(max(alpha.min(), epsilon.min()), min(alpha.max(), epsilon.max()), 100)
-    clock = lambda a, clock: 199 * (clock - stage_2_clock(a))
-    return [*_levels_of_clock(alpha, epsilon, clock, (4, 6)), Line(fine, fine, r"$\epsilon = \alpha$")]
+    time = lambda a, clock: (setup["M"] - 1) * (clock - stage_2_clock(a))
+    return [*_levels_of_clock(setup, alpha, epsilon, time), Line(fine, fine, r"$\epsilon = \alpha$")]
 
 
 def _over_patterns(setup: Setup, M: np.ndarray, epsilon: np.ndarray) -> list[Line]:
-    """(M-1)[Φ(1-√ε) - Φ(0.4)]."""
-    return _levels_of_clock(M, epsilon, lambda M, clock: (M - 1) * (clock - stage_2_clock(0.4)), (3, 5, 7))
+    """(M-1)[Φ(p) - Φ(α)]."""
+    return _levels_of_clock(setup, M, epsilon, lambda M, clock: (M - 1) * (clock - stage_2_clock(setup["alpha"])))
 
 
 def _condition_1(setup: Setup, tau: np.ndarray, beta: np.ndarray) -> list[Line]:
     """Condition 1 changes where right and wrong chain end equally often; a single step misleads below p = (1-p) β."""
+    K = setup["K"]
     fine = np.linspace(max(beta.min(), 0.02), beta.max(), 100)
-    whole = np.array([attractor_boundary(b, 3) for b in fine]) ** 3
-    single = (fine / (1 + fine)) ** 3
+    whole = np.array([attractor_boundary(b, K, setup["M_test"]) for b in fine]) ** K
+    single = (fine / (1 + fine)) ** K
     lines = []
     for line, label in (
-        (whole, r"Condition 1: $r_3(p, \beta) = x_3(p, \beta)$"),
+        (whole, r"Condition 1: $r_K(p, \beta) = x_K(p, \beta)$"),
         (single, r"one step: $p = (1-p)\beta$"),
     ):
         inside = (line >= tau.min()) & (line <= tau.max())
@@ -81,9 +85,9 @@ def _constant_product(setup: Setup, alpha: np.ndarray, tau: np.ndarray) -> list[
 
 def _blindness(setup: Setup, overlap: np.ndarray, alpha: np.ndarray) -> list[Line]:
     """α' = 1/(1 + (M'-1) e^(a (1-λ²))), 1/M' at λ = 1: below it another pattern's examples outweigh the right ones."""
-    a = late_pattern_score(2e5, 20, 0.4)
+    a = late_pattern_score(BLIND_AT, setup["M"], setup["alpha"])
     fine = np.linspace(overlap.min(), overlap.max(), 400)
-    at = 1 / (1 + 9 * np.exp(a * (1 - fine**2)))
+    at = 1 / (1 + (setup["M_test"] - 1) * np.exp(a * (1 - fine**2)))
     inside = (at >= alpha.min()) & (at <= alpha.max())
     return [
         Line(fine[inside], at[inside], r"$\alpha' = 1/(1 + (M'-1)\, e^{a (1-\lambda^2)})$, $1/M'$ at $\lambda = 1$")
@@ -91,12 +95,12 @@ def _blindness(setup: Setup, overlap: np.ndarray, alpha: np.ndarray) -> list[Lin
 
 
 def _population_losses(setup: Setup, t: np.ndarray, n_tasks: np.ndarray) -> list[Line]:
-    """Times at which the population (N_T → ∞) has lost all but 10^-1, 10^-2, 10^-3, M = 10, K = 2."""
+    """Times at which the population (N_T → ∞) has lost all but 10^-1, 10^-2, 10^-3."""
     from flowsys.solve import solve
     from flowsys.systems.prompt import SYSTEM
 
     fine = np.geomspace(t.min(), t.max(), 200)
-    loss = solve(SYSTEM, SYSTEM.setup(**FEW_TASKS), at=fine, observe=("loss",))["loss"]
+    loss = solve(SYSTEM, setup, at=fine, observe=("loss",))["loss"]
     lines = []
     for power in (-1, -2, -3):
         if loss[-1] < 10.0**power < loss[0]:
@@ -129,35 +133,43 @@ def _decided(l_ts: np.ndarray, y: np.ndarray, share: Callable, right: Callable, 
 
 
 def _over_tau(setup: Setup, l_ts: np.ndarray, tau: np.ndarray) -> list[Line]:
-    """Equal steps, α' = 0.8: the last vote has n = α' p² l_ts; r is the runner-up of primacy 0.8, or the nearest."""
-    p = lambda tau: tau ** (1 / 3)
-    runner_up = lambda tau: np.clip(0.2 * p(tau), (1 - p(tau)) / 9, 1 - p(tau))
-    return _decided(l_ts, tau, lambda tau: 0.8 * p(tau) ** 2, p, runner_up)
+    """Equal steps: the last vote has n = α' p^(K-1) l_ts; r is the runner-up of primacy ρ, or the nearest one."""
+    K, p = setup["K"], lambda tau: tau ** (1 / setup["K"])
+    share = lambda tau: setup["alpha_test"] * p(tau) ** (K - 1)
+    return _decided(l_ts, tau, share, p, lambda tau: _runner_up(setup, p(tau), setup["rho"]))
 
 
 def _over_rho(setup: Setup, l_ts: np.ndarray, rho: np.ndarray) -> list[Line]:
-    """One noisy step, α' = 0.8, τ = 0.5."""
-    return _decided(l_ts, rho, lambda rho: 0.8 + 0 * rho, lambda rho: 0.5 + 0 * rho, lambda rho: 0.5 * (1 - rho))
+    """One noisy step."""
+    constant = lambda name: lambda rho: np.full_like(rho, setup[name])
+    return _decided(l_ts, rho, constant("alpha_test"), constant("tau"),
+                    lambda rho: _runner_up(setup, setup["tau"], rho))  # fmt: skip
 
 
-FEW_TASKS = {"M": 10, "K": 2, "xi": 0.0}
+def _runner_up(setup: Setup, p, rho):
+    """(1-ρ) p, or the nearest share that a second of M' patterns can have."""
+    return np.clip((1 - rho) * p, (1 - p) / (setup["M_test"] - 1), 1 - p)
+
+
+BLIND_AT = 2e5
 
 DIAGRAMS = {
     "cot_icl": NamedDiagram(
         title="Where one step fails and the chain succeeds: ICL error - CoT error",
         axes=("tau=0.05:0.8:32", "beta=0.1:1:24"),
         observables=("icl_error_limit@t=0-cot_error_limit@t=0", "icl_error_limit@t=0", "cot_error_limit@t=0"),
-        fixed={"style": "attractor", "l_ts": 80, "n_prompts": 300},
+        fixed={"style": "attractor", "K": 3, "l_ts": 80, "n_prompts": 300},
         boundary=_condition_1,
     ),
     "stage_order": NamedDiagram(
         title="Two clean stages need M ≫ K²: share of the query's pattern when positions are learnt",
         axes=("M=20:2000:24:log", "K=2,3,4,5,6,7,8"),
         observables=("purity@T_1", "T_2:T_1"),
+        fixed={"alpha": 0.4, "epsilon_1": 0.1},
         boundary=_clean_stages,
     ),
     "training_time": NamedDiagram(
-        title="Training time to (1-p)² = ε, M = 200",
+        title="Training time to (1-p)² = ε, and time to half of the attention",
         axes=("alpha=0.01:0.9:40:log", "epsilon=1e-5:0.3:40:log"),
         observables=("T_3", "T_2"),
         fixed={"T_3_rule": "squared", "M": 200},
@@ -165,10 +177,10 @@ DIAGRAMS = {
         boundary=_over_alpha,
     ),
     "patterns": NamedDiagram(
-        title="Training time to (1-p)² = ε, α = 0.4",
+        title="Training time to (1-p)² = ε",
         axes=("M=11:10000:45:log", "epsilon=1e-5:0.2:45:log"),
         observables=("T_3",),
-        fixed={"T_3_rule": "squared"},
+        fixed={"T_3_rule": "squared", "alpha": 0.4},
         logarithmic=True,
         boundary=_over_patterns,
     ),
@@ -176,47 +188,51 @@ DIAGRAMS = {
         title="Loss at t = 1e6: too few matching examples are never learnt from",
         axes=("M=8:100:24:log", "alpha=0.01:0.2:24:log"),
         observables=("loss@t=1e6", "a@t=1e6"),
+        fixed={"K": 3},
         boundary=_least_fraction,
     ),
     "examples_needed": NamedDiagram(
-        title="Examples for success 0.99, by exact counting (at most 150)",
+        title="Examples a chain needs, by exact counting (at most 150)",
         axes=("alpha_test=0.1:1:10:log", "tau=0.15:0.9:9:log"),
         observables=("examples_needed@t=0",),
+        fixed={"success": 0.99},
         logarithmic=True,
         boundary=_constant_product,
     ),
     "examples_alpha": NamedDiagram(
-        title="CoT error, fraction of matching examples",
+        title="CoT error over examples and the fraction α' of them that match (equal steps)",
         axes=("l_ts=5:80:20:log", "alpha_test=0.1:1:20"),
         observables=("cot_error_limit@t=0", "icl_error_limit@t=0"),
+        fixed={"tau": 0.5, "rho": 0.8},
         boundary=_matching_examples,
     ),
     "examples_tau": NamedDiagram(
-        title="CoT error, trajectory probability τ (equal steps)",
+        title="CoT error over examples and the probability τ of a right chain (equal steps)",
         axes=("l_ts=5:80:20:log", "tau=0.1:0.9:20"),
         observables=("cot_error_limit@t=0", "icl_error_limit@t=0"),
+        fixed={"alpha_test": 0.8, "rho": 0.8},
         boundary=_over_tau,
     ),
     "examples_rho": NamedDiagram(
-        title="CoT error, primacy ρ (one noisy step)",
+        title="CoT error over examples and the primacy ρ (one noisy step)",
         axes=("l_ts=5:80:20:log", "rho=0.05:0.85:20"),
         observables=("cot_error_limit@t=0", "icl_error_limit@t=0"),
-        fixed={"style": "one"},
+        fixed={"style": "one", "alpha_test": 0.8, "tau": 0.5},
         boundary=_over_rho,
     ),
     "blind": NamedDiagram(
-        title="CoT error of a pattern of overlap λ with the blind direction, l_ts = 100",
+        title="CoT error of a pattern of overlap λ with the blind direction",
         axes=("overlap=0.6:1:17", "alpha_test=0.02:0.26:17"),
-        observables=("cot_error_overlap@t=2e5", "attention_overlap@t=2e5"),
+        observables=(f"cot_error_overlap@t={BLIND_AT:g}", f"attention_overlap@t={BLIND_AT:g}"),
         fixed={"l_ts": 100, "n_prompts": 60},
         boundary=_blindness,
     ),
     "tasks": NamedDiagram(
-        title="Loss on unseen tasks after training on N_T tasks, M = 10, K = 2 (L2)",
+        title="Loss on unseen tasks after training on N_T tasks (L2)",
         axes=("t_given=10:1e4:13:log", "n_tasks=1:64:7:log"),
         observables=("loss_test@T_given", "loss_test@T_given:loss@T_given"),
         level="L2",
-        fixed=FEW_TASKS,
+        fixed={"M": 10, "K": 2, "xi": 0.0},
         logarithmic=True,
         boundary=_population_losses,
     ),

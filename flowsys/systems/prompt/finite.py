@@ -4,7 +4,7 @@ The loss sees W only through S, and the frames are orthonormal, so dS/dt = -∂L
 start from the same Gaussian W of scale ξ and train on infinitely long prompts of the given tasks.
 """
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import isinf
 
 import jax
@@ -20,6 +20,7 @@ from .observations import FiniteArguments, observations, score_names, token_sums
 from .prompts import population
 from .stages import marks_of, stage_events
 from .tasks import N_MOST_CYCLE_PATTERNS, all_cycle_tasks, cycle_powers
+from .testing import tested_observables, tested_weights
 from .vocabulary import finite_observables
 
 MOST_PATTERNS = 200
@@ -99,6 +100,19 @@ def weights_field(d_X: int, K: int) -> FunctionField:
     return FunctionField(names, rhs, observed, tuple(finite_observables(K)))
 
 
+def tested_state(setup: Setup, y: np.ndarray, overlap: float | None = None, level: str = "L2"):
+    """Errors and attention (`testing`) at a state of the flow on scores, or on weights."""
+    M, K, D = setup["M"], setup["K"], 2 * setup["d_X"] + setup["K"]
+    with jax.enable_x64(True):
+        W, patterns = initial_weights(setup, setup["seed"])
+        if level == "L2":  # what is not a frame entry stays where it was
+            S = y.reshape(2 * M + K, M + K)
+            W = W + transformer.weights_with(S - transformer.scores_of(W, patterns), patterns)
+        else:
+            W = y.reshape(D, D)
+    return tested_weights(setup, W, np.asarray(patterns), overlap)
+
+
 def finite_problem(setup: Setup, level: str) -> Problem:
     """Gradient flow on the weights (L1) or on their frame entries (L2)."""
     check_sizes(setup)
@@ -119,6 +133,11 @@ def finite_problem(setup: Setup, level: str) -> Problem:
         initial=W.ravel() if level == "L1" else (keys @ W @ queries.T).ravel(),
         stages=(Stage("population", arguments),),
         events=stage_events(setup),
+        derived=tested_observables(
+            setup,
+            partial(tested_state, level=level),
+            lambda setup, y: tested_state(setup, y, setup["overlap"], level),
+        ),
         conserved=sums,
         marks=marks_of(setup),
         t_max=setup["t_max"],

@@ -7,6 +7,7 @@ appended to the prompt without noise, as (v_{k-1}; v_k) + c_k (Eq. 6). In ICL an
 so prompts cost a few operations a column.
 """
 
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -64,11 +65,19 @@ def inference_errors(
 ) -> tuple[ReasoningErrors, np.ndarray]:
     """CoT and ICL errors on the same prompts, and the mean attention on S_k* at every step of CoT (Proposition 1)."""
     tables = scorer(W, test_patterns)
+    blocks = sampled_prompts(rng, transitions, n_prompts, n_examples, alpha_test, queries, N_HELD)
+    return errors_on(blocks, rng, tables, lambda shape: noise_vectors(rng, shape, tables, noise), task)
+
+
+def errors_on(
+    blocks: Iterable[Examples], rng: np.random.Generator, tables: Scorer, noise_of: Callable, task
+) -> tuple[ReasoningErrors, np.ndarray]:
+    """Errors and attention on given prompts; `noise_of(shape)` draws the noise of as many patterns."""
     matching = []
 
     def answers():
-        for prompts in sampled_prompts(rng, transitions, n_prompts, n_examples, alpha_test, queries, N_HELD):
-            noises = noise_vectors(rng, prompts.chains.shape, tables, noise)
+        for prompts in blocks:
+            noises = noise_of(prompts.chains.shape)
             steps = chain_of_thought(rng, tables, prompts, noises)
             matching.append(np.stack([step.matching for step in steps], axis=1))
             one_step = in_context(rng, tables, prompts, noises)

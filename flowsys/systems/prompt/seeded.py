@@ -25,8 +25,8 @@ Sizes = tuple[tuple[str, Any], ...]
 
 
 def sizes_of(setup: Setup) -> Sizes:
-    """What SGD from W = 0 depends on besides its batches."""
-    return tuple((name, setup[name]) for name in ("M", "K", "alpha"))
+    """What SGD from W = 0 depends on besides its batches; another `seed` means N_SEEDS other seeds."""
+    return (*((name, setup[name]) for name in ("M", "K", "alpha")), ("seed", N_SEEDS * setup["seed"]))
 
 
 def variables(K: int) -> tuple[str, ...]:

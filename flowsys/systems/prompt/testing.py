@@ -1,12 +1,14 @@
-"""The trained model tested: errors of CoT and ICL at a state of the population flow, by Monte-Carlo.
+"""The trained model tested: errors of CoT and ICL at a state of a flow, by Monte-Carlo.
 
-From W(0) = 0 the model is known through a, b and H, so W is never built. For random test patterns only their overlaps
-λ with the blind direction 1/√M matter, the first M' coordinates of a uniform unit vector of R^M:
+In the population flow from W(0) = 0 the model is known through a, b and H, so W is never built. For random test
+patterns only their overlaps λ with the blind direction 1/√M matter, the first M' coordinates of a uniform unit vector
+of R^M:
 
     μ'_jᵀ W μ'_i = a (δ_ij - λ_i λ_j) on inputs,    b (δ_ij - λ_i λ_j) on labels,    C_k' √M λ_i + G_k'k on steps,
 
 and noise δ ⊥ span(M') enters through its component along what the test patterns leave of that direction. The same
-prompts are drawn at every state, so errors at two times differ by the model alone.
+prompts are drawn at every state, so errors at two times differ by the model alone. Finite levels are tested by their
+weights.
 """
 
 from collections.abc import Callable
@@ -16,15 +18,15 @@ import numpy as np
 
 from flowsys.system import Setup
 
-from .examples import ReasoningErrors, sampled_prompts, tallied
-from .inference import N_HELD, Scorer, chain_of_thought, in_context
+from .examples import ReasoningErrors, sampled_prompts
+from .inference import N_HELD, Scorer, errors_on, inference_errors
 from .orbits import SymmetricScores, orbits_from_zero
 from .plurality import examples_needed
+from .shifted_patterns import overlapping_patterns, rotated_patterns
 from .transitions import (
     attractor_transitions,
     runner_up_transitions,
     shifting_task,
-    trajectories,
     uniform_transitions,
 )
 from .voting import voting_errors
@@ -87,20 +89,24 @@ def inferred(setup: Setup, y: np.ndarray, overlaps: np.ndarray, asked=None) -> t
     M, M_test = setup["M"], setup["M_test"]
     tables = symmetric_scorer(y, M, overlaps)
     rng = np.random.default_rng([setup["seed"], 4])
-    A, n_directions = example_transitions(setup), max(setup["d_X"], M) - M_test
-    matching = []
+    A, alpha, n_directions = example_transitions(setup), matching_fraction(setup), max(setup["d_X"], M) - M_test
+    blocks = sampled_prompts(rng, A, setup["n_prompts"], setup["l_ts"], alpha, asked, N_HELD)
+    noise_of = lambda shape: blind_noise(rng, shape, n_directions, setup["noise"])
+    return errors_on(blocks, rng, tables, noise_of, shifting_task(M_test, setup["K"]))
 
-    def answers():
-        alpha = matching_fraction(setup)
-        for prompts in sampled_prompts(rng, A, setup["n_prompts"], setup["l_ts"], alpha, asked, N_HELD):
-            noises = blind_noise(rng, prompts.chains.shape, n_directions, setup["noise"])
-            steps = chain_of_thought(rng, tables, prompts, noises)
-            matching.append(np.stack([step.matching for step in steps], axis=1))
-            one_step = in_context(rng, tables, prompts, noises)
-            yield prompts.query, np.stack([step.answer for step in steps], axis=1), one_step.answer
 
-    errors = tallied(answers(), trajectories(shifting_task(M_test, setup["K"])))
-    return errors, np.concatenate(matching).mean(axis=0)
+def tested_weights(setup: Setup, W, patterns, overlap: float | None = None) -> tuple[ReasoningErrors, np.ndarray]:
+    """The same of weights W that need not be symmetric, on random test patterns or on one of the given overlap."""
+    of_patterns, rng = (np.random.default_rng([setup["seed"], n]) for n in (3, 4))
+    if overlap is None:
+        mu, asked = rotated_patterns(of_patterns, patterns, setup["M_test"]), queries(setup)
+    else:
+        mu, asked = overlapping_patterns(of_patterns, patterns, setup["M_test"], overlap), 0
+    noise = setup["noise"] if mu.shape[1] > len(mu) else 0.0  # no direction is left for it
+    return inference_errors(
+        rng, W, mu, example_transitions(setup), shifting_task(len(mu), setup["K"]), setup["n_prompts"], setup["l_ts"],
+        matching_fraction(setup), noise, asked,
+    )  # fmt: skip
 
 
 def tested(setup: Setup, y: np.ndarray) -> tuple[ReasoningErrors, np.ndarray]:
@@ -121,11 +127,16 @@ def limit_errors(setup: Setup) -> ReasoningErrors:
     return voting_errors(rng, A, task, setup["n_prompts"], setup["l_ts"], alpha, queries(setup))
 
 
-def tested_observables(setup: Setup) -> dict[str, Callable[[np.ndarray], float]]:
-    """Functions of a state of the population flow, computed after the fact."""
+Test = Callable[[Setup, np.ndarray], tuple[ReasoningErrors, np.ndarray]]
+
+
+def tested_observables(
+    setup: Setup, on_random: Test = tested, on_overlapping: Test = tested_with_overlap
+) -> dict[str, Callable[[np.ndarray], float]]:
+    """Functions of a state of the flow, computed after the fact; by default of the population flow."""
     if setup["M_test"] < LEAST_TEST_PATTERNS:
         return {}
-    random, overlapping = _remembered(tested, setup), _remembered(tested_with_overlap, setup)
+    random, overlapping = _remembered(on_random, setup), _remembered(on_overlapping, setup)
     limit = lru_cache(maxsize=1)(lambda: limit_errors(setup))
     found = {
         "cot_error": lambda y: random(y)[0].cot,

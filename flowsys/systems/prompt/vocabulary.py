@@ -108,7 +108,7 @@ FINITE_ONLY = {
 # The default number of steps; another K has the same names with its own step numbers.
 OBSERVABLES = finite_observables(3) | {
     "mass_chain_other": "planar: attention on the query's own chain at other steps",
-    "cot_error": "error of chain-of-thought inference on test prompts (Eq. 7), by Monte-Carlo (L3)",
+    "cot_error": "error of chain-of-thought inference on test prompts (Eq. 7), by Monte-Carlo (L1-L3)",
     "icl_error": "error of one-step inference on the same prompts (Eq. 9)",
     "attention_matching": "attention on matching examples along chain-of-thought inference (Proposition 1)",
     "cot_error_limit": "error of chain-of-thought inference with all attention on matching examples",

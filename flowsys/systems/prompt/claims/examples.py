@@ -1,18 +1,19 @@
 """How many examples a test prompt needs: Theorem 2 by exact plurality counting, Theorem 3 and Condition 1."""
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from flowsys.claims import Verdict, judged
+from flowsys.conditions import remembered
 from flowsys.fits import power_law
-from flowsys.systems.prompt import SYSTEM, plurality, transitions
+from flowsys.systems.prompt import plurality, transitions
 from flowsys.systems.prompt.claims.attention import LATE
 from flowsys.systems.prompt.claims.attention import tested as random_patterns
-from flowsys.systems.prompt.claims.runs import claim, exponent_verdict, listed, run
+from flowsys.systems.prompt.claims.runs import SIZE, TRAINED, claim, exponent_verdict, horizon, listed, setup
 from flowsys.systems.prompt.testing import limit_errors
 
-ROOT = 1 / 3  # of τ: equal steps, K = 3
 TASK = transitions.shifting_task(10, 3)
 LENGTHS = (20, 80, 320)
 
@@ -23,9 +24,14 @@ STEP_PROBABILITIES = (0.08, 0.1, 0.15, 0.2, 0.3)
 PRIMACIES = (0.12, 0.14, 0.16, 0.18, 0.2)
 
 
-@lru_cache(maxsize=256)
-def _chain(p_correct: float, alpha_test: float) -> float:
-    return plurality.examples_needed(0.99, p_correct, 10, 3, alpha_test, n_most=250) or np.nan
+@remembered(256)
+def _chain(**given: float) -> float:
+    """Examples for which a chain of three votes succeeds, with uniform errors, for given α' and τ."""
+    there = setup(**given)
+    step = there["tau"] ** (1 / 3)
+    return (
+        plurality.examples_needed(there["success"], step, there["M_test"], 3, there["alpha_test"], n_most=250) or np.nan
+    )
 
 
 def _row(p: float, rho: float) -> np.ndarray:
@@ -45,7 +51,7 @@ def _vote(p: float, rho: float, success: float) -> float:
 
 def examples_fall_with_alpha(predicted: float = -2.0) -> Verdict:
     """Eq. (23): l_ts ∝ α'^-2."""
-    return exponent_verdict("alpha_test", ALPHAS, [_chain(0.5**ROOT, a) for a in ALPHAS], predicted, 0.15,
+    return exponent_verdict("alpha_test", ALPHAS, [_chain(alpha_test=a) for a in ALPHAS], predicted, 0.15,
                             "α'^-1 for one step, where only the number α' l of matching examples counts; less for a "
                             "chain: examples that stray onto it help its later steps",
                             {"tau": 0.5, "success": 0.99, "errors": "uniform, equal steps"})  # fmt: skip
@@ -53,7 +59,7 @@ def examples_fall_with_alpha(predicted: float = -2.0) -> Verdict:
 
 def examples_fall_with_tau(predicted: float = -2.0) -> Verdict:
     """Eq. (23): l_ts ∝ τ^-2, equal steps."""
-    return exponent_verdict("tau", TAUS, [_chain(t**ROOT, 0.8) for t in TAUS], predicted, 0.2,
+    return exponent_verdict("tau", TAUS, [_chain(tau=t) for t in TAUS], predicted, 0.2,
                             "margin and count change together here, and the exponent with them",
                             {"alpha_test": 0.8, "success": 0.99, "errors": "uniform, equal steps"})  # fmt: skip
 
@@ -108,7 +114,7 @@ def theorem_2_length_suffices(power: float = -2.0) -> Verdict:
     """Eq. (23): of order (α' τ ρ)^-2 log M examples are enough."""
     order = lambda alpha, tau, rho: (alpha * tau * rho) ** power * np.log(20)
     uniform_rho = lambda p: 1 - (1 - p) / (9 * p)
-    chain = lambda alpha, tau: (_chain(tau**ROOT, alpha), order(alpha, tau, uniform_rho(tau**ROOT)))
+    chain = lambda alpha, tau: (_chain(alpha_test=alpha, tau=tau), order(alpha, tau, uniform_rho(tau ** (1 / 3))))
     families = {
         "α' → 0": [chain(a, 0.5) for a in ALPHAS[::-1]],
         "τ → 0": [chain(0.8, t) for t in TAUS[::-1]],
@@ -119,18 +125,18 @@ def theorem_2_length_suffices(power: float = -2.0) -> Verdict:
 
 def chains_succeed_with_long_prompts(t: float = LATE) -> Verdict:
     """Theorem 2: CoT error → 0 on erroneous examples (App. E: α' = 0.8, τ = 0.5, ρ = 0.8)."""
-    lengths = (5, 10, 20, 40, 80)
+    lengths, t = (5, 10, 20, 40, 80), horizon(t)
     errors = [random_patterns(t, n_prompts=2000, l_ts=n)[0].cot for n in lengths]
-    limit = [limit_errors(SYSTEM.setup(n_prompts=3000, l_ts=n)).cot for n in lengths]
+    limit = [limit_errors(setup(n_prompts=3000, l_ts=n)).cot for n in lengths]
     return judged(errors[-1] < 0.003 and bool((np.diff(errors[:4]) < 0).all()), "decreasing to 0",
                   f"{listed(errors, '.4f')} at l_ts = {listed(lengths, 'g')}; all attention on matching examples: "
                   f"{listed(limit, '.4f')}", parameters={"t": t, "l_ts": lengths},
                   values={"errors": errors})  # fmt: skip
 
 
-@lru_cache(maxsize=64)
-def _attractor(p: float, beta: float, n: int, n_prompts: int = 1500):
-    return limit_errors(SYSTEM.setup(style="attractor", tau=p**3, beta=beta, l_ts=n, n_prompts=n_prompts))
+def _attractor(p: float, beta: float, n: int, n_prompts: int) -> dict[str, Any]:
+    """Test prompts whose errors go to an attractor."""
+    return {"style": "attractor", "tau": p**3, "beta": beta, "l_ts": n, "n_prompts": n_prompts}
 
 
 def _condition_1(p: float, beta: float) -> bool:
@@ -138,17 +144,22 @@ def _condition_1(p: float, beta: float) -> bool:
 
 
 def one_step_fails_without_condition_1(p: float = 0.6, beta: float = 0.9) -> Verdict:
-    """Theorem 3a: where Condition 1 fails ICL keeps an error Ω(1); CoT on the same prompts succeeds."""
-    errors = [_attractor(p, beta, n) for n in LENGTHS]
-    icl, cot = [e.icl for e in errors], [e.cot for e in errors]
-    setup = {"style": "attractor", "tau": p**3, "beta": beta, "l_ts": 80, "n_prompts": 800}
-    model = run(LATE, observe=("cot_error", "icl_error"), **setup)
-    return judged(not _condition_1(p, beta) and min(icl) > 0.5 and cot[-1] < 0.05, "ICL error Ω(1), CoT → 0",
-                  f"ICL {listed(icl, '.3f')}, CoT {listed(cot, '.3f')} at l_ts = {listed(LENGTHS, 'g')}; the model at "
-                  f"t = 2e5, l_ts = 80: {model['icl_error'][0]:.3f} and {model['cot_error'][0]:.3f}",
+    """Theorem 3a: where Condition 1 fails ICL keeps an error Ω(1); CoT on the same prompts succeeds.
+
+    Judged with all attention on matching examples, and of the model at the end of its training.
+    """
+    end = horizon(LATE)
+    voted = [limit_errors(setup(**_attractor(p, beta, n, 1500))) for n in LENGTHS]
+    model = [random_patterns(end, **_attractor(p, beta, n, 800))[0] for n in LENGTHS]
+    is_so = [min(e.icl for e in errors) > 0.5 and errors[-1].cot < 0.05 for errors in (voted, model)]
+    column = lambda errors, name: [getattr(e, name) for e in errors]
+    read = lambda errors: f"ICL {listed(column(errors, 'icl'), '.3f')}, CoT {listed(column(errors, 'cot'), '.3f')}"
+    return judged(not _condition_1(p, beta) and all(is_so), "ICL error Ω(1), CoT → 0",
+                  f"{read(voted)} at l_ts = {listed(LENGTHS, 'g')}; the model at t = {end:g}: {read(model)}",
                   note=f"attractor errors p = {p:g}, β = {beta:g}, Condition 1 "
                   + ("holds" if _condition_1(p, beta) else "fails"), parameters={"p": p, "beta": beta},
-                  values={"icl": icl, "cot": cot})  # fmt: skip
+                  values={f"{name} {of}": column(errors, name) for name in ("icl", "cot")
+                          for of, errors in (("voted", voted), ("model", model))})  # fmt: skip
 
 
 def _icl_errors(A: np.ndarray) -> np.ndarray:
@@ -201,9 +212,9 @@ def condition_1_has_an_analytic_boundary(M_test: float = 10) -> Verdict:
 COUNTED = "all attention on matching examples, M' = 10, exact counting"
 CLAIMS = [
     claim("theorem_2_alpha", "Theorem 2, Eq. (23)", "l_ts grows like α'^-2", examples_fall_with_alpha,
-          control={"predicted": -0.8}, regime=COUNTED),
+          control={"predicted": -0.8}, regime=COUNTED, takes="M_test tau success"),
     claim("theorem_2_tau", "Theorem 2, Eq. (23)", "l_ts grows like τ^-2 (equal steps)", examples_fall_with_tau,
-          control={"predicted": -1.2}, regime=COUNTED),
+          control={"predicted": -1.2}, regime=COUNTED, takes="M_test alpha_test success"),
     claim("theorem_2_one_step", "Theorem 2, Eq. (23)", "l_ts grows like τ^-2 (one noisy step, ρ fixed)",
           examples_fall_with_one_steps_probability, control={"predicted": -1.0}, regime=COUNTED),
     claim("theorem_2_rho", "Theorem 2, Eq. (23)", "l_ts grows like ρ^-2", examples_fall_with_primacy,
@@ -213,9 +224,11 @@ CLAIMS = [
     claim("theorem_2_length", "Theorem 2, Eq. (23)", "l_ts of order (α' τ ρ)^-2 log M suffices",
           theorem_2_length_suffices, control={"power": -1.0}, regime=COUNTED),
     claim("theorem_2_error", "Theorem 2", "the CoT error on erroneous examples goes to 0",
-          chains_succeed_with_long_prompts, control={"t": 0.0}, regime="App. E, t = 2e5"),
+          chains_succeed_with_long_prompts, control={"t": 0.0}, regime="App. E, t = 2e5", levels=TRAINED,
+          takes=f"{SIZE} M_test alpha_test tau rho style beta noise"),
     claim("theorem_3a", "Theorem 3a", "if Condition 1 fails the ICL error is Ω(1), and CoT's goes to 0",
-          one_step_fails_without_condition_1, control={"p": 0.8}, regime="attractor errors, queries off the attractor"),
+          one_step_fails_without_condition_1, control={"p": 0.8}, regime="attractor errors, queries off the attractor",
+          levels=TRAINED, takes="M alpha alpha_test noise"),
     claim("theorem_3b", "Theorem 3b", "if Condition 1 holds the ICL error goes to 0",
           one_step_succeeds_under_condition_1, control={"cases": ((0.6, 0.9),)},
           regime="attractor errors, exact counting"),

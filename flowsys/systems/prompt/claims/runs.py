@@ -1,6 +1,8 @@
 """What the claims measure: runs of the population flow and exponents of its times.
 
-Unless a claim says otherwise M = 20, K = 3, α = 0.4, the exact population from W = 0 (L3).
+Unless a claim says otherwise M = 20, K = 3, α = 0.4, the exact population from W = 0 (L3). A claim that names no level
+in a run is measured where `flowsys.conditions` says: at L2 gradient flow from random weights on n_tasks tasks, at L0
+SGD (Algorithm 1), to t = 1e4 at most. A claim stated at several sizes is then measured at the one asked for.
 
 How a verdict's word is chosen, by the form of the statement:
 - A *law* (T grows like x^s: Eqs. 34, 46, 54 and Θ in Eq. 57; "proportional", Sec. 3 P1, P2) says an exponent for the
@@ -13,6 +15,7 @@ How a verdict's word is chosen, by the form of the statement:
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -20,10 +23,12 @@ import numpy as np
 
 from flowsys import claims
 from flowsys.claims import Verdict, judged
-from flowsys.conditions import chosen_parameters, remembered
+from flowsys.conditions import chosen_level, chosen_parameters, current, remembered
 from flowsys.fits import power_law
 from flowsys.solve import solve
+from flowsys.system import Setup
 from flowsys.systems.prompt import SYSTEM
+from flowsys.train import steps_from
 from flowsys.trajectory import Trajectory
 
 KINDS = ("same_same", "same_other", "other_same", "other_other")
@@ -31,16 +36,68 @@ GAMMAS = tuple(f"Gamma_{kind}" for kind in KINDS)
 PLAIN = ("a", "b", "g", "loss", "mass_same_same", "mass_other_step", "mass_other_step_max", "p_min", *GAMMAS)
 SIZES = ((20, 3, 0.4), (200, 3, 0.4), (20, 2, 0.4), (2000, 2, 0.2))
 
-claim = partial(claims.claim, "prompt", regime="exact population, M = 20, K = 3, α = 0.4")
+TRAINED = "L0 L2 L3"
+"""Levels of a claim that can be read off a few thousand steps of training."""
+FLOWS = "L2 L3"
+"""Levels of a claim on late times, which descent does not come to."""
+SIZE = "M K alpha"
+AT_TEST = "M_test alpha_test l_ts tau rho style beta noise"
+"""Parameters of sizes, and of the test."""
+LONGEST_TRAINING = 1e4
+
+claim = partial(claims.claim, "prompt", regime="exact population, M = 20, K = 3, α = 0.4", levels="L3")
+
+
+def setup(**parameters: Any) -> Setup:
+    """The parameters of a run: those the claim sets, those asked for, the defaults."""
+    return SYSTEM.setup(**chosen_parameters(parameters))
+
+
+def own(**values: Any) -> dict[str, Any]:
+    """A claim's own values of parameters that may be asked for otherwise."""
+    asked = dict(current().parameters)
+    return {name: value for name, value in values.items() if name not in asked}
+
+
+def chosen(name: str, value: Any) -> Any:
+    """One of them: what was asked for, or the claim's own value."""
+    return dict(current().parameters).get(name, value)
+
+
+def size(M: int, K: int, alpha: float) -> dict[str, Any]:
+    """Sizes by name, for a run."""
+    return own(M=M, K=K, alpha=alpha)
+
+
+def sizes(stated: Sequence[tuple[int, int, float]]) -> Sequence[tuple[int, int, float]]:
+    """(M, K, α) of a claim stated at several sizes: those, or the one asked for."""
+    if not current().is_finite and not {"M", "K", "alpha"} & {name for name, _ in current().parameters}:
+        return stated
+    there = setup()
+    return ((there["M"], there["K"], there["alpha"]),)
+
+
+def remark(text: str) -> str:
+    """What a note says of the measurement on record, left out elsewhere."""
+    return text if current().is_default else ""
+
+
+def horizon(t: float) -> float:
+    """The end of a course: descent comes less far than the flow."""
+    return min(t, LONGEST_TRAINING) if current().level == "L0" else t
 
 
 @remembered(2048)
-def run(*at: str | float, observe: tuple[str, ...] = PLAIN, level: str = "L3", mode: str = "population",
+def run(*at: str | float, observe: tuple[str, ...] = PLAIN, level: str | None = None, mode: str = "population",
         rtol: float = 1e-9, **parameters: Any) -> Trajectory:  # fmt: skip
     """A solved trajectory, found again when asked for twice."""
+    level = chosen_level(level, "L3")
+    if level == "L0":
+        parameters |= own(t_max=2 * LONGEST_TRAINING)
     return solve(
-        SYSTEM, SYSTEM.setup(**chosen_parameters(parameters)), level=level, mode=mode, at=at, observe=observe, rtol=rtol
-    )
+        SYSTEM, setup(**parameters), level=level, variant="sgd_scores" if level == "L0" else None, mode=mode, at=at,
+        observe=observe, rtol=rtol if level in ("L3", "L4") else max(rtol, 1e-8),
+    )  # fmt: skip
 
 
 def time(event: str, **parameters: Any) -> float:
@@ -55,13 +112,26 @@ def times(event: str, name: str, values: Sequence[float], **fixed: Any) -> np.nd
 
 
 def course(ts: Sequence[float], **options: Any) -> Trajectory:
-    """A run recorded at many times."""
-    return run(*map(float, ts), **options)
+    """A run recorded at many times; descent at the steps next to them."""
+    there = run(*map(float, ts), **options)
+    if there.origin.level != "L0":
+        return there
+    rows = np.unique([np.abs(there.t - t).argmin() for t in ts])
+    return replace(there, t=there.t[rows], series={name: x[rows] for name, x in there.series.items()},
+                   labels=tuple(there.labels[i] for i in rows), states=there.states[rows])  # fmt: skip
 
 
-def size(M: int, K: int, alpha: float) -> dict[str, Any]:
-    """Sizes by name."""
-    return {"M": M, "K": K, "alpha": alpha}
+@remembered(32)
+def trained_weights(t: float) -> tuple[np.ndarray, np.ndarray]:
+    """(W, patterns) of Algorithm 1 at time t."""
+    import jax
+
+    with jax.enable_x64(True):
+        there = setup()
+        training = SYSTEM.training(there, "sgd", "population", None)
+        arguments, rate = training.stages[0].arguments, there["learning_rate"]
+        last = steps_from(training.descent, training.initial, arguments, rate, round(t / rate))
+        return np.asarray(last.parameters), np.asarray(arguments.patterns)
 
 
 def local_exponents(x: Sequence[float], y: Sequence[float]) -> np.ndarray:
