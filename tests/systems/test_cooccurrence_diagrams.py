@@ -14,11 +14,11 @@ from flowsys.systems.cooccurrence.diagrams import DIAGRAMS, TEST_EXPONENT
 from flowsys.systems.cooccurrence.max_margin import max_margin
 
 
-def swept(name, axes):
+def swept(name, axes, **given):
     """A named diagram on a small grid."""
     named = DIAGRAMS[name]
     return run_in_memory(make_sweep(SYSTEM, [parse_axis(text) for text in axes], list(named.observables), named.level,
-                                    named.variant, named.mode, named.fixed))  # fmt: skip
+                                    named.variant, named.mode, dict(named.fixed) | given))  # fmt: skip
 
 
 def chunk_of(name, axes):
@@ -26,9 +26,9 @@ def chunk_of(name, axes):
     return swept(name, axes).quantities
 
 
-def lines_of(name, x, y):
+def lines_of(name, x, y, **given):
     named = DIAGRAMS[name]
-    setup = SYSTEM.setup(named.mode, **named.fixed)
+    setup = SYSTEM.setup(named.mode, **(dict(named.fixed) | given))
     return {line.label: line for line in named.boundary(setup, np.array(x, float), np.array(y, float))}
 
 
@@ -51,6 +51,23 @@ def test_the_loss_of_one_target_rises_on_one_side_of_the_predicted_line_only():
     np.testing.assert_array_equal(rises, [[True, True, False, False, False], [True, True, True, True, False]])
     line = lines_of("rise", [30, 60], [4, 23])["theory: n = 3(L - 2)"]
     np.testing.assert_allclose(line.x, 3 * (line.y - 2))
+
+
+def test_with_other_shares_the_rise_ends_where_the_line_for_them_says():
+    shares = {"share_1": 0.6, "share_4": 0.2}  # 2 p_1 - 2 p_2 - p_3 - p_4 = 0.7
+    line = lines_of("rise", [30, 50], [4, 40], **shares)["theory: n = 1.43(L - 2)"]
+    np.testing.assert_allclose(line.y, 2 + 0.7 * line.x)
+    rises = swept("rise", ["n=30", "L=22.9,23.1"], **shares).quantities["loss_type2@loss_peak-loss_type2@t=0"] > 1e-12
+    np.testing.assert_array_equal(rises, [[True, False]])
+
+
+def test_lines_follow_what_is_set_for_a_diagram():
+    shares = [0.1, 0.8], [0.05, 0.8]
+    few, many = (next(iter(lines_of("proportions_rise", *shares, n=n).values())) for n in (60, 6e6))
+    assert np.interp(0.4, few.x, few.y) - np.interp(0.4, many.x, many.y) == pytest.approx(2 * 3 / 60, abs=1e-3)
+    scales = [0.01, 3], [1, 300]
+    narrow, wide = (lines_of("initial_output", *scales, width=m)["theory: rms F(0) = 1"] for m in (64, 128))
+    assert np.interp(1.0, wide.x, wide.y) == pytest.approx(2 * np.interp(1.0, narrow.x, narrow.y), rel=1e-3)
 
 
 def test_the_lines_of_the_test_exponent_are_those_of_the_max_margin_direction():
