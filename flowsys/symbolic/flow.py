@@ -86,13 +86,15 @@ def balanced_self_scores(S: sp.Matrix, scale: sp.Expr) -> tuple[sp.Matrix, sp.Ma
     if S.shape != (2, 2):
         raise ValueError(f"self-scores are eliminated in closed form for 2×2 blocks only, not {S.shape}")
 
+    # det(ω⁴I + SSᵀ) as a sum of squares: from the entries of M it is lost to cancellation where S is nearly singular
+    ω4, squares = scale**4, sp.Add(*(entry**2 for entry in S))
+    determinant = sp.sqrt(ω4**2 + ω4 * squares + (S[0, 0] * S[1, 1] - S[0, 1] * S[1, 0]) ** 2)
+
     def root(M: sp.Matrix) -> sp.Matrix:
         # √M = (M + √det M · I) / √(tr M + 2 √det M), for a positive definite 2×2 matrix
-        determinant = sp.sqrt(M[0, 0] * M[1, 1] - M[0, 1] * M[1, 0])
         return (M + determinant * sp.eye(2)) / sp.sqrt(M[0, 0] + M[1, 1] + 2 * determinant)
 
-    ω4 = scale**4 * sp.eye(2)
-    return root(ω4 + S * S.T), root(ω4 + S.T * S)
+    return root(ω4 * sp.eye(2) + S * S.T), root(ω4 * sp.eye(2) + S.T * S)
 
 
 def chain_rule(

@@ -78,6 +78,12 @@ def test_balanced_self_scores_square_to_what_the_spectrum_says(entries, ω):
     assert np.allclose(QQ @ QQ, ω**4 * np.eye(2) + S.T @ S, atol=1e-10)
 
 
+def test_balanced_self_scores_keep_their_digits_where_the_scores_are_nearly_singular():
+    ω = 1e-4  # the small eigenvalue of √(ω⁴I + SSᵀ) is ω², far below the rounding of |S|² = 26
+    KK, _ = balanced_self_scores(sp.Matrix(2, 2, [1.0, 5.0, 0.0, 0.0]), sp.Float(ω))
+    assert float(KK[1, 1]) == pytest.approx(ω**2, rel=1e-12)
+
+
 def test_self_scores_of_larger_blocks_are_refused():
     with pytest.raises(ValueError, match="2×2"):
         balanced_self_scores(sp.eye(3), sp.Symbol("w"))
