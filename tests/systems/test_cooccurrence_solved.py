@@ -283,3 +283,10 @@ def test_corners_of_the_allowed_box_reach_the_end_of_training():
         found = solve(SYSTEM, SYSTEM.setup(**given), at=["T_star"], observe=["loss", "R"])
         assert str(found.outcome.ending.value) == "completed", (given, found.outcome)
         assert found.series["loss"][0] == pytest.approx(1e-3, rel=1e-6), given
+
+
+def test_a_difference_of_values_that_no_weights_have_is_refused():
+    inside, outside = (SYSTEM.setup(alpha=0.1, beta=1.0, split=x) for x in (0.44, 0.45))  # sqrt(0.2) = 0.447
+    assert SYSTEM.problem(inside, "L3", "without_swap").initial.size
+    with pytest.raises(InputError, match=r"split = 0\.45"):
+        SYSTEM.problem(outside, "L3", "without_swap")

@@ -89,6 +89,12 @@ def limit_problem(setup: Setup, variant: str) -> Problem:
     """The infinite-width flow under Assumption 2.3."""
     if setup["split"] and variant != "without_swap":
         raise InputError(f"split = {setup['split']:g} is not allowed with {variant} variables; use without_swap.")
+    largest = (2 * setup["alpha"] * setup["beta"]) ** 0.5  # |G|² = |W_Vᵀu|² ≤ alpha c: beyond it no weights exist
+    if abs(setup["split"]) > largest:
+        raise InputError(
+            f"split = {setup['split']:g} is not allowed: values of |v|² = alpha under |u|² = beta differ by at most "
+            f"sqrt(2 alpha beta) = {largest:.4g}."
+        )
     text = program(variant)
     marks = marks_of(setup)
     at_once = not setup["split"] and is_correct_from_the_start(setup["n"], setup["L"], shares_of(setup))
