@@ -32,12 +32,15 @@ def _least_fraction(setup: Setup, M: np.ndarray, alpha: np.ndarray) -> list[Line
 
 
 def _levels_of_clock(setup: Setup, x: np.ndarray, epsilon: np.ndarray, time: Callable) -> list[Line]:
-    """Where the time of stage 2 by quadrature, time(x, Φ(p)) to the p of T_3, is a power of 10: every second one."""
+    """Where the time of stage 2 by quadrature, time(x, Φ(p)) to the p of T_3, is a power of 10: every second one.
+
+    Below 10^3 stage 1, which the quadrature leaves out, takes as long.
+    """
     fine, across = np.geomspace(epsilon.min(), epsilon.max(), 400), np.geomspace(x.min(), x.max(), 100)
     clock = stage_2_clock(1 - (np.sqrt(fine) if setup["T_3_rule"] == "squared" else fine))
-    corners = np.log10(np.maximum([time(v, c) for v in (x.min(), x.max()) for c in (clock[0], clock[-1])], 1.0))
+    longest = max(time(v, clock[0]) for v in (x.min(), x.max()))
     lines = []
-    for power in range(int(np.ceil(corners.min())), int(np.floor(corners.max())) + 1, 2):
+    for power in range(int(np.log10(longest / 2)), 2, -2):
         at = np.array([np.interp(-(10.0**power), -time(v, clock), fine, np.nan, np.nan) for v in across])
         there = np.isfinite(at)
         lines.append(Line(across[there], at[there], rf"quadrature: $10^{power}$"))
@@ -89,9 +92,8 @@ def _blindness(setup: Setup, overlap: np.ndarray, alpha: np.ndarray) -> list[Lin
     fine = np.linspace(overlap.min(), overlap.max(), 400)
     at = 1 / (1 + (setup["M_test"] - 1) * np.exp(a * (1 - fine**2)))
     inside = (at >= alpha.min()) & (at <= alpha.max())
-    return [
-        Line(fine[inside], at[inside], r"$\alpha' = 1/(1 + (M'-1)\, e^{a (1-\lambda^2)})$, $1/M'$ at $\lambda = 1$")
-    ]
+    label = r"$l_{ts} \to \infty$: $\alpha' = 1/(1 + (M'-1)\, e^{a (1-\lambda^2)})$, $1/M'$ at $\lambda = 1$"
+    return [Line(fine[inside], at[inside], label)]
 
 
 def _population_losses(setup: Setup, t: np.ndarray, n_tasks: np.ndarray) -> list[Line]:
@@ -169,7 +171,7 @@ DIAGRAMS = {
         boundary=_clean_stages,
     ),
     "training_time": NamedDiagram(
-        title="Training time to (1-p)² = ε, and time to half of the attention",
+        title="Training time T_3 over the fraction α of matching examples and ε",
         axes=("alpha=0.01:0.9:40:log", "epsilon=1e-5:0.3:40:log"),
         observables=("T_3", "T_2"),
         fixed={"T_3_rule": "squared", "M": 200},
@@ -177,7 +179,7 @@ DIAGRAMS = {
         boundary=_over_alpha,
     ),
     "patterns": NamedDiagram(
-        title="Training time to (1-p)² = ε",
+        title="Training time T_3 over the number M of patterns and ε",
         axes=("M=11:10000:45:log", "epsilon=1e-5:0.2:45:log"),
         observables=("T_3",),
         fixed={"T_3_rule": "squared", "alpha": 0.4},

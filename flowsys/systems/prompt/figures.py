@@ -16,18 +16,29 @@ from flowsys.phase import PhaseDiagram, make_sweep, parse_axis, run
 from flowsys.plot import trajectory as draw
 from flowsys.solve import solve
 from flowsys.system import Setup
-from flowsys.systems.prompt.transitions import attractor_transitions, composed
+from flowsys.systems.prompt.testing import example_transitions
+from flowsys.systems.prompt.transitions import (
+    attractor_transitions,
+    composed,
+    input_label_primacy,
+    input_label_probability,
+)
 from flowsys.train import train
 
 LENGTHS = "l_ts=5,10,20,40,80"
 TRAINED = "t=2e5"
 LIMIT = "all attention on matching examples"
-MASSES = ("mass_same_same", "mass_other_same", "mass_same_other", "mass_other_other")
+MASSES = {
+    "mass_same_same": "same pattern, same step",
+    "mass_other_same": "other pattern, same step",
+    "mass_same_other": "same pattern, other step",
+    "mass_other_other": "other pattern, other step",
+}
 NAMES = {"cot_error": "CoT", "icl_error": "ICL"}
 PANELS = (
-    ("alpha_test", (0.2, 0.4, 0.6, 0.8), r"\alpha'", {}),
-    ("tau", (0.1, 0.3, 0.5, 0.7), r"\tau", {}),
-    ("rho", (0.2, 0.4, 0.6, 0.8), r"\rho", {"style": "one"}),
+    ("alpha_test", (0.2, 0.4, 0.6, 0.8), r"\alpha'", {}, "(A) share of matching examples"),
+    ("tau", (0.1, 0.3, 0.5, 0.7), r"\tau", {}, "(B) probability of a right chain"),
+    ("rho", (0.2, 0.4, 0.6, 0.8), r"\rho", {"style": "one"}, "(C) primacy, one noisy step"),
 )
 
 
@@ -49,28 +60,46 @@ def _swept(setup: Setup, axes: Sequence[str], quantities: Sequence[str], **fixed
     return PhaseDiagram(sweep.axes, named, outcomes, sweep.origin)
 
 
+def _of_one_step(setup: Setup, name: str) -> str:
+    """τ_o or ρ_o of the composed transitions, which is what ICL sees of τ or ρ; nothing for α'."""
+    A = example_transitions(setup)
+    if name == "tau":
+        return rf", $\tau_o = {input_label_probability(A):.2f}$"
+    return rf", $\rho_o = {input_label_primacy(A):.2f}$" if name == "rho" else ""
+
+
 def errors_over_examples(setup: Setup, error: str) -> Drawing:
     """Figs. 2 (CoT) and 3 (ICL): the error over l_ts for several α', τ and ρ (one noisy step)."""
     figure = Figure(figsize=(12, 3.8), layout="constrained")
     data = {}
-    for ax, (name, values, symbol, fixed) in zip(figure.subplots(1, 3, sharey=True), PANELS):
+    for ax, (name, values, symbol, fixed, title) in zip(figure.subplots(1, 3, sharey=True), PANELS):
         listed = ",".join(f"{v:g}" for v in values)
         names = (f"{error}_limit@{TRAINED}", f"{error}@{TRAINED}")
         swept = _swept(setup, (LENGTHS, f"{name}={listed}"), names, **fixed)
         lengths, (limit, model) = swept.axes[0].values, swept.quantities.values()
         for i, value in enumerate(values):
-            ax.plot(lengths, limit[:, i], color=f"C{i}", label=f"${symbol} = {value:g}$")
+            there = _system().setup(**(dict(setup) | fixed | {name: value}))
+            label = f"${symbol} = {value:g}$" + (_of_one_step(there, name) if error == "icl_error" else "")
+            ax.plot(lengths, limit[:, i], color=f"C{i}", label=label)
             ax.plot(lengths, model[:, i], "o", color=f"C{i}", markersize=4)
         ax.plot([], [], "o", color="0.4", markersize=4, label="model, t = 2e5")
         ax.set_xscale("log")
         ax.set_xticks(lengths, labels=[str(n) for n in lengths])
         ax.minorticks_off()
         ax.set_xlabel("examples $l_{ts}$")
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=3, frameon=False, fontsize="small")
+        ax.set_title(title, fontsize="medium")
+        ax.legend(
+            loc="upper center",
+            bbox_to_anchor=(0.5, -0.18),
+            ncols=2 if error == "icl_error" else 3,
+            frameon=False,
+            fontsize="small",
+        )
         data[name] = swept
     figure.axes[0].set_ylabel(f"{NAMES[error]} error")
     figure.suptitle(f"lines: {LIMIT}; M = {setup['M']}, K = {setup['K']}, M' = {setup['M_test']}, "
-                    f"{setup['n_prompts']} prompts", fontsize="medium")  # fmt: skip
+                    f"{setup['n_prompts']} prompts; else α' = {setup['alpha_test']:g}, τ = {setup['tau']:g}, "
+                    f"ρ = {setup['rho']:g}", fontsize="medium")  # fmt: skip
     return Drawing(figure, data, "errors fall with l_ts, more slowly for smaller values; at τ = 0.7 "
                    "equal steps cannot have primacy 0.8: the nearest one is used")  # fmt: skip
 
@@ -117,17 +146,20 @@ def condition_1(setup: Setup) -> Drawing:
 def attention_along_training(setup: Setup) -> Drawing:
     """Fig. 5: attention on the four kinds of columns, the end of stage 1 dashed."""
     end = min(1e3, setup["t_max"])
-    theory = solve(_system(), setup, at=[float(t) for t in np.geomspace(0.5, end, 120)], observe=MASSES)
+    names = tuple(MASSES)
+    theory = solve(_system(), setup, at=[float(t) for t in np.geomspace(0.5, end, 120)], observe=names)
     stage = solve(_system(), setup, at=["T_1"], observe=())
     small = _system().setup(**(dict(setup) | {"learning_rate": 2.0}))
     times = [float(2 * round(t / 2)) for t in np.geomspace(2, 200, 14)]
-    trained = train(_system(), small, variant="sgd_scores", at=sorted(set(times)), steps=100, records=1, observe=MASSES)
+    trained = train(_system(), small, variant="sgd_scores", at=sorted(set(times)), steps=100, records=1, observe=names)
     figure = Figure(figsize=(6.4, 4.2), layout="constrained")
     ax = figure.subplots()
-    draw(theory, ax, MASSES, logarithmic=True)
-    draw(trained, ax, MASSES, label=f"SGD, l_tr = {setup['l_tr']}", logarithmic=True)
+    draw(theory, ax, names, logarithmic=True)
+    draw(trained, ax, names, label=f"SGD, l_tr = {setup['l_tr']}", logarithmic=True)
     ax.axvline(stage.t[0], color="0.3", linestyle="--", linewidth=1)
     ax.set_ylabel("attention")
+    handles, labels = ax.get_legend_handles_labels()
+    ax.legend(handles, [MASSES.get(label, label) for label in labels], frameon=False, fontsize="small")
     ax.set_title(f"M = {setup['M']}, K = {setup['K']}, α = {setup['alpha']:g}; dashed: T_1", fontsize="medium")
     return Drawing(figure, {"theory": theory, "training": trained}, "other steps vanish first, then other patterns")
 
