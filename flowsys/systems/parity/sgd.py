@@ -33,14 +33,19 @@ class Steps(NamedTuple):
     flipped: float
 
 
-def population_steps(key: jax.Array, n: int, k: int, m: int, epsilon: float, rates: Rates, loss="linear") -> Steps:
-    """Population gradient descent with 2m sampled neurons and live gates, over the collapsed tokens."""
-    problem = ascending(n, k)
+def population_steps(
+    key: jax.Array, n: int, k: int, m: float, epsilon: float, rates: Rates, loss="linear", width: int | None = None
+) -> Steps:
+    """Population gradient descent with 2m sampled neurons and live gates, over the collapsed tokens.
+
+    A `width` other than m keeps m's limit: its neurons move width/m times as fast.
+    """
+    problem, width = ascending(n, k), int(m) if width is None else width
     with jax.enable_x64(True):
-        table, h = jax.tree.map(jnp.asarray, collapsed_table(n, k)), output_weights(m)
-        flow = closure.Flow(table, h, collapsed_metric(n, k))
+        table, h = jax.tree.map(jnp.asarray, collapsed_table(n, k)), output_weights(width)
+        flow = closure.Flow(table, h, collapsed_metric(n, k, mobility=width / m))
         field = jax.jit(partial(closure.field, kind=loss))
-        states = [initial_coordinates(initial_signs(key, problem, m), 4 * k + 1, epsilon)]
+        states = [initial_coordinates(initial_signs(key, problem, width), 4 * k + 1, epsilon)]
         for rate in rates:
             states.append(closure.euler_step(states[-1], field(0.0, states[-1], flow), rate))
         readings = [observables.read(y, h, table, k) for y in states]
@@ -78,8 +83,12 @@ def batch_steps(
     gates: str = "frozen",
     loss: str = "linear",
     n_test: int = 1024,
+    mobility: float = 1.0,
 ) -> Steps:
-    """Stochastic gradient descent on a fresh batch per step, read on `n_test` fresh sequences."""
+    """Stochastic gradient descent on a fresh batch per step, read on `n_test` fresh sequences.
+
+    Live neurons may move `mobility` times as fast: m neurons then have the limit of m/mobility.
+    """
     if gates not in ("frozen", "live"):
         raise ValueError(f"gates = {gates}, but it must be frozen or live.")
     check_size("batch", batch)
@@ -91,7 +100,7 @@ def batch_steps(
             flipped = 0.0
         else:
             start, h, metric = _start(neuron_key, embedding_key, problem, m, epsilon, d)
-            states = [start]
+            states, metric = [start], metric._replace(mobility=mobility)
             for rate, batch_key in zip(rates, batch_keys):
                 velocity = _batch_velocity(batch_key, problem, batch, states[-1], h, metric, loss)
                 states.append(closure.euler_step(states[-1], velocity, rate))
