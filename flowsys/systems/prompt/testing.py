@@ -21,12 +21,14 @@ from flowsys.system import Setup
 from .examples import ReasoningErrors, sampled_prompts
 from .inference import N_HELD, Scorer, errors_on, inference_errors
 from .orbits import SymmetricScores, orbits_from_zero
-from .plurality import examples_needed
+from .plurality import N_MOST_EXAMPLES, correct_through, examples_needed, one_step_success
 from .shifted_patterns import overlapping_patterns, rotated_patterns
 from .transitions import (
     attractor_transitions,
+    composed,
     runner_up_transitions,
     shifting_task,
+    trajectories,
     uniform_transitions,
 )
 from .voting import voting_errors
@@ -145,6 +147,8 @@ def tested_observables(
         "cot_error_limit": lambda y: limit().cot,
         "icl_error_limit": lambda y: limit().icl,
         "examples_needed": lambda y: needed(setup),
+        "chain_success_exact": lambda y: chain_success(setup),
+        "icl_error_exact": lambda y: one_step_error(setup),
     }
     if setup["M_test"] < setup["M"]:  # a full set of test patterns leaves no choice of overlaps
         found |= {
@@ -152,6 +156,28 @@ def tested_observables(
             "attention_overlap": lambda y: float(overlapping(y)[1][0]),
         }
     return found
+
+
+def chain_success(setup: Setup) -> float:
+    """Probability that a chain of votes is right at every step, with uniform errors; nan beyond what is counted."""
+    if setup["l_ts"] > N_MOST_EXAMPLES:
+        return float("nan")
+    step = setup["tau"] ** (1 / setup["K"])
+    return float(correct_through(step, setup["M_test"], setup["K"], setup["l_ts"], matching_fraction(setup))[-1])
+
+
+def one_step_error(setup: Setup) -> float:
+    """Error of one vote among the final outputs of matching examples, mean over queries; nan beyond what is counted."""
+    if setup["l_ts"] > N_MOST_EXAMPLES:
+        return float("nan")
+    M_test, asked = setup["M_test"], queries(setup)
+    B, right = composed(example_transitions(setup)), trajectories(shifting_task(M_test, setup["K"]))[-1]
+    alike: dict[tuple, list[int]] = {}  # queries whose rows are the same up to order
+    for i in range(M_test) if asked is None else asked:
+        alike.setdefault((B[i, right[i]].round(12), *np.sort(B[i]).round(12)), []).append(i)
+    success = lambda i: one_step_success(B[i], right[i], setup["l_ts"], matching_fraction(setup))
+    found = [(len(group), success(group[0])) for group in alike.values()]
+    return float(1 - sum(n * p for n, p in found) / sum(n for n, _ in found))
 
 
 def needed(setup: Setup) -> float:

@@ -118,6 +118,10 @@ OBSERVABLES = finite_observables(3) | {
     "attention_overlap": "attention on its matching examples at step 1",
     "examples_needed": "least l_ts at which a chain succeeds, all attention on matching examples and uniform errors, "
     "by exact counting (nan above 150)",
+    "chain_success_exact": "probability that a chain is right at every step, all attention on matching examples and "
+    "uniform errors, by exact counting (nan for l_ts above 600)",
+    "icl_error_exact": "error of one-step inference with all attention on matching examples, by exact counting (nan "
+    "for l_ts above 600)",
     "s": "L4: the paper's exponent of the query's step",
     "u": "L4: the paper's exponent of the query's pattern, a lower bound on a",
 }

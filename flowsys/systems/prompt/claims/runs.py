@@ -102,7 +102,7 @@ def run(*at: str | float, observe: tuple[str, ...] = PLAIN, level: str | None = 
 
 def time(event: str, **parameters: Any) -> float:
     """When an event happens; nan if it never does."""
-    found = run(event, observe=(), **parameters).at(event)
+    found = run(event, observe=("loss",), **parameters).at(event)
     return found["t"] if found["reached"] else np.nan
 
 
