@@ -8,26 +8,53 @@ from pathlib import Path
 from flowsys.errors import InputError
 
 
-def write_atomically(path: str | Path, write: Callable[[Path], object]) -> Path:
-    """Let `write` fill a temporary file beside `path`, then move it there; a failure leaves nothing behind."""
+def check_writable(path: str | Path) -> None:
+    """Refuse a path that no file can be written to, before something is computed for it."""
     path = Path(path)
     if not path.parent.is_dir():
         raise InputError(f"file = {path} cannot be written: there is no directory {path.parent}.")
+    if path.is_dir():
+        raise InputError(f"file = {path} cannot be written: it is a directory.")
+    if not os.access(path if _is_device(path) else path.parent, os.W_OK):
+        raise InputError(f"file = {path} cannot be written: permission denied.")
+
+
+def write_atomically(path: str | Path, write: Callable[[Path], object], room: int = 0) -> Path:
+    """Let `write` fill a temporary file beside `path`, then move it there; a failure leaves nothing behind.
+
+    A device or a pipe (/dev/stdout) is written to as it is: moving a file there would take its place. `room` is asked
+    for before `write` begins, for writers that do not survive a full disk (HDF5).
+    """
+    path = Path(path)
+    check_writable(path)
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
+        if _is_device(path):
+            write(path)
+        else:
+            _write_and_move(path, write, room)
     except OSError as error:
-        raise InputError(f"file = {path} cannot be written: {error.strerror}.") from None
-    os.close(handle)
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise InputError(f"file = {path} cannot be written: {reason}.") from None
+    return path
+
+
+def _write_and_move(path: Path, write: Callable[[Path], object], room: int) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
     temporary = Path(name)
     try:
+        with open(handle, "wb"):
+            if room and hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(handle, 0, room)
+                os.ftruncate(handle, 0)
         write(temporary)
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
-    except OSError as error:
-        raise InputError(f"file = {path} cannot be written: {error.strerror or error}.") from None
     finally:
         temporary.unlink(missing_ok=True)
-    return path
+
+
+def _is_device(path: Path) -> bool:
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def _umask() -> int:

@@ -72,7 +72,7 @@ class Trajectory:
             found = [i for i, label in enumerate(self.labels) if label == request]
         else:
             found = self._rows_at(request)
-        name = request if isinstance(request, str) else f"t={request:g}"
+        name = request if isinstance(request, str) else f"t={_number(request)}"
         if not found:
             return {"at": name, "t": None, "reached": False, "values": None}
         row = found[0]
@@ -113,12 +113,18 @@ class Trajectory:
         from flowsys.files import write_atomically
 
         dataset = self.to_xarray()
-        return write_atomically(path, lambda temporary: dataset.to_netcdf(temporary, engine="h5netcdf"))
+        room = 65_536 + 4096 * len(dataset.variables) + 2 * dataset.nbytes
+        return write_atomically(path, lambda temporary: dataset.to_netcdf(temporary, engine="h5netcdf"), room)
 
     def _repr_html_(self) -> str:
         note = f"{self.origin.system} {self.origin.level} ({self.origin.mode}): {self.outcome.sentence}"
         table = self.to_pandas().to_html(max_rows=8, max_cols=8)
         return f"<p>{note}</p>{_picture(self)}{table}"
+
+
+def _number(x: float) -> str:
+    """A number in few digits, and in all of them where few would be another number."""
+    return f"{x:g}" if float(f"{x:g}") == x else repr(float(x))
 
 
 def _picture(trajectory: Trajectory) -> str:

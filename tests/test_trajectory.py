@@ -72,6 +72,10 @@ def test_a_row_is_found_by_event_or_by_time():
     assert COURSE.at("T_0.5")["t"] == 0.1 + 0.2 and COURSE.at(5.0)["values"]["w_c"] == np.pi
 
 
+def test_a_row_is_named_by_its_time_in_full():
+    assert [COURSE.at(t)["at"] for t in (5.0, 1e9, 0.1 + 0.2)] == ["t=5", "t=1e+09", "t=0.30000000000000004"]
+
+
 def test_a_request_that_was_not_reached_has_no_values():
     assert COURSE.rows[2] == {"at": "T_2", "t": None, "reached": False, "values": None}
 
