@@ -135,7 +135,7 @@ def train(
         for name in names:
             if name not in training.descent.observables:
                 raise InputError(f"observe = {name} is not an observable of {system.name} in training.")
-        plan = _plan(system, training, steps, at, records, η)
+        plan = _plan(system, training, steps, at, records, η, setup["t_max"])
         if seeds is not None and (plan.events or any(stage.ends_on for stage in training.stages[:-1])):
             raise InputError(f"seeds = {seeds} is not allowed with events: seeds reach them at different steps.")
         rows = list(_run(training, names, plan, η, seeds is not None, stop_when_done, progress))
@@ -153,14 +153,14 @@ class _Plan:
     events: frozenset[str]
 
 
-def _plan(system: System, training: Training, steps, at, records: int, η: float) -> _Plan:
+def _plan(system: System, training: Training, steps, at, records: int, η: float, t_max: float) -> _Plan:
     events = {e.name for e in training.events}
     for request in at or ():
         if isinstance(request, str) and request not in events | set(training.marks):
             known = ", ".join([*events, *training.marks]) or "none"
             raise InputError(f"at = {request} is not an event of {system.name} in training; there are {known}.")
-        if not isinstance(request, str) and not (np.isfinite(request) and request >= 0):
-            raise InputError(f"at: t = {request:g} is not allowed: it must be a time from 0 on.")
+        if not isinstance(request, str) and not 0 <= request <= t_max:
+            raise InputError(f"at: t = {request:g} is not allowed: it must lie between 0 and t_max = {t_max:g}.")
     times = {round(s / η): "" for s in at or () if not isinstance(s, str)}
     times |= {round(training.marks[s] / η): s for s in at or () if s in training.marks}
     if steps is not None and steps < 1:
@@ -207,7 +207,7 @@ def _trajectory(rows, names, at, plan: _Plan, origin: Origin, η: float) -> Traj
     values = np.array([value for _, _, value in rows])
     labels = tuple(label for _, label, _ in rows)
     done = max(step for step, _, _ in rows)
-    missing = sorted(plan.events - set(labels))
+    missing = sorted(plan.events - set(labels)) + [f"t = {η * step:g}" for step in sorted(plan.asked) if step > done]
     if not np.isfinite(values).all():
         outcome = Outcome(Ending.NOT_FINITE, "the weights stopped being finite: lower the learning rate.")
     elif missing:
