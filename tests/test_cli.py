@@ -1,6 +1,7 @@
 """The command line as people and scripts use it."""
 
 import json
+import resource
 import subprocess
 import sys
 
@@ -10,9 +11,9 @@ import pytest
 SOLVE = ["solve", "mixture", "--set", "omega=0.1"]
 
 
-def flowsys(*arguments: str, cwd=None) -> subprocess.CompletedProcess:
+def flowsys(*arguments: str, cwd=None, **options) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [sys.executable, "-m", "flowsys", *arguments], capture_output=True, text=True, cwd=cwd, check=False
+        [sys.executable, "-m", "flowsys", *arguments], capture_output=True, text=True, cwd=cwd, check=False, **options
     )
 
 
@@ -65,6 +66,14 @@ BAD = {
     "unknown diagram": (["phase", "mixture", "--diagram", "nonsense"], "nonsense"),
     "unreadable file": (["plot", "no-such-file.nc"], "no-such-file.nc"),
     "unknown figure": (["figure", "mixture", "99"], "99"),
+    "no picture": (["figure", "mixture", "2", "--out", "a.xyz"], "a.xyz"),
+    "empty level": (["solve", "mixture", "--level", ""], "--level"),
+    "empty file name": (["solve", "mixture", "--out", ""], "--out"),
+    "a directory": (["solve", "mixture", "--out", "."], "directory"),
+    "no number": (["solve", "mixture", "--rtol", "small"], "rtol = small"),
+    "count out of range": (["train", "mixture", "--records", "0"], "records = 0"),
+    "training past the horizon": (["train", "mixture", "--at", "t=1e9"], "t_max = 1e+06"),
+    "missing directory of a long run": (["train", "mixture", "--out", "no/such/dir/a.nc"], "no/such/dir"),
 }
 
 
@@ -76,6 +85,37 @@ def test_bad_input_gets_one_sentence_and_exit_code_2(arguments, mentions, tmp_pa
     assert mentions in run.stderr and "Traceback" not in run.stderr
     assert len(run.stderr.strip().splitlines()) == 1
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.nc"])
+def test_a_full_disk_gets_one_sentence_and_leaves_nothing(name, tmp_path):
+    full = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+    run = flowsys(*SOLVE, "--at", "T_1", "--format", "json", "--out", name, cwd=tmp_path, preexec_fn=full)
+    assert run.returncode == 2, run.stderr
+    assert f"file = {name} cannot be written" in run.stderr and len(run.stderr.strip().splitlines()) == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_pipe_is_written_to_not_replaced():
+    run = flowsys(*SOLVE, "--at", "t=1", "--observe", "w_c", "--format", "csv", "--out", "/dev/stdout")
+    assert run.returncode == 0, run.stderr
+    assert run.stdout == "at,t,reached,w_c\nt=1,1.0,true,0.0\n"
+
+
+def test_training_that_diverges_is_valid_json_and_exit_code_1():
+    run = flowsys("train", "mixture", "--mode", "simultaneous", "--steps", "10", "--set", "learning_rate=1e160",
+                  "--format", "json")  # fmt: skip
+    assert run.returncode == 1 and "lower the learning rate" in run.stderr
+    values = json.loads(run.stdout, parse_constant=pytest.fail)["rows"][0]["values"]
+    assert "nan" in values.values()
+
+
+def test_train_writes_the_format_asked_for(tmp_path):
+    run = flowsys("train", "mixture", "--steps", "5", "--observe", "w_v", "--at", "t=0.5,t=9",
+                  "--format", "csv", "--out", "a.csv", cwd=tmp_path)  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    assert (tmp_path / "a.csv").read_text().splitlines()[::2] == ["at,t,reached,w_v", "t=9,,false,"]
+    assert "t = 9 not reached" in run.stdout
 
 
 def test_a_file_that_is_no_data_file_is_refused_in_one_sentence(tmp_path):

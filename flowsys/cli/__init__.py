@@ -45,8 +45,15 @@ def main() -> None:
         _fail(f"{error.filename or 'a file'} cannot be used: {error.strerror or error}.", 2)
     except Exception as error:
         if hasattr(error, "format_message"):  # click's usage errors, whichever click typer brings along
-            _fail(error.format_message(), 2)
+            _fail(_usage(error), 2)
         raise
+
+
+def _usage(error) -> str:
+    """A usage error in a sentence; with the value that was refused, which typer's own message leaves out."""
+    for detail in error.__cause__.errors() if hasattr(error.__cause__, "errors") else ():
+        return f"{error.param.name} = {detail['input']} is not allowed: {detail['msg'].lower()}."
+    return error.format_message()
 
 
 def _fail(sentence: str, code: int) -> None:

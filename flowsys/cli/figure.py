@@ -19,7 +19,10 @@ def figure(
     paper: Annotated[
         bool, typer.Option("--paper", help="At the paper's own sizes: trains what this directory does not hold yet.")
     ] = False,
-    out: Annotated[str | None, typer.Option(metavar="FILE", help="PNG or PDF (default SYSTEM-figure-N.png).")] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", callback=options.picture, help="PNG, PDF or SVG (default SYSTEM-figure-N.png)."),
+    ] = None,
 ) -> None:
     """Make a figure of the paper again: theory as lines, training as dots, data files beside it."""
     from flowsys.drawing import has_paper_sizes, mode_of

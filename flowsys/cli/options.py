@@ -1,16 +1,49 @@
 """Options that commands share, and how their texts are read."""
 
 import sys
+from math import isfinite
 from typing import Annotated, Any
 
 import typer
 
 from flowsys.errors import InputError
 
+
+def given(option: typer.CallbackParam, text: str | None) -> str | None:
+    """Refuse an option whose value is empty, as from a script's unset variable."""
+    if text is not None and not text.strip():
+        raise InputError(f"{option.opts[0]} is empty: give a value, or leave the option away.")
+    return text
+
+
+def writable(option: typer.CallbackParam, path: str | None) -> str | None:
+    """Refuse a file that cannot be written before anything is computed for it."""
+    if given(option, path) is None:
+        return None
+    from flowsys.files import check_writable
+
+    check_writable(path)
+    return path
+
+
+PICTURES = (".png", ".pdf", ".svg")
+
+
+def picture(option: typer.CallbackParam, path: str | None) -> str | None:
+    """Refuse a picture that cannot be written, or whose name does not say a format."""
+    if writable(option, path) is not None and not path.lower().endswith(PICTURES):
+        raise InputError(f"{option.opts[0]} {path} is no picture: its name must end in {', '.join(PICTURES)}.")
+    return path
+
+
 SystemName = Annotated[str, typer.Argument(metavar="SYSTEM", help="Which system; `flowsys list` shows them.")]
-Level = Annotated[str | None, typer.Option(help="L0 | L1 | L2 | L3 | L4 (default: the system's, usually L3).")]
-Variant = Annotated[str | None, typer.Option(help="A form within the level; `flowsys show SYSTEM` lists them.")]
-Mode = Annotated[str | None, typer.Option(help="How it trains; `flowsys show SYSTEM` lists the modes.")]
+Level = Annotated[
+    str | None, typer.Option(callback=given, help="L0 | L1 | L2 | L3 | L4 (default: the system's, usually L3).")
+]
+Variant = Annotated[
+    str | None, typer.Option(callback=given, help="A form within the level; `flowsys show SYSTEM` lists them.")
+]
+Mode = Annotated[str | None, typer.Option(callback=given, help="How it trains; `flowsys show SYSTEM` lists the modes.")]
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Set a parameter; repeatable.")]
 At = Annotated[
     str | None, typer.Option(metavar="EVENT|t=NUMBER,…", help="Where to look: events and times, comma-separated.")
@@ -22,7 +55,9 @@ Solver = Annotated[str, typer.Option(help="Which solver; `flowsys solve --help` 
 KinkWidth = Annotated[
     float | None, typer.Option(help="Smooth every ReLU over this width instead of following its kink.")
 ]
-Out = Annotated[str | None, typer.Option(metavar="FILE", help="Write to this file instead of the terminal.")]
+Out = Annotated[
+    str | None, typer.Option(metavar="FILE", callback=writable, help="Write to this file instead of the terminal.")
+]
 
 
 def assignments(texts: list[str] | None) -> dict[str, str]:
@@ -64,7 +99,7 @@ def names(text: str | None) -> list[str] | None:
         return None
     found = [part.strip() for part in text.split(",") if part.strip()]
     if not found:
-        raise InputError("--observe is empty: name at least one observable.")
+        raise InputError("the list of observables is empty: name at least one.")
     return found
 
 
@@ -74,7 +109,5 @@ def command_line() -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON can hold it: infinities become text."""
-    if isinstance(value, float) and value in (float("inf"), float("-inf")):
-        return str(value)
-    return value
+    """A value as JSON can hold it: what is no finite number becomes text ("inf", "-inf", "nan")."""
+    return str(value) if isinstance(value, float) and not isfinite(value) else value

@@ -55,22 +55,27 @@ def solve(
         kink_width=kink_width,
         command=options.command_line(),
     )
-    if out and out.endswith(".nc"):
-        trajectory.save(out)
-    else:
-        text = {"json": as_json, "csv": as_csv, "table": as_table}[format](trajectory)
-        if out:
-            from flowsys.files import write_text
-
-            write_text(out, text + "\n")
-        else:
-            typer.echo(text)
+    deliver(trajectory, format, out)
     for remark in trajectory.outcome.remarks:
         typer.echo(f"flowsys: {remark}", err=True)
     if not trajectory.outcome.is_complete:
         typer.echo(f"flowsys: {trajectory.outcome.sentence}", err=True)
     if trajectory.outcome.is_failure:
         raise typer.Exit(1)
+
+
+def deliver(trajectory, format: str, out: str | None) -> None:
+    """Print the rows asked for, or write them to a file; a file named .nc gets the whole trajectory instead."""
+    if out and out.endswith(".nc"):
+        trajectory.save(out)
+        return
+    text = {"json": as_json, "csv": as_csv, "table": as_table}[format](trajectory)
+    if out:
+        from flowsys.files import write_text
+
+        write_text(out, text + "\n")
+    else:
+        typer.echo(text)
 
 
 def as_json(trajectory) -> str:
@@ -86,7 +91,7 @@ def as_json(trajectory) -> str:
         "remarks": list(trajectory.outcome.remarks),
         "version": origin.version,
         "command": origin.command,
-        "statistics": dict(trajectory.statistics),
+        "statistics": {name: options.plain(value) for name, value in trajectory.statistics.items()},
         "rows": [
             row | {"values": row["values"] and {k: options.plain(v) for k, v in row["values"].items()}}
             for row in trajectory.rows
@@ -113,9 +118,11 @@ def as_table(trajectory) -> str:
 
     rows = trajectory.rows
     table = Table("", *(row["at"] for row in rows))
+    table.columns[0].no_wrap = True
     table.add_row("t", *("not reached" if row["t"] is None else f"{row['t']:.10g}" for row in rows))
     for name in trajectory.series:
         table.add_row(name, *("" if row["values"] is None else f"{row['values'][name]:.8g}" for row in rows))
-    console = Console(width=max(60, 16 + 16 * len(rows)) if len(rows) > 3 else None, file=io.StringIO())
+    longest = max(map(len, trajectory.series), default=1)
+    console = Console(width=longest + 4 + 18 * max(1, len(rows)), file=io.StringIO())
     console.print(table)
     return console.file.getvalue().rstrip("\n")

@@ -25,18 +25,21 @@ def train(
     observe: options.Observe = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="Train this many seeds side by side.")] = None,
     format: Annotated[str, typer.Option(help="table | json | csv")] = "table",
-    out: Annotated[str | None, typer.Option(metavar="FILE.nc", help="Write the whole trajectory to this file.")] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", callback=options.writable, help="Write to this file; FILE.nc: all that is kept."),
+    ] = None,
 ) -> None:
     """Train the finite-width model by gradient descent (L0) and show its observables."""
     from tqdm.auto import tqdm
 
-    from flowsys.cli.solve import FORMATS, as_csv, as_json, as_table
+    from flowsys.cli.solve import FORMATS, deliver
     from flowsys.systems import load
     from flowsys.train import train as descend
 
     if format not in FORMATS:
         raise InputError(f"--format {format} is not known: it must be one of {', '.join(FORMATS)}.")
-    if seeds is not None and not out:
+    if seeds is not None and not (out and out.endswith(".nc")):
         raise InputError(f"seeds = {seeds} needs --out FILE.nc: many seeds do not fit a table.")
     found = load(system)
     with tqdm(unit="steps", disable=not sys.stderr.isatty(), leave=False) as bar:
@@ -50,17 +53,16 @@ def train(
             at=options.requests(at), records=records, observe=options.names(observe), seeds=seeds,
             command=options.command_line(), progress=progress,
         )  # fmt: skip
-    if out:
-        trajectory.save(out)
-        typer.echo(f"wrote {out}: {trajectory.outcome.sentence}")
-        return
     if not trajectory.requested:
         from dataclasses import replace
 
         trajectory = replace(trajectory, requested=(float(trajectory.t[-1]),))
-    typer.echo({"json": as_json, "csv": as_csv, "table": as_table}[format](trajectory))
-    if trajectory.outcome.is_failure:
+    deliver(trajectory, format, out)
+    if out:
+        typer.echo(f"wrote {out}: {trajectory.outcome.sentence}")
+    elif not trajectory.outcome.is_complete:
         typer.echo(f"flowsys: {trajectory.outcome.sentence}", err=True)
+    if trajectory.outcome.is_failure:
         raise typer.Exit(1)
 
 
@@ -69,7 +71,9 @@ def compare(
     set: options.Set = None,
     rung: Annotated[list[str] | None, typer.Option(help="Only this rung, e.g. L2-L3; repeatable.")] = None,
     format: Annotated[str, typer.Option(help="table | json")] = "table",
-    out: Annotated[str | None, typer.Option(metavar="FILE.png", help="Also draw the rungs.")] = None,
+    out: Annotated[
+        str | None, typer.Option(metavar="FILE.png", callback=options.picture, help="Also draw the rungs.")
+    ] = None,
 ) -> None:
     """Measure the ladder L0-L4: the error between neighbouring levels and its rate."""
     from tqdm.auto import tqdm
@@ -79,8 +83,6 @@ def compare(
 
     if format not in ("table", "json"):
         raise InputError(f"--format {format} is not known: it must be table or json.")
-    if out and not out.endswith((".png", ".pdf", ".svg")):
-        raise InputError(f"--out {out} is no picture: it must end in .png, .pdf or .svg (the numbers are printed).")
     found = load(system)
     with tqdm(unit="runs", disable=not sys.stderr.isatty(), leave=False) as bar:
         result = climb(found, found.setup(**options.assignments(set)), rung, lambda name: bar.update())
