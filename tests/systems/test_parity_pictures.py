@@ -45,6 +45,28 @@ def test_every_boundary_lies_in_its_plane():
                 assert line.y.min() >= y.min() and line.y.max() <= y.max()
 
 
+@pytest.mark.parametrize(
+    ("name", "moved", "by"),
+    [
+        ("lock", {"margin_threshold": 0.5}, 4.0),
+        ("one_hot", {"epsilon": 0.5}, 4.0),
+        ("gates", {"n": 40}, np.log(40 * np.e) / np.log(12 * np.e)),
+    ],
+)
+def test_a_boundary_moves_with_what_is_fixed(name, moved, by):
+    named = PARITY.diagrams[name]
+    x, y = np.array(parse_axis(named.axes[0]).values), np.geomspace(1e-12, 1e12, 3)
+    own, other = (
+        named.boundary(PARITY.setup(named.mode, **(dict(named.fixed) | more)), x, y)[0] for more in ({}, moved)
+    )
+    assert np.allclose(other.y / own.y, by, rtol=0.1 if name == "gates" else 1e-9)  # m g² ≃ (log n + 1)/2 at lock
+
+
+def test_gates_of_the_first_position_flip_where_the_diagram_says():
+    chunk = swept("one_hot", "rho=0.5,0.55,1.05,1.12,1.2", "m=4000")
+    assert np.allclose(chunk.values[1], np.array([0, 1, 1, 2, 3]) / 12)  # predicted at 21/40, 22/20, 23/20
+
+
 @pytest.mark.parametrize("number", ["1a", "1b", "2", "3a", "3b", "4", "5", "batches"])
 def test_figures_from_stored_runs_are_drawn(number, tmp_path):
     drawing = PARITY.figures[number](PARITY.setup())

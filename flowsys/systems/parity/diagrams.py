@@ -14,49 +14,76 @@ def _inside(x: np.ndarray, y: np.ndarray, allowed: np.ndarray, label: str) -> Li
     return Line(x[kept], y[kept], label)
 
 
+def _upright(x: float, allowed: np.ndarray, y: np.ndarray, label: str) -> list[Line]:
+    """A vertical line, if it lies in the plane that is drawn."""
+    return [Line(np.full(2, x), np.array([y.min(), y.max()]), label)] if allowed.min() <= x <= allowed.max() else []
+
+
 def _lock_before_margin(setup: Setup, n: np.ndarray, m: np.ndarray) -> list[Line]:
-    """t_lock/t_margin_1 = x, that is 0.44 n/√m = x/(1-x), and the least m for which lock comes first."""
-    fine = np.geomspace(n.min(), n.max(), 400)
+    """t_lock/t_margin_1 = x, that is 0.44 n/√m = M x/(1-x), and the least m for which lock comes first.
+
+    M is the margin of margin_1. Lock is at 8√π n√m, the margin grows by 1/(32m) and 4mg² = log n + 1 at lock for
+    i ≥ n+3; for k = 1 these are 2√(2π) n√m, 1/(8m) and 2mg². Position n+2 has no such law.
+    """
+    if setup["k"] == 2:
+        return []
+    share, per_signal = (np.sqrt(2 * np.pi) / 4, 2) if setup["k"] == 1 else (np.sqrt(np.pi) / 4, 4)
+    margin, fine = setup["margin_threshold"], np.geomspace(n.min(), n.max(), 400)
     equal = [
-        _inside(fine, (np.sqrt(np.pi) / 4 * fine * (1 - x) / x) ** 2, m, rf"theory: ratio {x:g}, $m \propto n^2$")
+        _inside(fine, (share * fine / margin * (1 - x) / x) ** 2, m, rf"theory: ratio {x:g}, $m \propto n^2$")
         for x in (0.1, 0.5, 0.9)
     ]
-    return [*equal, _inside(fine, (np.log(fine) + 1) / 4, m, r"theory: $4m = \log n + 1$")]
+    first = per_signal * margin**2
+    return [*equal, _inside(fine, (np.log(fine) + 1) / first, m, rf"theory: ${first:g}\,m = \log n + 1$")]
 
 
 def _one_hot(setup: Setup, rho: np.ndarray, m: np.ndarray) -> list[Line]:
-    """ρ²mε²/8 = log n (attention turns) and = 9 log n (one-hot to n^-8), at n = 20 and ε = 1."""
-    fine = np.geomspace(rho.min(), rho.max(), 400)
+    """ρ²mε²/8 = log n (attention turns) and = 9 log n (one-hot to n^-8), both with the factor (n/i)² (1 - 1/i).
+
+    After two steps the input of a neuron active at i has moved by ρε n/i, at n+1 by twice that: gates flip from there.
+    """
+    n, i, fine = setup["n"], setup["i"], np.geomspace(rho.min(), rho.max(), 400)
+    turned = 8 * np.log(n) / (setup["epsilon"] ** 2 * (n / i) ** 2 * (1 - 1 / i))
     lines = [
-        _inside(fine, 8 * c * np.log(20) / fine**2, m, rf"theory: $\rho^2 m\epsilon^2/8 = {c if c > 1 else ''}\log n$")
+        _inside(fine, c * turned / fine**2, m, rf"theory: $\rho^2 m\epsilon^2/8 \simeq {c if c > 1 else ''}\log n$")
         for c in (1, 9)
     ]
-    return [*lines, Line(np.ones(2), np.array([m.min(), m.max()]), r"gates flip beyond $\rho = 1$")]
+    return [
+        *lines,
+        *_upright((n + 1) / (2 * n), rho, m, "gates of n+1 flip beyond"),
+        *_upright((n + 2) / n, rho, m, "gates of n+2 flip beyond"),
+    ]
 
 
 def _gates(setup: Setup, epsilon: np.ndarray, m: np.ndarray) -> list[Line]:
-    """At n+1 the active neurons have |q| = 2g, so that at lock a gate flips once g > ε; m g² is a number, n = 12."""
-    place = only_position(12, 1.0)
-    signal = float(signal_of(place, lock(place)))
+    """At n+1 the input of an active neuron moves by 2sg: its gate flips by lock once g > ε, by margin M once 2M > ε.
+
+    At lock m g² is a number that depends on n alone.
+    """
+    place = only_position(setup["n"], 1.0)
+    threshold = setup["lock_threshold"]
+    moved = 2 * threshold * float(signal_of(place, lock(place, threshold)))
     fine = np.geomspace(epsilon.min(), epsilon.max(), 400)
-    return [_inside(fine, (signal / fine) ** 2, m, rf"theory: $m\epsilon^2 = {signal**2:.2f}$ ($2 s g = \epsilon$)")]
+    at_lock = _inside(fine, (moved / fine) ** 2, m, rf"theory: $m\epsilon^2 = {moved**2:.2f}$ ($2 s g = \epsilon$)")
+    end = 2 * setup["margin_threshold"]
+    return [at_lock, *_upright(end, epsilon, m, rf"theory, by margin_1: $\epsilon = {end:g}$")]
 
 
 DIAGRAMS = {
     "lock": NamedDiagram(
-        title="When attention locks, as a share of the time to margin 1 (i = n+3)",
+        title="When attention locks, as a share of the time to margin 1",
         axes=("n=4:10000:60:log", "m=0.5:100000:60:log"),
         observables=("lock:margin_1", "lock", "margin_1"),
         fixed={"k": 3},
         boundary=_lock_before_margin,
     ),
     "one_hot": NamedDiagram(
-        title="Three steps: distance from one-hot attention at i = n+3 (n = 20)",
-        axes=("rho=0.03:2:16:log", "m=50:50000:16:log"),
-        observables=("one_hot_error@step_2", "margin@step_3"),
+        title="Three steps with live gates: distance from one-hot attention",
+        axes=("rho=0.03:2:24:log", "m=50:50000:24:log"),
+        observables=("one_hot_error@step_2", "flipped@step_2", "accuracy_all@step_3", "margin@step_3"),
         mode="three_step",
-        fixed={"n": 20, "k": 5, "epsilon": 1.0},
-        logarithmic=True,
+        variant="balanced",
+        fixed={"n": 20, "k": 3, "epsilon": 1.0},
         boundary=_one_hot,
     ),
     "n_plus_2": NamedDiagram(
@@ -68,13 +95,14 @@ DIAGRAMS = {
         logarithmic=True,
     ),
     "gates": NamedDiagram(
-        title="Share of gates that flipped before n+1 locks (n = 12, k = 2, live gates)",
-        axes=("epsilon=0.02:2:9:log", "m=4:1000:6:log"),
-        observables=("flipped@lock",),
+        title="Share of gates that flipped before n+1 locks, live gates",
+        axes=("epsilon=0.02:4:10:log", "m=4:1000:6:log"),
+        observables=("flipped@lock", "flipped@margin_1"),
+        mode="block",  # which for k = 3 observes n+1
         variant="balanced",
         # past the boundary the flow with exact kinks ends in a step size underflow
         kink_width=1e-3,
         boundary=_gates,
-        fixed={"n": 12, "k": 2, "i": 13},
+        fixed={"n": 12, "k": 3},
     ),
 }
