@@ -14,7 +14,9 @@ import numpy as np
 from flowsys.compare import Rung
 from flowsys.solve import solve
 from flowsys.system import Setup
-from flowsys.systems.prompt import seeded
+from flowsys.systems.prompt import scores, seeded, transformer
+from flowsys.systems.prompt.finite import initial_weights
+from flowsys.systems.prompt.orbits import SymmetricScores, orbits_from_zero
 from flowsys.systems.prompt.seeded import END, N_SEEDS, variables
 from flowsys.train import train
 
@@ -30,12 +32,12 @@ def ladder(setup: Setup) -> list[Rung]:
     return [
         Rung("L0", "L1", f"full-batch descent on W at t = {END:g}, M = 5", partial(descent_error, setup),
              "learning_rate", RATES, 1.0, 0.1),
-        Rung("L1", "L2", f"a, b, H at t = {END:g} from the same random W, M = 5, rtol 1e-10",
+        Rung("L1", "L2", f"every frame entry of W at t = {END:g} from the same random W, M = 5, rtol 1e-10",
              partial(closure_error, setup), tolerance=1e-9),
         Rung("L2", "L3", f"a, b, H at t = {END:g} from a random start of size xi, M = 5", partial(start_error, setup),
              "xi", STARTS, 1.0, 0.15),
-        Rung("L2", "L3 at xi = 0", f"a, b, H at t = {END:g} from W = 0, M = 5, rtol 1e-10",
-             lambda _: start_error(setup, 0.0), tolerance=1e-9),
+        Rung("L2", "L3 at xi = 0", f"every frame entry of W at t = {END:g} from W = 0, M = 5, rtol 1e-10",
+             partial(symmetry_error, setup), tolerance=1e-9),
         Rung("L0", "L0 at l_tr = inf", f"a of SGD at t = {END:g}, mean of {N_SEEDS} seeds, prompts of l_tr examples",
              partial(prompt_error, setup), "l_tr", LENGTHS, -1.0, 0.1),
         Rung("L0", "symmetric W", f"spread of A_ii over patterns at t = {END:g}, l_tr = inf, mean of {N_SEEDS} seeds",
@@ -57,33 +59,54 @@ def _with(setup: Setup, **changes) -> Setup:
     return _system().setup(**(dict(setup) | changes))
 
 
+def _flow(level: str, setup: Setup, xi: float) -> tuple[np.ndarray, np.ndarray]:
+    """(a, b, H) and all frame entries of W at t = END, at M = 5."""
+    return _small_flow(level, xi, setup["K"], setup["alpha"])
+
+
 @lru_cache(maxsize=16)
-def _flow(level: str, xi: float, K: int, alpha: float, rtol: float) -> np.ndarray:
+def _small_flow(level: str, xi: float, K: int, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+    import jax
+
     setup = _system().setup(**SMALL, K=K, alpha=alpha, xi=xi)
-    run = solve(_system(), setup, level=level, at=[END], observe=variables(K), rtol=rtol)
-    return np.array([run[name][0] for name in variables(K)])
+    M, D = setup["M"], 2 * setup["d_X"] + K
+    run = solve(_system(), setup, level=level, at=[END], observe=variables(K), rtol=1e-10)
+    found, y = np.array([run[name][0] for name in variables(K)]), run.states[0]
+    with jax.enable_x64(True):
+        if level == "L1":
+            entries = transformer.scores_of(y.reshape(D, D), initial_weights(setup, setup["seed"])[1])
+        elif level == "L2":
+            entries = y.reshape(2 * M + K, M + K)
+        else:
+            symmetric = SymmetricScores(y[0], y[1], y[2:].reshape(K, K))
+            entries = scores.scores_from_orbits(orbits_from_zero(symmetric, M), M)
+    return found, np.asarray(entries)
 
 
 def descent_error(setup: Setup, learning_rate: float) -> float:
     """|L0 - L1| of a, b, H from the same random weights."""
-    K, alpha, xi = setup["K"], setup["alpha"], setup["xi"]
+    K = setup["K"]
     small = _with(setup, **SMALL, learning_rate=learning_rate)
     trained = train(_system(), small, variant="full_batch", steps=round(END / learning_rate), records=1,
                     observe=variables(K))  # fmt: skip
     found = np.array([trained[name][-1] for name in variables(K)])
-    return float(np.abs(found - _flow("L1", xi, K, alpha, 1e-10)).max())
+    return float(np.abs(found - _flow("L1", setup, setup["xi"])[0]).max())
 
 
 def closure_error(setup: Setup, _) -> float:
-    """|L1 - L2| of a, b, H."""
-    K, alpha, xi = setup["K"], setup["alpha"], setup["xi"]
-    return float(np.abs(_flow("L1", xi, K, alpha, 1e-10) - _flow("L2", xi, K, alpha, 1e-10)).max())
+    """|L1 - L2|, largest over all frame entries."""
+    on_weights, on_scores = (_flow(level, setup, setup["xi"])[1] for level in ("L1", "L2"))
+    return float(np.abs(on_weights - on_scores).max())
+
+
+def symmetry_error(setup: Setup, _) -> float:
+    """|L2 - L3| from W = 0, largest over all frame entries."""
+    return float(np.abs(_flow("L2", setup, 0.0)[1] - _flow("L3", setup, 0.0)[1]).max())
 
 
 def start_error(setup: Setup, xi: float) -> float:
     """|L2 - L3| of a, b, H: how much of a random start is remembered."""
-    K, alpha = setup["K"], setup["alpha"]
-    return float(np.abs(_flow("L2", xi, K, alpha, 1e-10) - _flow("L3", 0.0, K, alpha, 1e-10)).max())
+    return float(np.abs(_flow("L2", setup, xi)[0] - _flow("L3", setup, 0.0)[0]).max())
 
 
 def prompt_error(setup: Setup, l_tr: float) -> float:

@@ -16,7 +16,6 @@ How a verdict's word is chosen, by the form of the statement:
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -45,7 +44,15 @@ AT_TEST = "M_test alpha_test l_ts tau rho style beta noise"
 """Parameters of sizes, and of the test."""
 LONGEST_TRAINING = 1e4
 
-claim = partial(claims.claim, "prompt", regime="exact population, M = 20, K = 3, α = 0.4", levels="L3")
+OF_TRAINING = "n_tasks family xi l_tr batch_size"
+"""Parameters that only finite levels know."""
+
+
+def claim(*what: Any, levels: str = "L3", takes: str = "",
+          regime: str = "exact population, M = 20, K = 3, α = 0.4", **more: Any) -> claims.Claim:  # fmt: skip
+    """A claim of the paper; one that is measured along training takes what training depends on."""
+    takes = f"{takes} {OF_TRAINING}" if levels in (TRAINED, FLOWS) else takes
+    return claims.claim("prompt", *what, levels=levels, takes=takes, regime=regime, **more)
 
 
 def setup(**parameters: Any) -> Setup:
