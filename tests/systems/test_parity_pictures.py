@@ -78,10 +78,10 @@ TINY = stored_runs.Case(1, True, 0, n=12, budget=256, batch=64, architecture=Arc
 
 def test_a_stored_case_is_not_run_again(tmp_path):
     path = tmp_path / "growth.json"
-    first = growth.fill([TINY], path)
+    first = stored_runs.fill([TINY], path)
     assert first[TINY.key]["samples"] is None and len(first[TINY.key]["attention"][0]) == 1
     path.write_text(json.dumps({TINY.key: "kept"}))
-    assert growth.fill([TINY], path) == {TINY.key: "kept"}
+    assert stored_runs.fill([TINY], path) == {TINY.key: "kept"}
 
 
 def test_the_paper_sizes_are_trained_once_into_the_working_directory(tmp_path, monkeypatch):

@@ -53,7 +53,7 @@ def shape(architecture: Architecture) -> str:
 def shown(figure: str, on_run: OnRun) -> Shown:
     """The small runs that are stored, or the paper's, trained as far as they are missing."""
     if on_run is None:
-        return Shown(growth.stored(), growth.N, growth.SMALL)
+        return Shown(stored_runs.stored(growth.STORED), growth.N, growth.SMALL)
     cases = growth.paper_cases(figure)
     return Shown(paper_results(cases, on_run), cases[0].n, cases[0].architecture)
 
@@ -141,7 +141,7 @@ def courses(ax, results: list[dict]) -> None:
 def samples_by_shape(setup: Setup, on_run: OnRun = None) -> Drawing:
     """Fig. 2: as Fig. 1a for several numbers of layers and heads."""
     if on_run is None:
-        results, n = growth.stored(), growth.N
+        results, n = stored_runs.stored(growth.STORED), growth.N
         shapes = tuple(x for x in growth.SHAPES if growth.complexities(results, True, architecture=x))
     else:
         cases = growth.paper_cases("2")
@@ -158,9 +158,23 @@ def samples_by_shape(setup: Setup, on_run: OnRun = None) -> Drawing:
         ax.set_title(shape(architecture), fontsize="medium")
         ax.set(yscale="log", xlabel="secret bits k")
         ax.margins(x=0.15, y=0.12)
-    axes[0, 0].set_ylabel("samples to perfect validation")
+    for ax in axes.flat[len(shapes) :]:
+        ax.set_axis_off()
+    for ax in axes[:, 0]:
+        ax.set_ylabel("samples to perfect validation")
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", frameon=False, ncols=2)
-    return Drawing(figure, {}, f"n = {n}: chain and no chain for {len(shapes)} shapes, k up to 4")
+    return Drawing(figure, {}, f"n = {n}, layers × heads: {runs_by_shape([Shown(results, n, x) for x in shapes])}")
+
+
+def runs_by_shape(views: list[Shown]) -> str:
+    """What was run, in words: shapes with as many seeds and secrets together."""
+    alike: dict[str, list[str]] = {}
+    for view in views:
+        without = view.complexities(False)
+        seeds = max(map(len, without.values()), default=0)
+        extent = f"{seeds} seed{'s' * (seeds != 1)}, without a chain to k = {max(without, default=0)}"
+        alike.setdefault(extent, []).append(f"{view.architecture.n_layers} × {view.architecture.n_heads}")
+    return "; ".join(f"{', '.join(shapes)}: {extent}" for extent, shapes in alike.items())
 
 
 def samples_with_chain(setup: Setup, on_run: OnRun = None) -> Drawing:

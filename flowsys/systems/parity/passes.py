@@ -2,14 +2,13 @@
 
 The paper's n = 20 with fewer secrets and a smaller transformer, so that a run takes minutes: a small set of strings,
 passed over again and again, against strings that are all fresh. The paper's own runs (k = 6, 10^4 strings in 1000
-epochs, and 5·10^4 against 10^6 strings, hidden 720) are cases like the others.
+epochs, and 5·10^4 against 10^6 strings, hidden 720) are cases like the others. `stored_runs.fill(cases(), STORED)`
+trains what is missing.
 """
 
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from flowsys.systems.parity import stored_runs
 from flowsys.systems.parity.stored_runs import SMALL, Case
 from flowsys.systems.parity.transformer import Architecture
 
@@ -52,18 +51,6 @@ def paper_cases(figure: str) -> list[Case]:
         shapes = [(layers, heads) for layers in (1, 2, 3, 4) for heads in (1, 2, 3, 4)]
         return [paper_case(PAPER_FEW, layers, heads, 1000) for layers, heads in shapes]
     return [paper_case(PAPER_SOME, 4, 4, 200), paper_case(PAPER_MANY, 4, 4, 10)]
-
-
-def stored(path: Path = STORED) -> dict[str, Any]:
-    """Results by key; empty if there are none."""
-    return stored_runs.stored(path)
-
-
-def fill(
-    chosen: Iterable[Case], path: Path = STORED, on_progress: Callable[[str], None] | None = None
-) -> dict[str, Any]:
-    """Run the cases that are not stored yet."""
-    return stored_runs.fill(chosen, path, on_progress)
 
 
 def samples(results: dict[str, Any], strings: int | None, chain: bool = False) -> list[int | None]:

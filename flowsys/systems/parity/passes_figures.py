@@ -6,13 +6,13 @@ from flowsys.drawing import Drawing
 from flowsys.system import Setup
 from flowsys.systems.parity import passes
 from flowsys.systems.parity.experiment_figures import OnRun, courses, paper_results, shape
-from flowsys.systems.parity.stored_runs import Case
+from flowsys.systems.parity.stored_runs import Case, stored
 
 
 def _runs(figure: str, small: list[Case], on_run: OnRun) -> list[tuple[Case, dict]]:
     """The cases of a figure that are stored, with their results."""
     cases = small if on_run is None else passes.paper_cases(figure)
-    results = passes.stored() if on_run is None else paper_results(cases, on_run)
+    results = stored(passes.STORED) if on_run is None else paper_results(cases, on_run)
     return [(case, results[case.key]) for case in cases if case.key in results]
 
 
@@ -32,7 +32,9 @@ def epochs_by_shape(setup: Setup, on_run: OnRun = None) -> Drawing:
     ax.set_title(f"n = {first.n}, k = {first.k}, without a chain; stars: perfect validation", fontsize="medium")
     figure.legend(loc="outside right center", frameon=False, fontsize="small")
     learned = sum(result["samples"] is not None for _, result in runs)
-    return Drawing(figure, {}, f"{learned} of {len(runs)} shapes reach perfect validation from few strings")
+    epochs = max(case.budget / case.training_set for case, _ in runs)
+    told = f"{learned} of {len(runs)} shapes, one run each, reach perfect validation within {epochs:.0f} epochs"
+    return Drawing(figure, {}, told)
 
 
 def few_and_many_strings(setup: Setup, on_run: OnRun = None) -> Drawing:

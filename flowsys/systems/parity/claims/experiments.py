@@ -7,6 +7,7 @@ from flowsys.fits import line, power_law
 from flowsys.references import Ref
 from flowsys.systems.parity import growth, passes
 from flowsys.systems.parity.claims.runs import claim
+from flowsys.systems.parity.stored_runs import stored
 
 LARGEST_EXPONENT = 1.5  # what still counts as roughly linear growth
 LEAST_FACTOR = 3.0  # what counts as exponential growth: the samples of one more secret
@@ -17,7 +18,7 @@ def samples_grow_at_most_linearly_with_a_chain(chain: bool = True) -> Verdict:
 
     k = 1 is the same task with and without a chain, so it says nothing about the chain.
     """
-    found = growth.complexities(growth.stored(), chain)
+    found = growth.complexities(stored(growth.STORED), chain)
     pairs = [(k, s) for k, many in found.items() for s in many if s is not None and k > 1]
     over = {k: sum(s is None for s in many) for k, many in found.items() if None in many}
     predicted = f"samples grow slowly with k, about linearly: exponent at most {LARGEST_EXPONENT}"
@@ -44,12 +45,12 @@ def samples_grow_at_most_linearly_with_a_chain(chain: bool = True) -> Verdict:
 
 def samples_explode_without_a_chain(chain: bool = False) -> Verdict:
     """The factor by which a secret multiplies the samples, k = 1 … 3; a run over its budget counts with the budget."""
-    found = {k: many for k, many in growth.complexities(growth.stored(), chain).items() if k <= 3}
+    found = {k: many for k, many in growth.complexities(stored(growth.STORED), chain).items() if k <= 3}
     budgets = {k: growth.case(k, chain, 0).budget for k in found}
     pairs = [(k, np.log(budgets[k] if s is None else s)) for k, many in found.items() for s in many]
     over = {k: sum(s is None for s in many) for k, many in found.items() if None in many}
     if len(found) < 2:
-        return Verdict(Word.FAILS, "samples grow exponentially in k", "no stored runs", "growth.fill makes them")
+        return Verdict(Word.FAILS, "samples grow exponentially in k", "no stored runs", "stored_runs.fill makes them")
     fit = line(*zip(*pairs))
     factor, low, high = np.exp([fit.slope, *fit.interval])
     return Verdict(
@@ -68,10 +69,10 @@ def samples_explode_without_a_chain(chain: bool = False) -> Verdict:
 def attention_entropy_falls_when_accuracy_rises(chain: bool = True) -> Verdict:
     """Normalised entropy (Eq. 1) at the first evaluation and at the end; k = 4 with a chain, 3 without."""
     k = 4 if chain else 3
-    runs = [growth.stored().get(growth.case(k, chain, seed).key) for seed in range(growth.SEEDS)]
+    runs = [stored(growth.STORED).get(growth.case(k, chain, seed).key) for seed in range(growth.SEEDS)]
     ends = [(run["entropy"][0], run["entropy"][-1], run["accuracy"][-1]) for run in runs if run]
     if not ends:
-        return Verdict(Word.FAILS, "entropy falls", "no stored run", "growth.fill makes them")
+        return Verdict(Word.FAILS, "entropy falls", "no stored run", "stored_runs.fill makes them")
     before, after, accuracy = np.array(ends).T
     return judged(
         bool((after < before - 0.2).all() and (accuracy > 0.99).all()),
@@ -89,7 +90,7 @@ def few_strings_teach_what_fresh_ones_do_not(few: int | None = passes.FEW) -> Ve
 
     The paper says that most of its configurations learn (Figure 4), so more than half of the runs must.
     """
-    results = passes.stored()
+    results = stored(passes.STORED)
     counted = {name: passes.samples(results, strings) for name, strings in (("few", few), ("fresh", None))}
     solved = {name: sum(s is not None for s in many) for name, many in counted.items()}
     total = {name: len(many) for name, many in counted.items()}
@@ -102,7 +103,7 @@ def few_strings_teach_what_fresh_ones_do_not(few: int | None = passes.FEW) -> Ve
         f"{solved['fresh']} of {total['fresh']} within {passes.BUDGET:.2g} samples; with a chain {passes.FEW} strings "
         f"need {_range(passes.samples(results, passes.FEW, chain=True))} samples",
         f"n = {passes.case(few, 0).n}, k = {passes.K}, smaller than the paper's n = 20, k = 6"
-        + ("" if is_complete else "; passes.fill(passes.cases()) completes the seeds"),
+        + ("" if is_complete else "; stored_runs.fill completes the seeds"),
         parameters={"n": passes.case(few, 0).n, "k": passes.K, "strings": few, "budget": passes.BUDGET},
         values=counted,
     )
@@ -117,7 +118,7 @@ def _seeds(found) -> str:
     least = min(map(len, found.values()))
     if least >= growth.SEEDS:
         return ""
-    return f"only {least} of {growth.SEEDS} seeds are stored at some k: growth.fill(growth.cases()) completes them"
+    return f"only {least} of {growth.SEEDS} seeds are stored at some k: stored_runs.fill completes them"
 
 
 def _medians(found) -> str:
