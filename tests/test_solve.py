@@ -73,6 +73,13 @@ def test_an_event_is_located_where_it_happens(solver):
     assert run(["half"], solver=solver).t[0] == pytest.approx(np.log(2), abs=1e-9)
 
 
+@pytest.mark.parametrize("solver", ["tsit5", "kvaerno5"])
+def test_an_event_is_not_lost_where_a_requested_time_falls_on_it(solver):
+    # x = t to the last bit here (tests/kernels has the same for the native solver, which rounds otherwise)
+    trajectory = run([1.5, "above", 3.0], a=0.0, solver=solver)
+    assert trajectory["x"][0] == 1.5 and trajectory.at("above")["t"] == 1.5
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_kink_that_lets_through_is_crossed(solver):
     course = run([0.5, 1.0, 3.0, 5.0, 7.0], a=0.5, solver=solver)

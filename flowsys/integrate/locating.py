@@ -17,15 +17,15 @@ def first_crossing(
 ) -> tuple[float, list[int]] | None:
     """The first time in a step at which a watched value turns positive, and which ones do; None for a false alarm.
 
-    `values` are the watched values of a state: first the events, which fire only from below, then kinks and conditions
-    to leave a surface, which fire wherever they are positive. Events that coincide are all named; of the others only
-    one, the last in the list (the next step meets the rest).
+    `values` are the watched values of a state: first the events, which fire where they reach zero from below, then
+    kinks and conditions to leave a surface, which fire wherever they are positive. Events that coincide are all named;
+    of the others only one, the last in the list (the next step meets the rest).
     """
     low, before = start, values(state(start))
     for high in np.linspace(start, end, _LOOKS + 1)[1:]:
         after = values(state(high))
         fires = after > 0
-        fires[:n_events] &= before[:n_events] < 0
+        fires[:n_events] = (before[:n_events] < 0) & (after[:n_events] >= 0)
         if fires.any():
             roots = []
             for i in np.flatnonzero(fires):

@@ -72,7 +72,7 @@ class Lsoda:
             return False
         inner = [self.values(self.state(a + x * (b - a)), watch) for x in NODES[1:]]
         at_nodes = np.stack([before, *inner])
-        return bool(((before < 0) & ((at_nodes[-1] > 0) | ((CUBIC @ at_nodes).max(axis=0) > 0))).any())
+        return bool(((before < 0) & ((at_nodes[-1] >= 0) | ((CUBIC @ at_nodes).max(axis=0) > 0))).any())
 
     def _result(self, status: Status, t, y, t_before, y_before, accepted: int) -> Advance:
         if not np.isfinite(y).all():

@@ -120,10 +120,13 @@ class Stepper:
             )
             inside = jnp.asarray(CUBIC) @ at_nodes
             n_events = len(self.watched)
-            was_negative = jnp.where(jnp.arange(at_nodes.shape[1]) < n_events, at_nodes[0] < 0, True)
+            is_event = jnp.arange(at_nodes.shape[1]) < n_events
+            was_negative = jnp.where(is_event, at_nodes[0] < 0, True)
+            # an event that a step ends on has happened: the next step would not find it negative before
+            happened = jnp.where(is_event, at_nodes[3] >= 0, at_nodes[3] > 0)
             # a kink that starts on its surface is judged at the end of the step only
             may_look_inside = at_nodes[0] < 0
-            fired = was_negative & ((at_nodes[3] > 0) | (may_look_inside & (inside.max(axis=0) > 0)))
+            fired = was_negative & (happened | (may_look_inside & (inside.max(axis=0) > 0)))
             stop = keep & watching & fired.any()
             # the step that lands on the target is cut short: it says nothing about the next step's size
             natural = jnp.where(clipped & keep, jnp.maximum(t_next - t_new, c["dt"]), t_next - t_new)

@@ -43,10 +43,11 @@ def orient(w: Workspace, b: Batch, l: i64) -> None:
 
 
 def has_fired(w: Workspace, before: Doubles, after: Doubles, i: i64, l: i64) -> i64:
-    """Events must have been negative before; kinks count wherever they end up on the wrong side."""
-    if oriented(w, after, i * LANES + l) > 0.0 and (i >= w.n_events or oriented(w, before, i * LANES + l) < 0.0):
-        return 1
-    return 0
+    """Events must have been negative before, and reach zero; kinks count wherever they end up on the wrong side."""
+    p = i * LANES + l
+    if i >= w.n_events:
+        return 1 if oriented(w, after, p) > 0.0 else 0
+    return 1 if oriented(w, before, p) < 0.0 and oriented(w, after, p) >= 0.0 else 0
 
 
 def any_fired(w: Workspace, before: Doubles, after: Doubles, l: i64) -> i64:
