@@ -1,6 +1,7 @@
 """LEGO's phase diagrams and figures, made small; groups from files; rounds that do not end."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -91,6 +92,12 @@ def test_tables_that_do_not_fit_are_refused(monkeypatch):
         SYSTEM.problem(SYSTEM.setup())
 
 
+def test_samples_that_could_not_become_tables_are_refused_before_they_are_drawn():
+    sentence = "n_samples = 8000 is not allowed for 48 trained steps of group C9: it must be at most 257."
+    with pytest.raises(InputError, match=re.escape(sentence)):
+        SYSTEM.problem(SYSTEM.setup(group="C9", L=48, trained_steps="all", n_samples=8000))
+
+
 KLEIN = [[0, 1, 2, 3], [1, 0, 3, 2], [2, 3, 0, 1], [3, 2, 1, 0]]
 C3 = [[0, 1, 2], [1, 2, 0], [2, 0, 1]]
 
@@ -153,7 +160,9 @@ def test_a_missing_file_of_tables_is_refused(tmp_path):
 def test_a_round_of_algorithm_2_that_no_step_can_end_says_so():
     # with B = log(d) / 2 no attention makes the right value likely: the first round never reaches its loss
     setup = SYSTEM.setup(group="C3", C_B=0.5, L=8, n_samples=32, t_max=1e6)
-    with pytest.raises(InputError, match=r"round at L = 2 of algorithm_2 does not end .* loss_threshold not reached"):
+    with pytest.raises(
+        InputError, match=r"round at L = 2 of algorithm_2 does not end .* loss_threshold within 2000 steps"
+    ):
         SYSTEM.problem(setup, mode="algorithm_2")
 
 

@@ -13,11 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flowsys.errors import InputError
 from flowsys.systems.lego.data import states
 from flowsys.systems.lego.groups import GroupAction
 
 LARGEST_TABLE = 1_000_000
 LARGEST_RELABELLING = 120
+LARGEST_SAMPLE = 1_000_000  # neurons looked at: more would not fit into the tables of a program
 
 
 class Configurations(NamedTuple):
@@ -138,12 +140,9 @@ def from_sequences(group: GroupAction, actions, values, ell: int, labels=None) -
     L = actions.shape[1]
     _check_step(L, ell)
     n_y, size = group.n_y, len(actions)
-    counts = np.zeros((size, group.n_g))
-    np.add.at(counts, (np.arange(size)[:, None], actions), 1.0)
     hit = group.matrices[actions[:, ell - 1]]
-    distractors = np.einsum("ng,gjy->njy", counts, group.matrices) - hit
-    past = np.zeros((size, n_y))
-    np.add.at(past, (np.arange(size)[:, None], values[:, : ell - 1]), 1.0)
+    distractors = np.einsum("ng,gjy->njy", occurrences(actions, group.n_g), group.matrices) - hit
+    past = occurrences(values[:, : ell - 1], n_y)
     query = values[:, ell - 1]
     labels = group.action[actions[:, ell - 1], query] if labels is None else labels
     # Any relabelling of classes and any of values leaves the loss as it is: bring the label and the query's value to 0.
@@ -153,6 +152,12 @@ def from_sequences(group: GroupAction, actions, values, ell: int, labels=None) -
     current = np.broadcast_to(np.eye(n_y)[0], (size, n_y))
     past = past[at[:, None], swap_columns]
     return Configurations(L, ell, relabelled(hit), relabelled(distractors), current, past, np.full(size, 1 / size))
+
+
+def occurrences(rows: np.ndarray, n: int) -> np.ndarray:
+    """How often each of 0 … n - 1 stands in each row: (rows, n)."""
+    places = rows + n * np.arange(len(rows))[:, None]
+    return np.bincount(places.ravel(), minlength=n * len(rows)).reshape(len(rows), n).astype(float)
 
 
 def _to_front(index, n_y):
@@ -169,6 +174,15 @@ def sampled(group: GroupAction, L: int, ell: int, size: int = 1024, seed: int = 
         raise ValueError(f"size = {size}, but a positive integer is needed.")
     actions, values = sequences(group, L, size, seed)
     return from_sequences(group, actions, values, ell)
+
+
+def check_sample(group: GroupAction, n_steps: int, size: int) -> None:
+    """Refuse samples that could not become tables before they are drawn."""
+    if n_steps * size * group.n_y**2 > LARGEST_SAMPLE:
+        raise InputError(
+            f"n_samples = {size} is not allowed for {n_steps} trained steps of group {group.name}: "
+            f"it must be at most {LARGEST_SAMPLE // (n_steps * group.n_y**2)}."
+        )
 
 
 def sequences(group: GroupAction, L: int, size: int, seed: int):

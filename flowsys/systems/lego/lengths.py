@@ -17,7 +17,7 @@ import numpy as np
 
 from flowsys import ops
 from flowsys.systems.lego import stage_2
-from flowsys.systems.lego.configurations import from_sequences, sequences
+from flowsys.systems.lego.configurations import from_sequences, occurrences, sequences
 from flowsys.systems.lego.data import states
 from flowsys.systems.lego.feedforward import FeedForward
 from flowsys.systems.lego.groups import GroupAction
@@ -71,8 +71,7 @@ def rollout(scores, features: Isotropic, group: GroupAction, L: int, d, feedforw
     rng = np.random.default_rng(seed)
     actions = rng.integers(group.n_g, size=(size, L))
     truth = states(group, actions, rng.integers(group.n_y, size=size))
-    counts = np.zeros((size, group.n_g))
-    np.add.at(counts, (np.arange(size)[:, None], actions), 1.0)
+    counts = occurrences(actions, group.n_g)
     with jax.enable_x64(True):
         everything = jnp.asarray(np.einsum("ng,gjy->njy", counts, group.matrices))
         matrices, outside = jnp.asarray(group.matrices), outside_logit(ops, group.n_y, feedforward)

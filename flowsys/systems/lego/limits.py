@@ -133,6 +133,7 @@ def true_steps(setup: Setup, mode: str) -> list[Configurations]:
     """Configurations of the trained steps with true labels: exact where that is feasible, else a fixed sample."""
     group, L = groups.named(setup["group"]), setup["L"]
     steps = trained_steps(setup, mode, L)
+    configurations.check_sample(group, sum(not is_exact(group, L, ell) for ell in steps), setup["n_samples"])
     tables = [expectation(group, L, ell, setup["n_samples"], setup["seed"]) for ell in steps]
     divisor = len(steps) if setup["trained_steps"] == "all" else 1
     return [table._replace(weight=table.weight / divisor) for table in tables]
@@ -140,9 +141,14 @@ def true_steps(setup: Setup, mode: str) -> list[Configurations]:
 
 def expectation(group, L: int, ell: int, n_samples: int, seed: int) -> Configurations:
     """The exact distribution of step ℓ if it has few enough configurations, else a fixed sample."""
-    if ell <= 2 and configurations.n_multisets(group, L) <= LARGEST_EXACT:
+    if is_exact(group, L, ell):
         return configurations.exact(group, L, ell)
     return configurations.sampled(group, L, ell, n_samples, seed)
+
+
+def is_exact(group, L: int, ell: int) -> bool:
+    """Whether step ℓ has few enough configurations to list them all."""
+    return ell <= 2 and configurations.n_multisets(group, L) <= LARGEST_EXACT
 
 
 def limit_problem(setup: Setup, mode: str) -> Problem:

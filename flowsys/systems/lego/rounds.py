@@ -12,6 +12,7 @@ import numpy as np
 
 from flowsys.automatic import integrate
 from flowsys.errors import InputError
+from flowsys.integrate.outcome import Ending
 from flowsys.integrate.record import Tolerances
 from flowsys.problem import Problem
 from flowsys.system import Setup
@@ -23,15 +24,19 @@ from flowsys.systems.lego.self_training import Layer, Round, round_tables
 from flowsys.systems.lego.stage_2 import Scores
 
 RTOL = 1e-9
+STAGE_1_STEPS = 20_000
+ROUND_STEPS = 2_000  # a round that ends takes about 100; one whose loss cannot fall that far is stiff and never ends
 
 
-def run_to(problem: Problem, event: str) -> tuple[float, np.ndarray]:
+def run_to(problem: Problem, event: str, most_steps: int) -> tuple[float, np.ndarray]:
     """When a problem reaches an event, and where."""
     import jax
 
     with jax.enable_x64(True):
-        run = integrate(problem, (), (event,), Tolerances(RTOL, 1e-4 * RTOL * problem.scale, 1_000_000))
+        run = integrate(problem, (), (event,), Tolerances(RTOL, 1e-4 * RTOL * problem.scale, most_steps))
     found = [record for record in run.records if record.label == event]
+    if not found and run.outcome.ending is Ending.STEP_BUDGET:
+        raise InputError(f"an earlier stage does not reach {event} within {most_steps} steps.")
     if not found:
         raise InputError(f"an earlier stage does not reach {event}: {run.outcome.sentence}")
     return found[0].t, found[0].y
@@ -39,7 +44,7 @@ def run_to(problem: Problem, event: str) -> tuple[float, np.ndarray]:
 
 @lru_cache(maxsize=64)
 def _trained_features(items: tuple) -> Isotropic:
-    _, y = run_to(stage_1_problem(Setup("lego", dict(items))), "stage_1_end")
+    _, y = run_to(stage_1_problem(Setup("lego", dict(items))), "stage_1_end", STAGE_1_STEPS)
     return Isotropic(*map(float, y))
 
 
@@ -63,7 +68,7 @@ def _round(items: tuple, L: int) -> Round:
     start = _round(items, L // 2).end if L > 2 else Scores(0.0, 0.0, 0.0, 0.0)
     problem, label_accuracy = _round_problem(setup, L, start)
     try:
-        tau, y = run_to(problem, "loss_threshold")
+        tau, y = run_to(problem, "loss_threshold", ROUND_STEPS)
     except InputError as error:
         labels = f"{100 * label_accuracy:.1f} % of its self-labels are right"
         raise InputError(f"the round at L = {L} of algorithm_2 does not end ({labels}): {error}") from None

@@ -67,4 +67,5 @@ def round_tables(layer: Layer, scores: Scores, L: int, trained_steps, size: int,
     """What a round trains on, and the share of right labels: true ones, exactly, at L = 2; self-labels beyond."""
     if L == 2:
         return [configurations.exact(layer.group, L, ell) for ell in trained_steps], 1.0
+    configurations.check_sample(layer.group, len(trained_steps), size)
     return self_labelled_tables(layer, scores, L, trained_steps, size, seed)
