@@ -123,18 +123,18 @@ def test_long_runs_take_few_steps():
 
 
 def test_the_initial_output_does_not_fall_with_the_width():
-    outputs = [float(starts(m, 16).largest_output.mean()) for m in (64, 256, 1024)]
+    outputs = [float(starts(m).largest_output.mean()) for m in (64, 256, 1024)]
     assert min(outputs) > 1.4 and max(outputs) < 2.2  # spec: 1.7, 1.6, 1.8
 
 
 @pytest.mark.parametrize("m, m1", [(64, 8), (1024, 16)])
 def test_single_neurons_spread_about_one_sixth(m, m1):
-    per_neuron = starts(m, m1).per_neuron
+    per_neuron = starts(m, m1=m1).per_neuron
     assert -0.5 < per_neuron.min() < 0.05 and 0.3 < per_neuron.max() < 0.9  # spec: -.04 … .51 and -.04 … .36, a seed
 
 
 def test_the_common_word_starts_at_44_percent_of_the_initial_output():
-    start = starts(1024, 16, 0.03)
+    start = starts(1024, 0.03)
     ratio = np.sqrt(np.mean(start.common_rate**2)) / start.target_rate.mean() / start.largest_output.mean()
     assert ratio == pytest.approx(0.44, abs=0.08)
 

@@ -85,7 +85,8 @@ def _exact_types(n: int, L: int, mixture) -> np.ndarray:
     _check_shape(n, L, mixture)
     counts = [n * share / sum(mixture) for share in mixture]
     if any(not math.isclose(count, round(count)) for count in counts):
-        raise ValueError(f"n = {n}, but exact proportions {tuple(mixture)} need whole numbers of samples of each type.")
+        shares = ", ".join(f"{share / sum(mixture):.4g}" for share in mixture)
+        raise ValueError(f"n = {n} is not allowed: shares {shares} of it must be whole numbers of samples.")
     return np.repeat(np.arange(4), [round(count) for count in counts])
 
 

@@ -1,6 +1,7 @@
 """Claims about random finite-width starts: exact identities of the flow, and its first rates (Lemmas 4.1, 4.2, D.8).
 
 Starts follow Condition 1 with σ_0 multiplied by kappa: at kappa = 1 the initial output is of order 1 at every width.
+At t = 0 training and its flow are the same, so these claims have one answer at every finite level.
 """
 
 from functools import lru_cache, partial
@@ -12,18 +13,38 @@ import numpy as np
 
 from flowsys import ops
 from flowsys.claims import Verdict, Word, judged
+from flowsys.conditions import at_level, chosen_parameters, remembered
+from flowsys.errors import InputError
 from flowsys.fits import power_law
+from flowsys.systems.cooccurrence import SYSTEM
 from flowsys.systems.cooccurrence import closure as cl
-from flowsys.systems.cooccurrence.claims.runs import FEW, MANY, claim, limit, parameters, phase_2
+from flowsys.systems.cooccurrence.claims.runs import (
+    ANYWHERE,
+    FEW,
+    TRAINED,
+    Place,
+    asked,
+    claim,
+    limit,
+    phase_2,
+    places,
+    run,
+)
 from flowsys.systems.cooccurrence.data import MIXTURE, distinct_words
 from flowsys.systems.cooccurrence.model import data_outputs
+from flowsys.systems.cooccurrence.network import experiment, initial_weights
 from flowsys.systems.cooccurrence.scales import condition_1
-from flowsys.systems.cooccurrence.weights import Problem, gaussian_weights, problem, weight_loss
+from flowsys.systems.cooccurrence.weights import Problem, problem, weight_loss
 
-N, LENGTH, SEEDS = 12, 5, 48
+SEEDS = 48
+SIZES = {"n": 12, "L": 5, "m1": 16, "seed": 0}
+STARTS = "L0 L2"
+TAKES = "n L m1"
 UNBALANCED = (2, 1, 1, 2)
 """Proportions of the types under which the common word moves at once, whatever the initial output."""
 KAPPAS = (1.0, 0.3, 0.1, 0.03, 0.01)
+WIDTHS = (64, 256, 1024, 4096)
+MOST_WORDS = 200
 
 
 class Start(NamedTuple):
@@ -36,10 +57,10 @@ class Start(NamedTuple):
     largest_score: np.ndarray
 
 
-@lru_cache(maxsize=2)
-def _first_gradient(mixture=MIXTURE):
+@lru_cache(maxsize=4)
+def _first_gradient(n: int, L: int, mixture):
     """(F, r) of many starts at once: outputs, and minus the loss's gradient in G, from (G, S, score scale)."""
-    samples = distinct_words(N, LENGTH, mixture)
+    samples = distinct_words(n, L, mixture)
 
     def one(G, S, score_scale):
         train = problem(samples, 1.0, 1.0)._replace(score_scale=score_scale)
@@ -49,9 +70,9 @@ def _first_gradient(mixture=MIXTURE):
 
 
 @lru_cache(maxsize=8)
-def _unit_families(m: int, m1: int, d: int) -> tuple[np.ndarray, ...]:
+def _unit_families(m: int, m1: int, d: int, seed: int) -> tuple[np.ndarray, ...]:
     """W W_V, W Wᵀ a, W_Vᵀ W_V, W_Kᵀ W_Q and a of many seeds, for weights of variance 1."""
-    generator, families = np.random.default_rng(0), []
+    generator, families = np.random.default_rng(seed), []
     for _ in range(SEEDS):
         W, (V, K, Q) = generator.normal(size=(m1, m)), generator.normal(size=(3, m, d))
         a = generator.choice([-1.0, 1.0], size=m1)
@@ -59,15 +80,18 @@ def _unit_families(m: int, m1: int, d: int) -> tuple[np.ndarray, ...]:
     return tuple(np.array(x) for x in zip(*families))
 
 
-@lru_cache(maxsize=32)
-def starts(m: int, m1: int, kappa: float = 1.0, mixture=MIXTURE) -> Start:
+@remembered(32)
+def starts(m: int, kappa: float = 1.0, mixture=MIXTURE, m1: int | None = None) -> Start:
     """The first rates at Condition 1 with σ_0 → kappa σ_0, for many seeds; widths share one compilation."""
-    scales = condition_1(m, m1, LENGTH, kappa)
+    n, L, neurons, seed = _sizes()
+    m1 = m1 or neurons
+    scales = condition_1(m, m1, L, kappa)
     first, second = scales.beta / (m * m1), scales.alpha / m  # σ_1², σ_0²
-    A, Ba, VV, S, a = _unit_families(m, m1, distinct_words(N, LENGTH, mixture).d)
+    A, Ba, VV, S, a = _unit_families(m, m1, distinct_words(n, L, mixture).d, seed)
     A, Ba, VV, S = np.sqrt(first * second) * A, first * Ba, second * VV, second * S
+    G = np.einsum("sj,sjw->sw", a, A)
     with jax.enable_x64(True):
-        F, r = (np.asarray(x) for x in _first_gradient(mixture)(np.einsum("sj,sjw->sw", a, A), S, scales.score_scale))
+        F, r = (np.asarray(x) for x in _first_gradient(n, L, mixture)(G, S, scales.score_scale))
     VVr = np.einsum("swx,sx->sw", VV, r)
     # Eq. (6): d(a_j w_jᵀ W_V μ)/dt = a_j (Ba)_j r_μ + (VV r)_μ
     per_neuron = (a * Ba)[:, :, None] * r[:, None, :] + VVr[:, None, :]
@@ -77,12 +101,28 @@ def starts(m: int, m1: int, kappa: float = 1.0, mixture=MIXTURE) -> Start:
     return Start(np.abs(F).max(axis=1), total[:, 0], total[:, 2], per_neuron[:, :, 0] * m1 / size[:, None], score)
 
 
-def _random_weights(reading: str, seed: int):
+def _sizes() -> tuple[int, int, int, int]:
+    """n, L, m1 and the seed, the claims' own or those asked for."""
+    chosen = {name: asked(name, own) for name, own in SIZES.items()}
+    there = SYSTEM.setup(**chosen)
+    words = experiment(there, "limit").train.d  # which refuses what no data set has
+    if words > MOST_WORDS:
+        raise InputError(f"n = {there['n']:g}, L = {there['L']:g} is not allowed for {SEEDS} starts side by side: they "
+                         f"hold {words} words, at most {MOST_WORDS} can be compared.")  # fmt: skip
+    return tuple(int(there[name]) for name in SIZES)
+
+
+def _measured_at(**more) -> dict:
+    return dict(zip(SIZES, _sizes())) | {"seeds": SEEDS} | more
+
+
+def _random_weights(output: str, seed: int):
     """Random weights of order 1 on a small data set; output weights are signs, or halves of signs."""
-    samples = distinct_words(6, 4)
-    weights, a = gaussian_weights(jax.random.key(seed), 7, 5, samples.d, 1.0, 2.0)
-    a = a if reading == "signs" else a / 2
-    return weights, a, problem(samples, 0.6, float(a @ a))
+    own = {"n": 6, "L": 4, "width": 7, "m1": 5, "alpha": 1.0, "beta": 2.0, "score_scale": 0.6}
+    ready = experiment(SYSTEM.setup(**(own | chosen_parameters({}))), "limit")
+    weights, a = initial_weights(ready, asked("seed", 0) + seed)
+    a = a if output == "signs" else a / 2
+    return weights, a, problem(ready.train, ready.scales.score_scale, float(a @ a))
 
 
 def _outputs(weights, a, train: Problem):
@@ -91,16 +131,17 @@ def _outputs(weights, a, train: Problem):
 
 @jax.jit
 def _closure_errors(weights, a, train: Problem, factor):
-    """How far the six families' rates, and dc/dt as stated, are from what the weights' flow gives."""
+    """How far the six families' rates, and dc/dt as stated, are from what the weights' flow gives, relatively."""
     velocity = jax.tree.map(jnp.negative, jax.grad(weight_loss)(weights, a, train))
     families, pushed = jax.jvp(cl.six_families, (weights,), (velocity,))
     told = train._replace(score_scale=factor * train.score_scale)
     closed = cl.six_families_field(0.0, families, cl.SixFamiliesArgs(told, a))
-    closure = jnp.stack([jnp.abs(x - y).max() for x, y in zip(pushed, closed)]).max()
+    relative = lambda x, y: jnp.abs(x - y).max() / jnp.maximum(1.0, jnp.abs(x).max())
+    closure = jnp.stack([relative(x, y) for x, y in zip(pushed, closed)]).max()
     c_rate = jax.jvp(lambda w: jnp.sum((a @ w.W) ** 2), (weights,), (velocity,))[1]
     margins = train.labels * _outputs(weights, a, train)
     stated = 2 * len(a) * jnp.mean(jax.nn.sigmoid(-margins) * margins)  # Eq. (5)
-    return closure, jnp.abs(c_rate - stated)
+    return closure, relative(c_rate, stated)
 
 
 def _worst_errors(output: str = "signs", factor: float = 1.0) -> tuple[float, float]:
@@ -114,16 +155,17 @@ def the_six_families_close(factor: float = 1.0) -> Verdict:
     # the control tells the reduced system another score scale
     worst, _ = _worst_errors(factor=factor)
     return judged(worst < 1e-12, "difference 0", f"{worst:.1e} over 4 random weights", tolerance=1e-12,
-                  parameters={"n": 6, "L": 4, "m": 7, "m1": 5}, values={"difference": worst})  # fmt: skip
+                  parameters={"n": 6, "L": 4, "width": 7, "m1": 5}, values={"difference": worst})  # fmt: skip
 
 
 def c_moves_with_the_mean_margin(output: str = "signs") -> Verdict:
     """dc/dt = (2 m1/n) Σ g_i y_i F_i exactly, so c rises once every sample is correct."""
     _, worst = _worst_errors(output)
-    rises = bool(np.all(np.diff(phase_2(60, FEW)["c"]) > 0))
+    (place,) = places((Place(60, FEW),))
+    rises = bool(np.all(np.diff(phase_2(place)["c"]) > 0))
     return judged(worst < 1e-12 and rises, "difference 0; c rises after T_1",
                   f"{worst:.1e} at random weights; c {'rises' if rises else 'does not rise'} throughout phase 2",
-                  tolerance=1e-12, parameters={"n": 6, "L": 4, "m": 7, "m1": 5, "output_weights": output},
+                  tolerance=1e-12, parameters={"n": 6, "L": 4, "width": 7, "m1": 5, "output_weights": output},
                   values={"difference": worst},
                   note="Before all samples are correct c can fall; for other output weights m1 is |a|².")  # fmt: skip
 
@@ -131,10 +173,11 @@ def c_moves_with_the_mean_margin(output: str = "signs") -> Verdict:
 def targets_start_at_one_sixth(kappa: float = 0.01) -> Verdict:
     """At t = 0 every neuron's a_j w_jᵀ W_V μ1 grows at Θ((σ_0² + σ_1²) m); in the limit the constant is 1/6."""
     exact = float(limit(60, FEW, taus=[0.0], observe=["d_G_mu1"])["d_G_mu1"][0]) / (FEW.beta + 16 * FEW.alpha)
-    sums = {k: float(starts(1024, 16, k).target_rate.mean()) * 6 for k in (*KAPPAS[:-1], kappa)}
-    error = 6 * float(starts(1024, 16, 1.0).target_rate.std(ddof=1)) / SEEDS**0.5
-    low, high = (float(f(starts(1024, 16, 1.0).per_neuron)) for f in (np.min, np.max))
-    calm = starts(1024, 16, kappa).per_neuron
+    m = asked("width", 1024)
+    sums = {k: float(starts(m, k).target_rate.mean()) * 6 for k in (*KAPPAS[:-1], kappa)}
+    error = 6 * float(starts(m).target_rate.std(ddof=1)) / SEEDS**0.5
+    low, high = (float(f(starts(m).per_neuron)) for f in (np.min, np.max))
+    calm = starts(m, kappa).per_neuron
     holds_in_sum = abs(exact * 6 - 1) < 1e-9 and abs(sums[kappa] - 1) < 0.01
     word = Word.FAILS if not holds_in_sum else Word.HOLDS if low > 0 else Word.IN_PART
     return Verdict(word, "1/6 of (σ_0² + σ_1²) m, per neuron",
@@ -144,67 +187,76 @@ def targets_start_at_one_sixth(kappa: float = 0.01) -> Verdict:
                    + f"; per neuron {low:.2f} … {high:.2f} at κ=1, {calm.min():.2f} … {calm.max():.2f} at κ={kappa:g}",
                    "The sum over neurons has the constant 1/6 once F(0) is small (kappa ≪ 1, the hidden logarithms of "
                    "Condition 1); single neurons spread by √(m1/m) about it and at κ=1 some move the other way.",
-                   parameters={"n": N, "L": LENGTH, "m": 1024, "m1": 16, "seeds": SEEDS},
+                   parameters=_measured_at(m=m),
                    values={"limit": exact, "sums": sums, "per_neuron": (low, high)})  # fmt: skip
 
 
 def the_common_word_starts_slower_by_the_initial_output(mixture=MIXTURE) -> Verdict:
     """At t = 0 the common word's rate is below the targets' by a factor of order max|F_i(0)|."""
-    outputs, ratios = [], []
+    m, outputs, ratios = asked("width", 1024), [], []
     for kappa in KAPPAS:
-        start = starts(1024, 16, kappa, mixture)
+        start = starts(m, kappa, mixture)
         outputs.append(float(start.largest_output.mean()))
         ratios.append(float(np.sqrt(np.mean(start.common_rate**2)) / start.target_rate.mean()))
     fit = power_law(outputs, ratios)
     return judged(abs(fit.slope - 1) < 0.1, "exponent 1 in F",
                   f"exponent {fit}; ratio {ratios[0]:.2f} at F = {outputs[0]:.2f}, "
                   f"{ratios[-1]:.4f} at {outputs[-1]:.3f}",
-                  interval=fit.interval, tolerance=0.1,
-                  parameters={"n": N, "L": LENGTH, "m": 1024, "m1": 16, "kappa": KAPPAS, "seeds": SEEDS},
+                  interval=fit.interval, tolerance=0.1, parameters=_measured_at(m=m, kappa=KAPPAS),
                   values={"F": outputs, "ratio": ratios, "exponent": fit.slope},
                   fits={"ratio of rates over max |F_i(0)|": fit})  # fmt: skip
 
 
-def the_initial_output_is_small(kappa: float = 1.0, widths=(64, 256, 1024, 4096)) -> Verdict:
+def the_initial_output_is_small(kappa: float = 1.0) -> Verdict:
     """|F_i(0)| ≤ 0.01 for every sample."""
-    outputs = [float(starts(m, 16, kappa).largest_output.mean()) for m in widths]
-    calm = float(starts(1024, 16, 0.003).largest_output.mean())
+    wanted = asked("width", None)
+    widths = (wanted,) if wanted else WIDTHS
+    outputs = [float(starts(m, kappa).largest_output.mean()) for m in widths]
+    calm = float(starts(1024, 0.003).largest_output.mean())
     return judged(max(outputs) <= 0.01, "≤ 0.01",
                   f"mean of max|F_i(0)|: {', '.join(f'{x:.3g} (m={m})' for m, x in zip(widths, outputs))}",
                   note="Condition 1 without its logarithms gives F(0) of order 1 at every width; "
                   f"σ_0 smaller by 0.003 gives {calm:.4f}.",
-                  parameters={"n": N, "L": LENGTH, "m1": 16, "kappa": kappa, "seeds": SEEDS},
+                  parameters=_measured_at(kappa=kappa),
                   values={"outputs": outputs, "at_kappa_0.003": calm})  # fmt: skip
 
 
-def attention_starts_uniform(tied: bool = True, widths=(64, 256, 1024, 4096)) -> Verdict:
+def attention_starts_uniform(tied: bool = True) -> Verdict:
     """p(0) = 1/L ± Õ(1/(L m)): the scaled scores at the start are of order 1/m."""
-    scores = [float(starts(m, 16).largest_score.mean()) * (1 if tied else np.sqrt(m)) for m in widths]
-    fit = power_law(widths, scores)
+    chosen_parameters({"width": WIDTHS})  # another width is refused
+    scores = [float(starts(m).largest_score.mean()) * (1 if tied else np.sqrt(m)) for m in WIDTHS]
+    fit = power_law(WIDTHS, scores)
     return judged(abs(fit.slope + 1) < 0.1, "exponent -1 in m", f"exponent {fit}", interval=fit.interval, tolerance=0.1,
-                  parameters={"n": N, "L": LENGTH, "m1": 16, "m": widths, "seeds": SEEDS},
+                  parameters=_measured_at(m=WIDTHS),
                   values={"scores": scores, "exponent": fit.slope}, fits={"largest score over m": fit})  # fmt: skip
 
 
-def irrelevant_words_start_at_three_over_n(n: float = 60, share_1: float = 0.5) -> Verdict:
+def irrelevant_words_start_at_three_over_n(**shares: float) -> Verdict:
     """At t = 0 irrelevant words move at O(1/n) of the targets' rate; in the limit at ±3/n exactly."""
-    names = ["d_G_mu1", *(f"d_G_r{T}" for T in (1, 2, 3, 4))]
-    found = limit(n, MANY, taus=[0.0], observe=names, share_1=share_1)
-    ratios = [float(found[name][0] / found["d_G_mu1"][0]) * n / 3 for name in names[1:]]
-    holds = np.allclose(ratios, [1, -1, -1, -1], atol=1e-9)
-    return judged(bool(holds), "n/3 · ratio = 1, -1, -1, -1", ", ".join(f"{r:.6f}" for r in ratios), tolerance=1e-9,
-                  parameters=parameters(n, MANY, share_1=share_1), values={"ratios": ratios})  # fmt: skip
+    (place,) = places((Place(60, FEW),))
+    names = ("d_G_mu1", *(f"d_G_r{T}" for T in (1, 2, 3, 4)))
+    found = run(place, taus=(0.0,), observe=names, **shares)
+    ratios = [float(found[name][0] / found["d_G_mu1"][0]) * place.n / 3 for name in names[1:]]
+    # at Condition 1 a random start has outputs of order 1, which change the constants but not the order
+    tolerance = at_level(1e-9, 1.0)
+    return judged(bool(np.allclose(ratios, [1, -1, -1, -1], atol=tolerance)), "n/3 · ratio = 1, -1, -1, -1",
+                  ", ".join(f"{r:.6f}" for r in ratios), tolerance=tolerance, parameters=place.parameters(**shares),
+                  values={"ratios": ratios})  # fmt: skip
 
 
 CLAIMS = (
-    claim("Eqs. 6, 7, Lemmas C.1–C.4", the_six_families_close, partial(the_six_families_close, 1.01), "any width"),
+    claim("Eqs. 6, 7, Lemmas C.1–C.4", the_six_families_close, partial(the_six_families_close, 1.01), "any width",
+          levels="L2", takes=ANYWHERE),
     claim("Eq. 5, Lemma F.4", c_moves_with_the_mean_margin, partial(c_moves_with_the_mean_margin, "halves"),
-          "any width"),
-    claim("Lemma 4.1, Lemma E.4", targets_start_at_one_sixth, partial(targets_start_at_one_sixth, 3.0)),
+          "any width", levels="L2", takes=ANYWHERE),
+    claim("Lemma 4.1, Lemma E.4", targets_start_at_one_sixth, partial(targets_start_at_one_sixth, 3.0),
+          levels=STARTS, takes=TAKES),
     claim("Lemma 4.2, Lemma E.16", the_common_word_starts_slower_by_the_initial_output,
-          partial(the_common_word_starts_slower_by_the_initial_output, UNBALANCED)),
-    claim("Lemma D.8", the_initial_output_is_small, partial(the_initial_output_is_small, 0.003)),
-    claim("Corollary D.2", attention_starts_uniform, partial(attention_starts_uniform, False)),
+          partial(the_common_word_starts_slower_by_the_initial_output, UNBALANCED), levels=STARTS, takes=TAKES),
+    claim("Lemma D.8", the_initial_output_is_small, partial(the_initial_output_is_small, 0.003), levels=STARTS,
+          takes=TAKES),
+    claim("Corollary D.2", attention_starts_uniform, partial(attention_starts_uniform, False), levels=STARTS,
+          takes=TAKES),
     claim("Lemma E.6, Theorem E.15", irrelevant_words_start_at_three_over_n,
-          partial(irrelevant_words_start_at_three_over_n, share_1=0.6)),
+          partial(irrelevant_words_start_at_three_over_n, share_1=0.6), levels=TRAINED, takes=ANYWHERE),
 )  # fmt: skip
