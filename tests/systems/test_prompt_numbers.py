@@ -56,6 +56,58 @@ def test_section_3_1_losses_of_the_population_beside_other_task_families(t, loss
     assert run["loss"][0] == pytest.approx(loss, abs=5.1e-5)
 
 
+@pytest.mark.slow
+def test_section_3_1_losses_of_independent_permutations():
+    """64 tasks of one random draw; the population of cycles has 0.1095, 0.0224, 0.0031."""
+    setup = SYSTEM.setup(M=10, K=2, family="permutations", n_tasks=64, xi=0.0)
+    run = solve(SYSTEM, setup, level="L2", at=[50.0, 200.0, 1000.0], observe=["loss"])
+    assert run["loss"] == pytest.approx([0.113, 0.0231, 0.0032], abs=5e-4)
+
+
+def counted(name, **parameters):
+    """An observable that does not depend on the state of training."""
+    return solve(SYSTEM, SYSTEM.setup(**parameters), at=[0.0], observe=[name])[name][0]
+
+
+def test_section_7_chain_by_exact_counting():
+    assert counted("chain_success_exact", l_ts=10, alpha_test=0.4, tau=0.6**3) == pytest.approx(0.4020, abs=5e-5)
+
+
+@pytest.mark.parametrize("l_ts, error", [(5, 0.366), (10, 0.264), (20, 0.180), (40, 0.089), (80, 0.037)])
+def test_section_7_one_step_errors_of_the_default_test_by_exact_counting(l_ts, error):
+    # the specification's are of 3000 prompts: three standard errors
+    found = counted("icl_error_exact", l_ts=l_ts)
+    assert found == pytest.approx(error, abs=3 * np.sqrt(error * (1 - error) / 3000))
+
+
+@pytest.mark.parametrize(
+    "p, beta, l_ts, error",
+    [(0.6, 0.9, 20, 0.845), (0.6, 0.9, 80, 0.985), (0.6, 0.9, 320, 1.0), (0.8, 0.9, 20, 0.25), (0.8, 0.9, 80, 0.087),
+     (0.8, 0.9, 320, 0.002), (0.6, 0.3, 80, 0.32), (0.75, 0.9, 80, 0.39)],
+)  # fmt: skip
+def test_section_6_one_step_errors_with_and_without_condition_1_by_exact_counting(p, beta, l_ts, error):
+    found = counted("icl_error_exact", style="attractor", tau=p**3, beta=beta, l_ts=l_ts)
+    assert found == pytest.approx(error, abs=0.016)  # of 1500 to 3000 prompts
+
+
+def test_counting_that_would_take_too_many_examples_is_nan():
+    assert np.isnan(counted("examples_needed", alpha_test=0.01))
+    assert np.isnan(counted("chain_success_exact", l_ts=601))
+    assert np.isnan(counted("icl_error_exact", l_ts=601))
+
+
+def test_the_blind_pattern_of_random_weights_keeps_its_share_of_attention():
+    """Flow on all cycles from random weights, tested by its weights; λ = 1 is blind, λ = 0 is not."""
+    sizes = {"M": 5, "K": 2, "M_test": 4, "alpha_test": 0.2, "n_prompts": 200, "d_X": 8}
+    seen = {}
+    for overlap in (0.0, 1.0):
+        setup, names = SYSTEM.setup(overlap=overlap, **sizes), ["attention_overlap"]
+        run = solve(SYSTEM, setup, level="L2", at=[1000.0], observe=names, rtol=1e-6, solver="tsit5")
+        seen[overlap] = run["attention_overlap"][0]
+    assert seen[1.0] == pytest.approx(0.2, abs=0.02)
+    assert seen[0.0] > 0.5
+
+
 def test_a_time_may_be_a_parameter():
     run = solve(SYSTEM, SYSTEM.setup(t_given=61.6), at=["T_given", 61.6], observe=["loss"])
     assert run.t.tolist() == [61.6, 61.6] or run.t.tolist() == [61.6]

@@ -52,22 +52,25 @@ def _vote(p: float, rho: float, success: float) -> float:
 def examples_fall_with_alpha(predicted: float = -2.0) -> Verdict:
     """Eq. (23): l_ts ∝ α'^-2."""
     return exponent_verdict("alpha_test", ALPHAS, [_chain(alpha_test=a) for a in ALPHAS], predicted, 0.15,
-                            "α'^-1 for one step, where only the number α' l of matching examples counts; less for a "
-                            "chain: examples that stray onto it help its later steps",
+                            "an upper bound (theorem_2_length), not the law: about α'^-1, exactly for one step, where "
+                            "only the number α' l of matching examples counts; a little less for a chain: examples "
+                            "that stray onto it help its later steps",
                             {"tau": 0.5, "success": 0.99, "errors": "uniform, equal steps"})  # fmt: skip
 
 
 def examples_fall_with_tau(predicted: float = -2.0) -> Verdict:
     """Eq. (23): l_ts ∝ τ^-2, equal steps."""
     return exponent_verdict("tau", TAUS, [_chain(tau=t) for t in TAUS], predicted, 0.2,
-                            "margin and count change together here, and the exponent with them",
+                            "an upper bound (theorem_2_length), not the law: margin and count change together here, "
+                            "and the exponent with them",
                             {"alpha_test": 0.8, "success": 0.99, "errors": "uniform, equal steps"})  # fmt: skip
 
 
 def examples_fall_with_one_steps_probability(predicted: float = -2.0) -> Verdict:
     """Eq. (23): l_ts ∝ τ^-2, one noisy step of fixed primacy."""
     return exponent_verdict("tau", STEP_PROBABILITIES, [_vote(p, 0.6, 0.99) for p in STEP_PROBABILITIES], predicted,
-                            0.1, "the law is p^-1", {"rho": 0.6, "success": 0.99})  # fmt: skip
+                            0.1, "an upper bound (theorem_2_length); the law is p^-1",
+                            {"rho": 0.6, "success": 0.99})  # fmt: skip
 
 
 def examples_fall_with_primacy(predicted: float = -2.0) -> Verdict:
@@ -211,13 +214,13 @@ def condition_1_has_an_analytic_boundary(M_test: float = 10) -> Verdict:
 
 COUNTED = "all attention on matching examples, M' = 10, exact counting"
 CLAIMS = [
-    claim("theorem_2_alpha", "Theorem 2, Eq. (23)", "l_ts grows like α'^-2", examples_fall_with_alpha,
+    claim("theorem_2_alpha", "Theorem 2, Eq. (23)", "as a law: l_ts grows like α'^-2", examples_fall_with_alpha,
           control={"predicted": -0.8}, regime=COUNTED, takes="M_test tau success"),
-    claim("theorem_2_tau", "Theorem 2, Eq. (23)", "l_ts grows like τ^-2 (equal steps)", examples_fall_with_tau,
-          control={"predicted": -1.2}, regime=COUNTED, takes="M_test alpha_test success"),
-    claim("theorem_2_one_step", "Theorem 2, Eq. (23)", "l_ts grows like τ^-2 (one noisy step, ρ fixed)",
+    claim("theorem_2_tau", "Theorem 2, Eq. (23)", "as a law: l_ts grows like τ^-2 (equal steps)",
+          examples_fall_with_tau, control={"predicted": -1.2}, regime=COUNTED, takes="M_test alpha_test success"),
+    claim("theorem_2_one_step", "Theorem 2, Eq. (23)", "as a law: l_ts grows like τ^-2 (one noisy step)",
           examples_fall_with_one_steps_probability, control={"predicted": -1.0}, regime=COUNTED),
-    claim("theorem_2_rho", "Theorem 2, Eq. (23)", "l_ts grows like ρ^-2", examples_fall_with_primacy,
+    claim("theorem_2_rho", "Theorem 2, Eq. (23)", "as a law: l_ts grows like ρ^-2", examples_fall_with_primacy,
           control={"predicted": -1.0}, regime=COUNTED),
     claim("chernoff", "Theorem 2 [ours]", "votes fail like e^(-n (√p - √r)²)", votes_fail_exponentially,
           control={"shift": 0.03}, regime=COUNTED),

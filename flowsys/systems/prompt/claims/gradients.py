@@ -20,6 +20,7 @@ from flowsys.systems.prompt.claims.runs import (
     sizes,
     stretches,
     time,
+    word_of_inequality,
 )  # fmt: skip
 
 SETTINGS = ((20, 3, 0.4), (20, 2, 0.4), (200, 3, 0.4), (2000, 3, 0.4), (2000, 2, 0.2), (20, 3, 0.8))
@@ -37,15 +38,16 @@ def _stage_1(M: int, K: int, alpha: float):
 
 def first_stage_signs(sign: float = 1.0) -> Verdict:
     """Γ_ss, Γ_ds < 0 and Γ_sd, Γ_dd > 0 (of `sign` · Γ) to the end of stage 1, attention 0.1 left on other steps."""
-    whole, texts = [], []
+    kept, texts = [], []
     for M, K, alpha in sizes(SETTINGS):
         end = time("T_1", **size(M, K, alpha))
         there = course(np.linspace(0, end, 60), observe=GAMMAS, **size(M, K, alpha))
         ss, sd, ds, dd = (sign * there[name] for name in GAMMAS)
         right = (ss < 0) & (ds < 0) & (sd > 0) & (dd > 0)
-        whole.append(bool(right.all()))
+        kept.append(right)
         texts.append(f"M = {M}, K = {K}, α = {alpha:g}: {stretches(there.t, right)} (T_1 = {end:.4g})")
-    return Verdict(word_of(whole), "Γ_ss, Γ_ds < 0 < Γ_sd, Γ_dd", "; ".join(texts),
+    whole = [bool(right.all()) for right in kept]
+    return Verdict(word_of_inequality(kept), "Γ_ss, Γ_ds < 0 < Γ_sd, Γ_dd", "; ".join(texts),
                    f"throughout the stage at {sum(whole)} of {len(whole)} sizes"
                    + remark("; at M = 20, K = 3 pattern learning turns Γ_sd negative before stage 1 ends"),
                    parameters={"settings": sizes(SETTINGS)}, values={"whole stage": whole})  # fmt: skip
@@ -53,7 +55,7 @@ def first_stage_signs(sign: float = 1.0) -> Verdict:
 
 def _bounded(kind: str, note: str, sign: float = 1.0) -> Verdict:
     """The bounds of Lemma F.5 on one Γ along its window, in all settings; `sign` -1 asks it of -Γ."""
-    everywhere, texts = [], []
+    kept, texts = [], []
     for M, K, alpha in sizes(SETTINGS):
         there = _stage_1(M, K, alpha)
         p = np.array([there[f"mass_same_same_{k}"] for k in range(1, K + 1)])
@@ -61,16 +63,16 @@ def _bounded(kind: str, note: str, sign: float = 1.0) -> Verdict:
         gamma = sign * there[f"Gamma_{kind}"]
         above = np.ones(len(gamma), dtype=bool) if lower is None else lower.mean(axis=0) <= gamma
         below = gamma <= upper.mean(axis=0)
-        everywhere.append(float((above & below).mean()))
-        broken = [f"{name} broken {stretches(there.t, ~kept)}" for name, kept in (("lower", above), ("upper", below))
-                  if not kept.all()]  # fmt: skip
+        kept.append(above & below)
+        broken = [f"{name} broken {stretches(there.t, ~right)}" for name, right in (("lower", above), ("upper", below))
+                  if not right.all()]  # fmt: skip
         texts.append(f"M = {M}, K = {K}, α = {alpha:g}: " + (", ".join(broken) or "kept"))
-    whole = [fraction == 1 for fraction in everywhere]
-    return Verdict(word_of(whole), f"bounds on Γ of {kind.replace('_', ' pattern, ')} step for t ≤ α^-2 K³ log(K/ε)",
-                   "; ".join(texts),
+    whole = [bool(right.all()) for right in kept]
+    what = f"bounds on Γ of {kind.replace('_', ' pattern, ')} step for t ≤ α^-2 K³ log(K/ε)"
+    return Verdict(word_of_inequality(kept), what, "; ".join(texts),
                    f"throughout the window at {sum(whole)} of {len(whole)} sizes" + remark(f"; {note}"),
                    parameters={"settings": sizes(SETTINGS), "epsilon": 0.1},
-                   values={"fraction kept": everywhere})  # fmt: skip
+                   values={"fraction kept": [float(right.mean()) for right in kept]})  # fmt: skip
 
 
 def matching_columns_are_reinforced(sign: float = 1.0) -> Verdict:
@@ -106,15 +108,15 @@ def _stage_2(M: int, K: int, alpha: float):
 
 def matching_columns_gain_two_over_M(factor: float = 2.0) -> Verdict:
     """Eq. (36): Γ_ss ≤ -(2/M) p (1-p)² after stage 1."""
-    least, texts = {}, []
+    least, kept, texts = {}, [], []
     for M, K, alpha in sizes(STAGE_2_SIZES):
         there, unit = _stage_2(M, K, alpha)
         ratio = -there["Gamma_same_same"] / unit
         least[M] = float(ratio.min())
-        kept = stretches(there.t, ratio >= factor)
-        texts.append(f"M = {M}: {least[M]:.3f} to {ratio.max():.4g}, ≥ {factor:g} {kept}")
+        kept.append(ratio >= factor)
+        texts.append(f"M = {M}: {least[M]:.3f} to {ratio.max():.4g}, ≥ {factor:g} {stretches(there.t, kept[-1])}")
     return Verdict(
-        word_of([value >= factor for value in least.values()]), f"-M Γ_ss / (p (1-p)²) ≥ {factor:g}", "; ".join(texts),
+        word_of_inequality(kept), f"-M Γ_ss / (p (1-p)²) ≥ {factor:g}", "; ".join(texts),
         f"right form, but late the constant is {min(least.values()):.2f}, not 2: the label's match, which the lemma "
         "counts in full, counts 1/(M-1) once tasks are averaged",
         parameters={"(M, K, alpha)": sizes(STAGE_2_SIZES), "t": (f"α^-2 K³ log(K/ε), ε = 0.1, to {END:g}",)},
@@ -128,12 +130,13 @@ def other_patterns_hardly_move(factor: float = 1.0) -> Verdict:
     for M, K, alpha in sizes(STAGE_2_SIZES):
         there, unit = _stage_2(M, K, alpha)
         ratio = np.abs(there["Gamma_other_same"]) / (unit / 2)
-        kept.append(bool((ratio <= factor).all()))
+        kept.append(ratio <= factor)
         texts.append(f"M = {M}: {ratio.min():.3g} to {ratio.max():.3g}, ≤ 1 {stretches(there.t, ratio <= 1)}")
-    return Verdict(word_of(kept), f"|Γ_ds| 2M / (p (1-p)²) ≤ {factor:g}", "; ".join(texts),
+    return Verdict(word_of_inequality(kept), f"|Γ_ds| 2M / (p (1-p)²) ≤ {factor:g}", "; ".join(texts),
                    remark("in a window that begins at about 14 M, not at the lemma's time: until then the attention "
                           "still on other steps drives Γ_ds; at M = 20 it ends at 8e5"),
-                   parameters={"(M, K, alpha)": sizes(STAGE_2_SIZES)}, values={"kept": kept})  # fmt: skip
+                   parameters={"(M, K, alpha)": sizes(STAGE_2_SIZES)},
+                   values={"fraction kept": [float(right.mean()) for right in kept]})  # fmt: skip
 
 
 def other_steps_hardly_move(read: str = "time") -> Verdict:

@@ -4,14 +4,15 @@ Unless a claim says otherwise M = 20, K = 3, α = 0.4, the exact population from
 in a run is measured where `flowsys.conditions` says: at L2 gradient flow from random weights on n_tasks tasks, at L0
 SGD (Algorithm 1), to t = 1e4 at most. A claim stated at several sizes is then measured at the one asked for.
 
-How a verdict's word is chosen, by the form of the statement:
-- A *law* (T grows like x^s: Eqs. 34, 46, 54 and Θ in Eq. 57; "proportional", Sec. 3 P1, P2) says an exponent for the
-  hard end of x. It is fitted over the last decades that can be computed and holds if it is s within the tolerance;
-  an exponent that is another one does not hold, also where the law is a valid upper bound.
-- A *bound of some order* (Ω, ≳: Eqs. 17, 18, 23, 25, 35) holds if one constant serves to the hard end of every
-  parameter; the best constant is reported.
+How a verdict's word is chosen, by the form of the statement. The theorems give times and lengths that suffice (Ω, ≳);
+the text calls them the required ones ("linear in", "proportional to": Sec. 3, P1, P2; Θ in Eq. 57). Both are checked:
+- A *bound of some order* (Eqs. 17, 18, 23, 25, 35) holds if one constant serves to the hard end of every parameter; the
+  best constant is reported.
+- A *law* (grows like x^s) says an exponent for the hard end of x. It is fitted over the last decades that can be
+  computed and holds if it is s within the tolerance; an exponent that is another one does not hold, also where it is a
+  valid bound, and then the note says so.
 - A *definite inequality* (Eqs. 30-33, 36-39) holds if it does at every size throughout the window it is stated for, in
-  part if it does so at some of the sizes, and does not hold if at none.
+  part if it does so at some size, or for a time at each of them.
 """
 
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from flowsys import claims
-from flowsys.claims import Verdict, judged
+from flowsys.claims import Verdict, Word, judged
 from flowsys.conditions import chosen_level, chosen_parameters, current, remembered
 from flowsys.fits import power_law
 from flowsys.solve import solve
@@ -159,6 +160,13 @@ def exponent_verdict(
         values={"exponent": fit.slope, "local": local.tolist(), "measured": np.asarray(y, dtype=float).tolist()},
         fits={f"over {name}": fit},
     )  # fmt: skip
+
+
+def word_of_inequality(kept: Sequence[np.ndarray]) -> Word:
+    """The word for an inequality by where along its window it is kept, at each size."""
+    if all(at.all() for at in kept):
+        return Word.HOLDS
+    return Word.IN_PART if any(at.all() for at in kept) or all(at.any() for at in kept) else Word.FAILS
 
 
 def listed(numbers: Sequence[float], form: str = ".4g") -> str:
