@@ -6,7 +6,7 @@ from flowsys.phase.named import Contour, Line, NamedDiagram
 from flowsys.solve import solve
 from flowsys.system import Setup
 from flowsys.systems.mixture import SYSTEM
-from flowsys.systems.mixture.limits import onset_of_group_signal
+from flowsys.systems.mixture.limits import onset_of_group_signal, stage_1_group_signal
 
 
 def _onset(setup: Setup, b: np.ndarray, T_1: np.ndarray) -> list[Line]:
@@ -15,6 +15,39 @@ def _onset(setup: Setup, b: np.ndarray, T_1: np.ndarray) -> list[Line]:
     onset = np.array([onset_of_group_signal(setup["K"], x) for x in fine])
     inside = (onset >= T_1.min()) & (onset <= T_1.max())
     return [Line(fine[inside], onset[inside], r"theory: $T_1 = T_{0.5}(b)$")]
+
+
+def _frozen_attention(setup: Setup, T_2: float, b: np.ndarray) -> np.ndarray:
+    """The ω at which attention would set in at T_2, were it frozen at 1/3 until then (L = 3) [ours].
+
+    As in the sinh surrogate, but w_c grows as in stage 1 and only half of the samples are conflicting:
+    S_cv_same = (K-1)/K ω² sinh(∫ w_c dt / (9(K-1))).
+    """
+    K = setup["K"]
+    growth = np.array([stage_1_group_signal(T_2, K, x) for x in b]) / (9 * (K - 1))
+    return np.sqrt(K * setup["s_star"] / ((K - 1) * np.sinh(np.maximum(growth, 1e-300))))
+
+
+def _onset_times(setup: Setup) -> list[float]:
+    """Three times of onset to draw lines for; more groups wait longer."""
+    return [T_2 * (setup["K"] - 1.0) for T_2 in (100, 160, 300)]
+
+
+def _predicted_onsets(setup: Setup, omega: np.ndarray, b: np.ndarray) -> list[Line]:
+    """Where the attention is predicted to set in at given times."""
+    if setup["L"] != 3:
+        return []
+    fine, lines = np.linspace(b.min(), b.max(), 400), []
+    for T_2 in _onset_times(setup):
+        edge = _frozen_attention(setup, T_2, fine)
+        inside = (edge >= omega.min()) & (edge <= omega.max())
+        lines.append(Line(edge[inside], fine[inside], f"attention frozen until onset: $T_2$ = {T_2:g}"))
+    return lines
+
+
+def _measured_onsets(setup: Setup) -> list[Contour]:
+    """The same times as they are."""
+    return [Contour("T_2", T_2, f"measured: $T_2$ = {T_2:g}") for T_2 in _onset_times(setup)]
 
 
 def _group_signal_of_stage_1(L: int, b: float) -> float:
@@ -43,13 +76,23 @@ def _predicted_lengths(setup: Setup, K: np.ndarray, L: np.ndarray) -> list[Line]
     return [Line(np.tile(ends, len(edges)), np.repeat(edges, 3), label)]
 
 
+def _sliding_begins(setup: Setup, top: float, omega: float) -> float:
+    """The score at which a gate first closes in stage 2, and from which on it slides; NaN if none does up to `top`."""
+    longer = SYSTEM.setup(**dict(setup) | {"omega": omega, "s_star": top, "t_max": 1e6})
+    switches = solve(SYSTEM, longer, at=["T_2"], observe=["S_cv_same"]).statistics["switch_times"]
+    first = next((t for t in switches if t > longer["T_1"]), None)
+    return np.nan if first is None else float(solve(SYSTEM, longer, at=[first])["S_cv_same"][0])
+
+
 def _windows(setup: Setup, s_star: np.ndarray, omega: np.ndarray) -> list[Line]:
-    """Where the window of the β bound ends, and where gates begin to slide (at ω = 0.1)."""
-    whole = np.array([omega.min(), omega.max()])
-    return [
-        Line(np.full(2, 1.65), whole, r"$\beta$ window ends"),
-        Line(np.full(2, 4.51), whole, r"sliding begins ($\omega = 0.1$)"),
-    ]
+    """Where gates begin to slide, and where the window of the β bound (Lemma E.2) ends."""
+    few = np.geomspace(omega.min(), omega.max(), 13)
+    sliding = np.array([_sliding_begins(setup, float(s_star.max()), x) for x in few])
+    lines = [Line(sliding, few, "gates begin to slide")]
+    if all(setup[name] == SYSTEM.setup()[name] for name in ("K", "L", "b", "T_1")):
+        # measured there (claim E.2); 1.652 at ω = 0.1, 1.661 at 0.01
+        lines.append(Line(np.full(2, 1.65), omega[[0, -1]], r"$\beta$ window ends"))
+    return lines
 
 
 def _margins(setup: Setup) -> list[Contour]:
@@ -77,6 +120,8 @@ DIAGRAMS = {
         mode="simultaneous",
         fixed={"t_max": 2e4},
         logarithmic=True,
+        boundary=_predicted_onsets,
+        contours=_measured_onsets,
     ),
     "stuck": NamedDiagram(
         title=r"Small bias is stuck ($w_c < 0$) for $L \geq 4$",

@@ -127,6 +127,14 @@ def stage_1_neurons(t: float, K: int, b: float) -> tuple[float, float]:
     return (F - 2 * b) / 5, b / 2 + 2 / 5 * (F - 2 * b)
 
 
+def stage_1_group_signal(t: float, K: int, b: float) -> float:
+    """The integral of w_c over [0, t], neurons as in stage 1: what drives the scores while they are small (L = 3)."""
+    w_c, _ = stage_1_neurons(t, K, b)
+    # with F = 2b + 5 w_c:  dt = K/2 · 8/5 (1 + e^F) dF
+    x = 5 * w_c
+    return 4 * K / 25 * (x**2 / 2 + np.exp(2 * b) * ((x - 1) * np.exp(x) + 1))
+
+
 def _plus_exponential(c: float) -> float:
     """The solution F of F + e^F = c."""
     from scipy.special import lambertw
