@@ -38,6 +38,20 @@ def test_every_diagram_is_a_sweep_with_lines_inside_it(name):
         assert len(line.x) > 1 and min(line.x) >= min(x) * 0.999 and max(line.x) <= max(x) * 1.001
 
 
+def test_boundaries_move_with_what_is_fixed():
+    plane = np.geomspace(1e-3, 0.3, 20), np.geomspace(1e-5, 0.3, 20)
+    edge = lambda **fixed: SYSTEM.diagrams["additive_trap"].boundary(SYSTEM.setup("stage_1", **fixed), *plane)[0]
+    usual, more_words, steeper = edge(), edge(d=1e6), edge(q=6)
+    at = lambda line: np.interp(0.01, line.x, line.y)
+    assert at(more_words) > 1.5 * at(usual) and at(steeper) < at(usual) / 5
+
+
+def test_one_neuron_wins_only_beyond_the_heuristic_vocabulary():
+    edge = float(closed_forms.least_separating_d(6, 3, 3, 4, 0.3)[0])
+    few, many = swept("one_neuron", [f"d={edge / 100:.6g},{edge * 1000:.6g}", "width=6"])[0, :, 0]
+    assert few < 0.4 and many > 0.6
+
+
 def test_the_additive_trap_lies_below_its_boundary():
     for bias in (0.01, 0.03):
         edge = float(closed_forms.trap_boundary(bias, 3, 3, 4, 0.3, 1000.0))

@@ -24,6 +24,9 @@ predicate and the answer that share the query's variable (stage 2).
 Time of stage 1 is gradient-flow time of Loss¹; time of stage 2 is τ = t / n_x.
 """
 
+from dataclasses import replace
+from math import log
+
 from flowsys.errors import InputError
 from flowsys.problem import Problem
 from flowsys.references import Paper
@@ -32,7 +35,18 @@ from flowsys.systems.lego.groups import sizes
 from flowsys.systems.lego.vocabulary import EVENTS, MODES, OBSERVABLES, PARAMETERS
 
 
+def with_bias(setup: Setup) -> Setup:
+    """The setup with the bias it stands for: `bias`, or the multiple of d^(-1/2) log d that was asked for."""
+    scale = setup["bias_scale"]
+    return (
+        replace(setup, values={**setup.values, "bias": scale * setup["d"] ** -0.5 * log(setup["d"])})
+        if scale
+        else setup
+    )
+
+
 def _build(setup: Setup, level: str, variant: str, mode: str) -> Problem:
+    setup = with_bias(setup)
     if level == "L4":
         from flowsys.systems.lego.surrogate import surrogate_problem
 
@@ -57,7 +71,7 @@ def _build(setup: Setup, level: str, variant: str, mode: str) -> Problem:
 def _training(setup: Setup, variant: str, mode: str, seeds: int | None):
     from flowsys.systems.lego.training import training
 
-    return training(setup, mode, seeds)
+    return training(with_bias(setup), mode, seeds)
 
 
 def _validate(values) -> None:

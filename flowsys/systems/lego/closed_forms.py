@@ -87,3 +87,17 @@ def trap_boundary(bias, n_g, n_y, q, rho, d, share=0.5):
     left = phase_1_time(bias, n_g, n_y, q, rho) - share * linear_phase_time(n_g, n_y, d)
     inverse_power = (q - 2) * phase_1_rate(n_g, n_y, q, rho) * np.maximum(left, 0) + rho ** (2.0 - q)
     return np.where(left > 0, inverse_power ** (-1 / (q - 2)) - bias, np.inf)
+
+
+def least_separating_d(m, n_g, n_y, q, rho, bias_scale=1.0):
+    """The d from which the best of m neurons is expected to lead the second by `trap_boundary`: our heuristic.
+
+    Features of a combination start Gaussian with variance σ_0² (1 + n_y/n_g) / 4, σ_0 = d^(-1/2). The largest of m is
+    near √(2 log m) deviations, and leads the second by 1/√(2 log m) of one; b = bias_scale · σ_0 log d.
+    """
+    d = np.geomspace(1e2, 1e15, 4000)[:, None]
+    spread = np.sqrt((1 + n_y / n_g) / 4 / d)
+    extreme = np.sqrt(2 * np.log(np.atleast_1d(m)))[None, :]
+    second = bias_scale * np.log(d) / np.sqrt(d) + spread * (extreme - 1 / extreme)
+    leads = spread / extreme >= trap_boundary(second, n_g, n_y, q, rho, d)
+    return np.where(leads.any(axis=0), d[leads.argmax(axis=0), 0], np.inf)

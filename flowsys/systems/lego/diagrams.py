@@ -1,19 +1,17 @@
 """LEGO's phase diagrams, with the boundaries the theory predicts.
 
-Attention diagrams are over the ideal layer at d = 1000. Their boundaries follow from the correct logit 2B(½ - ε): a
-length is solvable while ε^{L,L} stays below ½(1 - 1/C_B), and a loss fixes ε^{2,2} (closed_forms).
+Attention diagrams are over the ideal layer. Their boundaries follow from the correct logit 2B(½ - ε): a length is
+solvable while ε^{L,L} stays below ½(1 - 1/C_B), and a loss fixes ε^{2,2} (closed_forms).
 """
 
 import numpy as np
 
 from flowsys.phase.named import Line, NamedDiagram
 from flowsys.system import Setup
-from flowsys.systems.lego.closed_forms import eps_at_loss, solvable_length, trap_boundary
+from flowsys.systems.lego.closed_forms import eps_at_loss, least_separating_d, solvable_length, trap_boundary
 from flowsys.systems.lego.groups import sizes
 
 D = 1000.0
-RHO = 0.3
-LOSS = 1e-5
 CYCLIC = ",".join(f"C{n}" for n in range(2, 13))
 SYMMETRIC = ",".join(f"S{n}" for n in range(3, 7))
 
@@ -26,14 +24,18 @@ def _inside(x: np.ndarray, y: np.ndarray, plane: tuple[np.ndarray, np.ndarray], 
     return Line(x[kept], y[kept], label)
 
 
-def _trap(group: str, q: int):
-    def lines(setup: Setup, bias: np.ndarray, V_0: np.ndarray) -> list[Line]:
-        fine = np.geomspace(bias.min(), bias.max(), 3000)
-        edge = trap_boundary(fine, *sizes(group), q, RHO, D)
-        theory = _inside(fine, edge, (bias, V_0), "theory: head start = half a linear phase")
-        return [theory, _inside(fine, fine, (bias, V_0), r"$V_0 = b$")]
+def _trap(setup: Setup, bias: np.ndarray, V_0: np.ndarray) -> list[Line]:
+    fine = np.geomspace(bias.min(), bias.max(), 3000)
+    edge = trap_boundary(fine, *sizes(setup["group"]), setup["q"], setup["rho"], setup["d"])
+    theory = _inside(fine, edge, (bias, V_0), "theory: head start = half a linear phase")
+    return [theory, _inside(fine, fine, (bias, V_0), r"$V_0 = b$")]
 
-    return lines
+
+def _separation(setup: Setup, d: np.ndarray, width: np.ndarray) -> list[Line]:
+    """Where the best of m random neurons leads the second by enough to escape the trap."""
+    fine = np.geomspace(width.min(), width.max(), 100)
+    edge = least_separating_d(fine, *sizes(setup["group"]), setup["q"], setup["rho"], setup["bias_scale"])
+    return [_inside(edge, fine, (d, width), "heuristic: expected head start = half a linear phase")]
 
 
 def _lengths(setup: Setup, eps: np.ndarray, C_B: np.ndarray) -> list[Line]:
@@ -46,47 +48,51 @@ def _lengths(setup: Setup, eps: np.ndarray, C_B: np.ndarray) -> list[Line]:
 
 def _fixed_loss(setup: Setup, L_test: np.ndarray, group: np.ndarray) -> list[Line]:
     """The solvable length at a given loss does not depend on the group."""
-    length = float(solvable_length(eps_at_loss(LOSS, 3.0, D), 3.0))
+    C_B = setup["C_B"]
+    length = float(solvable_length(eps_at_loss(setup["loss_target"], C_B, setup["d"]), C_B))
+    if not L_test.min() <= length <= L_test.max():
+        return []
     return [Line(np.full(2, length), np.array([-0.5, len(group) - 0.5]), f"theory: $L = {length:.1f}$")]
 
 
 def _doubling(setup: Setup, L_test: np.ndarray, C_B: np.ndarray) -> list[Line]:
     """The solvable length at the loss d^(3.025 - C_B) that ends a stage, and the doubled length."""
     fine = np.linspace(C_B.min(), C_B.max(), 300)
-    length = solvable_length(eps_at_loss(D ** (3.025 - fine), fine, D), fine)
-    doubled = Line(np.full(2, 4.0), np.array([C_B.min(), C_B.max()]), "the doubled length, 4")
+    d, twice = setup["d"], 2.0 * setup["L"]
+    length = solvable_length(eps_at_loss(d ** (3.025 - fine), fine, d), fine)
+    doubled = Line(np.full(2, twice), np.array([C_B.min(), C_B.max()]), f"the doubled length, {twice:g}")
     return [_inside(length, fine, (L_test, C_B), "theory: the longest solvable"), doubled]
 
 
 def _inverse_floor(setup: Setup, tau: np.ndarray, C_B: np.ndarray) -> list[Line]:
     """The peak of the gap, near the inverse loss floor; the factor is that of C5 at d = 1000, C_B = 3."""
     fine = np.linspace(C_B.min(), C_B.max(), 300)
-    return [_inside(0.0032 * D ** (fine - 1), fine, (tau, C_B), r"$\tau = 0.0032\, d^{C_B - 1}$ (peak)")]
+    return [_inside(0.0032 * setup["d"] ** (fine - 1), fine, (tau, C_B), r"$\tau = 0.0032\, d^{C_B - 1}$ (peak)")]
 
 
 def _stage_end(setup: Setup, tau: np.ndarray, C_B: np.ndarray) -> list[Line]:
     """The inverse of the loss that ends a stage of Algorithm 2."""
     fine = np.linspace(C_B.min(), C_B.max(), 300)
-    return [_inside(D ** (fine - 3.025), fine, (tau, C_B), r"$\tau = d^{C_B - 3.025}$ (stage ends)")]
+    return [_inside(setup["d"] ** (fine - 3.025), fine, (tau, C_B), r"$\tau = d^{C_B - 3.025}$ (stage ends)")]
 
 
 def _trap_diagram(group: str, q: int, least_bias: float = 1e-3) -> NamedDiagram:
     return NamedDiagram(
-        title=rf"The additive trap of stage 1: $F_c - F_w$ at the end ({group}, q = {q})",
+        title="The additive trap of stage 1: $F_c - F_w$ at the end",
         axes=(f"bias={least_bias:g}:0.3:60:log", "V_0=1e-5:0.3:60:log"),
         observables=("F_gap@t=1e12", "loss@t=1e12"),
         mode="stage_1",
-        fixed={"group": group, "q": q, "d": D, "rho": RHO},
-        boundary=_trap(group, q),
+        fixed={"group": group, "q": q, "d": D, "rho": 0.3},
+        boundary=_trap,
     )
 
 
 def _accuracy_diagram(family: str, groups: str) -> NamedDiagram:
     return NamedDiagram(
-        title=f"Accuracy by length at loss $10^{{-5}}$, {family} groups",
+        title=f"Accuracy by length at a fixed loss, {family} groups",
         axes=("L_test=2:128:25:log", f"group={groups}"),
         observables=("accuracy@loss_threshold", "eps_22@loss_threshold"),
-        fixed={"loss_target": LOSS, "C_B": 3.0, "d": D},
+        fixed={"loss_target": 1e-5, "C_B": 3.0, "d": D},
         boundary=_fixed_loss,
     )
 
@@ -97,39 +103,48 @@ DIAGRAMS = {
     "additive_trap_q8": _trap_diagram("C3", 8, least_bias=5e-3),
     "additive_trap_C6": _trap_diagram("C6", 4),
     "additive_trap_S4": _trap_diagram("S4", 4),
+    "one_neuron": NamedDiagram(
+        title="Share of combinations that exactly one of $m$ random neurons has learned (Eq. 16), $n_x = \\infty$",
+        axes=("d=1e4:1e10:9:log", "width=4,6,9,13,19,28"),
+        observables=("one_neuron@t=1e10", "loss@t=1e10"),
+        mode="stage_1",
+        variant="many_variables",
+        fixed={"group": "C3", "q": 4, "rho": 0.3, "bias_scale": 1.0, "clip": "none"},
+        boundary=_separation,
+    ),
     "solvable_length": NamedDiagram(
-        title=r"The longest solvable length $L^*(0.9)$ where $\epsilon^{2,2}$ is reached, C5",
+        title=r"The longest solvable length $L^*$ where $\epsilon^{2,2}$ is reached",
         axes=("eps_target=1e-3:0.3:13:log", "C_B=1.5:5:8"),
         observables=("L_star@eps_reached", "eps_reached"),
-        fixed={"d": D, "t_max": 1e15},
+        fixed={"group": "C5", "d": D, "accuracy_target": 0.9, "t_max": 1e15},
         logarithmic=True,
         boundary=_lengths,
     ),
     "solvable_length_time": NamedDiagram(
-        title=r"The longest solvable length $L^*(0.9)$ along training",
+        title="The longest solvable length $L^*$ along training",
         axes=("t_look=10:1e8:15:log", "group=C3,C4,C5,C6,S3,S4,S5"),
         observables=("L_star@look", "eps_22@look"),
-        fixed={"C_B": 3.0, "d": D},
+        fixed={"C_B": 3.0, "d": D, "accuracy_target": 0.9},
         logarithmic=True,
     ),
     "accuracy_cyclic": _accuracy_diagram("cyclic", CYCLIC),
     "accuracy_symmetric": _accuracy_diagram("symmetric", SYMMETRIC),
     "accuracy_doubling": NamedDiagram(
-        title=r"Accuracy by length where a stage of Algorithm 2 ends, S4: loss $d^{3.025 - C_B}$",
+        title=r"Accuracy by length where a stage of Algorithm 2 ends: loss $d^{3.025 - C_B}$",
         axes=("L_test=2:32:17:log", "C_B=3.2:8.5:28"),
         observables=("accuracy@stage_k_end", "eps_22@stage_k_end"),
         fixed={"group": "S4", "trained_steps": "second", "d": D, "t_max": 1e15},
         boundary=_doubling,
     ),
     "gap_cyclic": NamedDiagram(
-        title=r"Gap $\Delta^{2,2}$ along training, C5: it opens, and closes beyond $\tau \sim d^{C_B - 1}$",
+        title=r"Gap $\Delta^{2,2}$ along training: it opens, and closes beyond $\tau \sim d^{C_B - 1}$",
         axes=("t_look=0.1:1e11:25:log", "C_B=1.5:5:15"),
         observables=("gap_22@look", "eps_22@look"),
         fixed={"group": "C5", "d": D},
         boundary=_inverse_floor,
     ),
     "gap_symmetric": NamedDiagram(
-        title=r"Gap $\Delta^{2,2}$ along training, S4: its sign changes with $C_B$, and it does not close",
+        title=r"Gap $\Delta^{2,2}$ along training: its sign changes with $C_B$, and it does not close",
         axes=("t_look=0.1:1e11:25:log", "C_B=2:8:13"),
         observables=("gap_22@look", "eps_22@look"),
         fixed={"group": "S4", "trained_steps": "second", "d": D},

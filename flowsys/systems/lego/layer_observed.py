@@ -79,5 +79,5 @@ def observations(V_g, V_y, F, losses, target, group: GroupAction, numbers: Numbe
         "loss": loss,
         "log_loss": jnp.log(loss),
         "V_psi_min": won(feature).min(),
-        "one_neuron": ((feature > LEARNED).sum(axis=1) == 1).mean(),
+        "one_neuron": ((feature > LEARNED).sum(axis=1) == 1).mean(dtype=feature.dtype),
     }  # fmt: skip
