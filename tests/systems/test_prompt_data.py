@@ -56,12 +56,6 @@ def test_independent_permutation_tasks_are_bijections_that_differ_between_steps(
     assert (drawn[:, 0] != drawn[:, 1]).any()
 
 
-def test_tasks_can_be_drawn_from_a_finite_set():
-    few = tasks.all_cycle_tasks(4, 2)[:2]
-    drawn = np.asarray(tasks.chosen_tasks(jax.random.key(2), few, 64))
-    assert {task.tobytes() for task in drawn} == {task.astype(drawn.dtype).tobytes() for task in few}
-
-
 def test_population_prompts_weigh_the_query_chain_alpha_at_every_step():
     sample = prompts.population(tasks.all_cycle_tasks(4, 3), 0.3)
     assert len(sample.query) == 6 * 4 * 3

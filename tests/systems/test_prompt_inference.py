@@ -33,6 +33,11 @@ def deviation(error, n_prompts=N):
     return 3 * np.sqrt(2 * max(error, 1e-3) * (1 - error) / n_prompts)
 
 
+def blind_overlap(mu, patterns):
+    """λ of every test pattern."""
+    return mu @ patterns.sum(axis=0) / np.sqrt(len(patterns))
+
+
 @pytest.fixture(scope="module")
 def trained():
     """Weights of the population flow at Appendix E's sizes, as a function of time, with the training patterns."""
@@ -120,7 +125,7 @@ def test_score_of_a_pattern_for_itself_falls_with_its_overlap_with_the_blind_dir
     weights, patterns = trained
     mu = shifted_patterns.overlapping_patterns(rng(1), patterns, 10, overlap)
     assert np.abs(mu @ mu.T - np.eye(10)).max() < 1e-14
-    assert shifted_patterns.blind_overlap(mu, patterns)[0] == pytest.approx(overlap, abs=1e-14)
+    assert blind_overlap(mu, patterns)[0] == pytest.approx(overlap, abs=1e-14)
     scores_of_query = inference.scorer(weights[1e4], mu).inputs[0, 0]
     a = Population(20, 3, 0.4).solve(1e4, rtol=1e-8, atol=1e-10)(1e4)[0]
     assert scores_of_query[0] == pytest.approx(a * (1 - overlap**2), abs=1e-5)
@@ -131,7 +136,7 @@ def test_score_tables_of_symmetric_variables_are_those_of_the_weights(trained):
     y = Population(20, 3, 0.4).solve(1e4, rtol=1e-8, atol=1e-10)(1e4)
     mu = shifted_patterns.rotated_patterns(rng(1), patterns, 10)
     built = inference.scorer(weights[1e4], mu)
-    ours = testing.symmetric_scorer(y, 20, shifted_patterns.blind_overlap(mu, patterns))
+    ours = testing.symmetric_scorer(y, 20, blind_overlap(mu, patterns))
     for name in ("inputs", "labels", "steps"):
         assert np.abs(getattr(ours, name) - getattr(built, name)).max() < 1e-5
     for name in ("input_noise", "label_noise"):  # of all directions noise may take, one is felt

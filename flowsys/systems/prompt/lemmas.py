@@ -8,8 +8,6 @@ symmetric subspace an entry gradient is the gradient of its variable divided by 
 
 from typing import NamedTuple
 
-import numpy as np
-
 from .orbits import SymmetricScores
 
 
@@ -22,15 +20,6 @@ class EntryGradients(NamedTuple):
     B_d: object
     C: object  # (K,): step k' × query pattern
     G: object  # (K, K): step k' × query step
-
-
-class ColumnGradients(NamedTuple):
-    """Γ for p̃' of (same, same), (same, other), (other, same), (other, other) (pattern, step), at every step k of p̃."""
-
-    same_same: np.ndarray  # (K,)
-    same_other: np.ndarray  # (K, K - 1): k of p̃, then k' ≠ k
-    other_same: np.ndarray  # (K,)
-    other_other: np.ndarray  # (K, K - 1)
 
 
 class Bounds(NamedTuple):
@@ -48,23 +37,15 @@ def entry_gradients(gradient: SymmetricScores, M) -> EntryGradients:
 
 
 def mean_column_gradients(entry: EntryGradients) -> tuple:
-    """The four Γ of `ColumnGradients`, each averaged over its steps: on numbers, symbols or traced arrays."""
+    """Γ for p̃' of (same, same), (same, other), (other, same), (other, other) (pattern, step), each averaged over steps.
+
+    On numbers, symbols or traced arrays.
+    """
     K = entry.C.shape[0]
     total, same_step = K * entry.C.sum() + entry.G.sum(), entry.C.sum() + entry.G.trace()
     steps = {"same": same_step / K, "other": (total - same_step) / (K * (K - 1))}
     patterns = {"same": entry.A_s + entry.B_d, "other": entry.A_d + entry.B_d}
     return tuple(patterns[p] + steps[s] for p in ("same", "other") for s in ("same", "other"))
-
-
-def column_gradients(gradient: SymmetricScores, M) -> ColumnGradients:
-    """The four Γ of Lemmas F.5 and F.7."""
-    entry = EntryGradients(*(np.asarray(x) for x in entry_gradients(gradient, M)))
-    K = entry.C.shape[0]
-    step = (entry.C[:, None] + entry.G).T  # [k, k']
-    is_same = np.eye(K, dtype=bool)
-    same_step, other_step = step[is_same], step[~is_same].reshape(K, K - 1)
-    same, other = entry.A_s + entry.B_d, entry.A_d + entry.B_d
-    return ColumnGradients(same + same_step, same + other_step, other + same_step, other + other_step)
 
 
 def stage_1_bounds(p, M, K, alpha) -> dict[str, Bounds]:
@@ -82,15 +63,4 @@ def stage_1_bounds(p, M, K, alpha) -> dict[str, Bounds]:
             p * x**2 * (1 + (2 - K) * r) / (K * M) + x**2 * r / K,
             p * x**2 * (2 - K + (2 - K) * r) / (K * M) + x**2 * p * (1 + r) / K,
         ),  # Eq. (33)
-    }
-
-
-def stage_2_bounds(p, M, epsilon) -> dict[str, Bounds]:
-    """Lemma F.7, Eqs. (36)-(39)."""
-    drive = p * (1 - p) ** 2 / (2 * M)
-    return {
-        "same_same": Bounds(None, -4 * drive),  # Eq. (36)
-        "same_other": Bounds(-epsilon, epsilon),  # Eq. (37)
-        "other_same": Bounds(-drive, drive),  # Eq. (38)
-        "other_other": Bounds(-epsilon, epsilon),  # Eq. (39)
     }

@@ -10,21 +10,12 @@ p: pattern and step of the query, q: its step only, s: its chain at other steps,
 da/dt = -∂_a L/(M-1), dg/dt = -∂_g L/(K-1): g moves first (stage 1, Lemma F.6) and a after it (stage 2, Lemma F.7).
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from scipy.integrate import quad
 
 from flowsys.errors import InputError
 
 from .checks import check_count, check_fraction
-
-
-class PlanarScores(NamedTuple):
-    """Scores of the query's pattern (a) and of the query's step (g)."""
-
-    a: object
-    g: object
 
 
 def masses(ops, a, g, K, alpha):
@@ -37,23 +28,6 @@ def loss(ops, a, g, K, alpha):
     """½ [(1 - p)² + s²/(K - 1)]."""
     p, _, s, _ = masses(ops, a, g, K, alpha)
     return ((1 - p) * (1 - p) + s * s / (K - 1)) / 2
-
-
-def field(t, planar: PlanarScores, args) -> PlanarScores:
-    """d(a, g)/dt; `args` = (M, K, alpha)."""
-    import jax
-
-    from flowsys import ops
-
-    del t
-    M, K, alpha = args
-    gradient = jax.grad(lambda y: loss(ops, *y, K, alpha))(PlanarScores(*planar))
-    return PlanarScores(-gradient.a / (M - 1), -gradient.g / (K - 1))
-
-
-def initial() -> PlanarScores:
-    """W(0) = 0."""
-    return PlanarScores(np.zeros(()), np.zeros(()))
 
 
 def stage_1_velocity(n, K, alpha):

@@ -22,12 +22,6 @@ def field(t, scores, prompts):
     return -jax.grad(lambda S: score_loss(ops, S, prompts))(scores)
 
 
-def conserved_sums(scores, K: int):
-    """Σ_i S_{a_i v}, Σ_i S_{b_i v}, Σ_k S_{c_k v} for every query direction v: (3, M + K)."""
-    M = scores.shape[1] - K
-    return jnp.stack([scores[:M].sum(axis=0), scores[M : 2 * M].sum(axis=0), scores[2 * M :].sum(axis=0)])
-
-
 def orbits(scores, K: int) -> Orbits:
     """Orbit means of S."""
     M = scores.shape[1] - K

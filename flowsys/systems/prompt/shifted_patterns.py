@@ -29,12 +29,6 @@ def overlapping_patterns(rng: np.random.Generator, patterns, M_test: int, overla
     return sighted @ patterns
 
 
-def blind_overlap(test_patterns, patterns) -> np.ndarray:
-    """λ of every test pattern."""
-    patterns = np.asarray(patterns)
-    return np.asarray(test_patterns) @ patterns.sum(axis=0) / np.sqrt(len(patterns))
-
-
 def complement(test_patterns) -> np.ndarray:
     """An orthonormal basis, as rows, of the directions that noise may take: δ ⊥ span(M') (Eq. 14)."""
     return _complement(np.asarray(test_patterns, dtype=float))

@@ -22,18 +22,6 @@ OBSERVABLES = (
 )  # fmt: skip
 
 
-class SurrogateScores(NamedTuple):
-    """Exponents of Eqs. (157), (158) and of Eq. (44)."""
-
-    s: object
-    u: object
-
-
-def initial() -> SurrogateScores:
-    """W(0) = 0."""
-    return SurrogateScores(np.zeros(()), np.zeros(()))
-
-
 def same_mass(ops, s, u, K, alpha):
     """p (Eq. 156 with s_1 = s_2)."""
     return 1 / (1 + (K - 1) * ops.exp(-s) + (1 - alpha) / alpha * ((K - 1) * ops.exp(-s) + ops.exp(-u)))
@@ -44,11 +32,11 @@ def other_step_mass(ops, s, u, K, alpha):
     return same_mass(ops, s, u, K, alpha) * (K - 1) * ops.exp(-s) / alpha
 
 
-def velocity(ops, s, u, M, K, alpha) -> SurrogateScores:
+def velocity(ops, s, u, M, K, alpha) -> tuple:
     """d(s, u)/dt."""
     p = same_mass(ops, s, u, K, alpha)
     unexplained = (1 - p) * (1 - p)
-    return SurrogateScores(2 * alpha * alpha / K**3 * unexplained, p * unexplained / (K * M))
+    return 2 * alpha * alpha / K**3 * unexplained, p * unexplained / (K * M)
 
 
 class SurrogateArguments(NamedTuple):
@@ -73,7 +61,7 @@ def surrogate_field() -> FunctionField:
         return dict(zip(OBSERVABLES, (*y, p, p, other, other, ops.log(other), ops.log(missed))))
 
     return FunctionField(
-        SurrogateScores._fields, lambda y, a: jnp.stack(velocity(ops, *y, a.M, a.K, a.alpha)), observed, OBSERVABLES
+        ("s", "u"), lambda y, a: jnp.stack(velocity(ops, *y, a.M, a.K, a.alpha)), observed, OBSERVABLES
     )
 
 
@@ -114,8 +102,3 @@ def training_time(epsilon, M, K, alpha):
 def pattern_score_bound(t, M, K, alpha):
     """u(t) ≥ ½ log((1 - α)² t / (α² K M)) for large t (Eq. 49)."""
     return np.log((1 - alpha) ** 2 * np.asarray(t) / (alpha**2 * K * M)) / 2
-
-
-def examples_needed(M, alpha_test, tau, rho):
-    """l_ts of Theorem 2 (Eq. 23) or Theorem 3b (Eq. 25): (α' τ ρ)^-2 log M."""
-    return np.log(M) / (alpha_test * tau * rho) ** 2

@@ -15,7 +15,7 @@ import numpy as np
 from flowsys.errors import InputError
 
 from .checks import check_count, check_fraction
-from .model import Columns, symmetric_loss
+from .model import Columns
 from .orbits import SymmetricScores
 
 
@@ -78,28 +78,7 @@ def unwrapped_kinds(ops, M, K: int, alpha) -> list[Columns]:
     return [columns(ops, M, K, alpha, step) for step in range(1, K + 1)]
 
 
-def initial(K: int) -> SymmetricScores:
-    """W(0) = 0."""
-    return SymmetricScores(np.zeros(()), np.zeros(()), np.zeros((K, K)))
-
-
 def velocity(gradient: SymmetricScores, M) -> SymmetricScores:
     """-P ∂L: entries move with minus their gradient, and a variable stands for M, M(M - 1) or one of them."""
     a, b, H = gradient
     return SymmetricScores(-a / (M - 1), -b / (M - 1), -H - H.sum(axis=1).reshape(-1, 1) / M)
-
-
-def gradient(symmetric: SymmetricScores, kinds) -> SymmetricScores:
-    """∂L/∂(a, b, H), by autodiff of the population loss."""
-    import jax
-
-    from flowsys import ops
-
-    return jax.grad(lambda y: symmetric_loss(ops, *y, kinds))(SymmetricScores(*symmetric))
-
-
-def field(t, symmetric: SymmetricScores, args) -> SymmetricScores:
-    """d(a, b, H)/dt; `args` = (kinds, M)."""
-    del t
-    kinds, M = args
-    return velocity(gradient(symmetric, kinds), M)

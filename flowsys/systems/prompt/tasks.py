@@ -45,11 +45,6 @@ def random_permutation_tasks(key, n: int, M: int, K: int):
     return _permutations(key, (n, K, M))
 
 
-def chosen_tasks(key, tasks, n: int):
-    """n independent uniform draws from a finite set of tasks (N_T, K, M)."""
-    return tasks[jax.random.randint(key, (n,), 0, tasks.shape[0])]
-
-
 def chains(tasks):
     """Patterns (n, K + 1, M) reached from every starting pattern after 0..K steps."""
     n, K, M = tasks.shape
