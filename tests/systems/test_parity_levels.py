@@ -113,6 +113,11 @@ def test_the_balanced_design_is_the_limit():
     assert np.abs(K - K_limit)[occurring].max() <= 1e-8 and np.abs(a - a_limit).max() <= 1e-8
 
 
+def test_the_first_gate_flips_when_inputs_have_moved_by_epsilon():
+    flip = course("L3", "balanced", ["gate_flip"], rtol=1e-10, n=12, k=1, m=100, epsilon=0.3)
+    assert abs(flip["gate_slack"][0]) < 1e-10 and abs(2 * flip["margin"][0] - 0.3) < 1e-6  # 2 s g = ε
+
+
 def test_entropy_and_margins_of_the_limit_are_those_of_its_sequences():
     sequences = collapsed(9, 3, 4.0, 360.0)
     limit = course("L3", "limit", [360.0], rtol=1e-11, n=9, k=3, m=4)

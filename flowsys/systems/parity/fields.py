@@ -54,7 +54,7 @@ class Structure:
 
     @property
     def observables(self) -> tuple[str, ...]:
-        return OBSERVED if self.kind == "frozen" else (*OBSERVED, "flipped")
+        return OBSERVED if self.kind == "frozen" else (*OBSERVED, "flipped", "gate_slack")
 
 
 @lru_cache(maxsize=64)

@@ -114,8 +114,9 @@ def observations(y: Coordinates | FrozenCoordinates, arguments: GatedArguments, 
         "P_max": jnp.abs(frozen.P[table.query]).max(),
     }
     if isinstance(y, Coordinates):
-        is_open = model.preactivations(y, table) > 0
-        found["flipped"] = (is_open != (arguments.signs.T[table.query] > 0)).mean()
+        inputs, was_open = model.preactivations(y, table), arguments.signs.T[table.query] > 0
+        found["flipped"] = ((inputs > 0) != was_open).mean()
+        found["gate_slack"] = jnp.where(was_open, inputs, -inputs).min()
     return found
 
 

@@ -26,12 +26,14 @@ def program(name: str) -> Program:
     return Program.parse(getattr(reduced, f"PROGRAM_{name.upper()}"))
 
 
-def events_of(setup: Setup) -> tuple[Event, ...]:
+def events_of(setup: Setup, has_gates: bool = False) -> tuple[Event, ...]:
+    """Lock and margin 1; the first flip of a gate where gates are live."""
     # under the hinge a margin comes to rest at 1 up to rounding, so it counts as reached just below
     reached = setup["margin_threshold"] * (1 - 1e-9 * (setup["loss"] == "hinge"))
     return (
         Event("lock", "s_target", setup["lock_threshold"], +1, EVENTS["lock"]),
         Event("margin_1", "margin", reached, +1, EVENTS["margin_1"]),
+        *([Event("gate_flip", "gate_slack", 0.0, -1, EVENTS["gate_flip"])] if has_gates else []),
     )
 
 

@@ -53,7 +53,7 @@ def problem(setup: Setup, level: str, variant: str, mode: str) -> Problem:
         field=field(model.structure),
         initial=flat(model.initial),
         stages=(Stage("flow", model.arguments),),
-        events=events_of(setup),
+        events=events_of(setup, has_gates=model.structure.kind != "frozen"),
         conserved=None if np.isfinite(setup["d"]) else total_scores(model),
         scale=smallest_scale(setup),
         t_max=setup["t_max"],

@@ -77,7 +77,7 @@ def training(setup: Setup, variant: str, mode: str, seeds: int | None = None) ->
         descent=descent(models[0].structure),
         initial=initial,
         stages=three_steps(setup, models[0], η) if mode == "three_step" else (flow_stage(models[0]),),
-        events=events_of(setup),
+        events=events_of(setup, has_gates=True),
         marks={name: (1 + j) * η for j, name in enumerate(STEPS)} if mode == "three_step" else {},
         default_steps=3 if mode == "three_step" else max(1, round(20 * setup["n"] * setup["m"] ** 0.5 / η)),
     )

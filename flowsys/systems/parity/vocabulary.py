@@ -16,6 +16,7 @@ MODES = {
 EVENTS = {
     "lock": "attention on S[i] reaches lock_threshold",
     "margin_1": "the mean margin at position i reaches margin_threshold (where the hinge switches off)",
+    "gate_flip": "the first gate of a neuron flips (levels with live gates)",
     "step_1": "after the first gradient step (three_step)",
     "step_2": "after the second gradient step (three_step)",
     "step_3": "after the third gradient step (three_step)",
@@ -128,5 +129,6 @@ OBSERVABLES |= {
     "score_target_min": "least score of S[i], over its tokens and all positions",
     "score_other_max": "largest |score| of any other token, over all positions",
     "flipped": "share of gates (sequence, position, neuron) that differ from the start",
+    "gate_slack": "least input of a neuron, signed to be positive at the start: below 0 a gate has flipped",
     "P_max": "largest output |P| of a query token's own neurons, 0 at infinite width",
 }
