@@ -183,3 +183,9 @@ def test_section_8_2_narrow_models_get_stuck_in_one_of_two_places():
     in_limit = narrow["w_c"] < 0
     assert narrow["loss"][in_limit] == pytest.approx(np.full(in_limit.sum(), 0.0872), abs=1e-4)
     assert narrow["loss"][~in_limit] == pytest.approx(np.full((~in_limit).sum(), 0.0440), abs=1e-4)
+
+
+def test_frozen_neurons_are_looked_at_at_a_time_for_no_event_need_come():
+    for horizon, expected in ((1e6, 3000.0), (50.0, 50.0)):
+        setup = S.setup(width=4, t_max=horizon)
+        assert S.problem(setup, "L2", mode="attention_only").default_at == (expected,)

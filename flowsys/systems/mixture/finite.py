@@ -29,7 +29,7 @@ from flowsys.systems.mixture.network import (
     preactivations,
 )
 from flowsys.systems.mixture.population import all_samples
-from flowsys.systems.mixture.stages import default_events, events_of, marks_of, stages_of
+from flowsys.systems.mixture.stages import default_at, events_of, marks_of, stages_of
 from flowsys.systems.mixture.vocabulary import OBSERVABLES
 from flowsys.train import Descent, Training
 
@@ -160,7 +160,7 @@ def finite_problem(setup: Setup, level: str, mode: str) -> Problem:
         conserved=spectra,
         scale=setup["omega"] ** 2,
         t_max=setup["t_max"],
-        default_at=default_events(mode),
+        default_at=default_at(mode, setup),
     )
 
 

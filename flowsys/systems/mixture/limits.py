@@ -16,7 +16,7 @@ from flowsys.problem import Problem, ProgramField
 from flowsys.program import Program
 from flowsys.system import Setup
 from flowsys.systems.mixture.population import hard_weights, orbit_tables
-from flowsys.systems.mixture.stages import default_events, events_of, marks_of, stages_of
+from flowsys.systems.mixture.stages import default_at, events_of, marks_of, stages_of
 
 PARTS = ("mean", "difference")
 
@@ -87,7 +87,7 @@ def limit_problem(setup: Setup, variant: str, mode: str) -> Problem:
         conserved=sector_spectra(variant) if variant == "22" else None,
         scale=setup["omega"] ** 2,
         t_max=setup["t_max"],
-        default_at=default_events(mode),
+        default_at=default_at(mode, setup),
     )
 
 

@@ -49,6 +49,8 @@ def marks_of(setup: Setup) -> dict[str, float]:
     return {"T_1": setup["T_1"]}
 
 
-def default_events(mode: str) -> tuple[str, ...]:
-    """What to look at when nothing is asked for."""
+def default_at(mode: str, setup: Setup) -> tuple[str | float, ...]:
+    """What to look at when nothing is asked for; with neurons frozen no event need ever come (App. A.2)."""
+    if mode == "attention_only":
+        return (min(3000.0, setup["t_max"]),)
     return ("T_0.5", "T_1", "T_2", "T_3") if mode == "three_stage" else ("T_2", "T_3")
