@@ -1,20 +1,34 @@
 """Bag of words, max-margin constants and the paper's own formulas of the co-occurrence system."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
 from flowsys import ops
-from flowsys.systems.cooccurrence import bag_of_words, paper
-from flowsys.systems.cooccurrence.max_margin import max_margin
+from flowsys.systems.cooccurrence.blocks import class_sizes
+from flowsys.systems.cooccurrence.max_margin import max_margin, quadratic_gradient_ratio
 from flowsys.systems.cooccurrence.model import bag_of_words_loss, bag_of_words_outputs, type_sizes
+from flowsys.systems.cooccurrence.phases import initial_output_rates
 
 
 @pytest.fixture(autouse=True)
 def double_precision():
     with jax.enable_x64(True):
         yield
+
+
+def bag_of_words(t, G, sizes):
+    """dG/dclock of the 7 word classes (μ1, μ2, μ3, r_1 … r_4) under uniform attention: r, by autodiff."""
+    return -jax.grad(bag_of_words_loss)(G, sizes, ops) / class_sizes(sizes, ops)
+
+
+def many_samples(t, y):
+    """The same at n = ∞ with the proportions 3 : 1 : 1 : 1, on y = (x, z) = (G_1, G_3), as the specification has it."""
+    x, z = y
+    g_1, g_2, g_4 = jax.nn.sigmoid(-(2 * x + z)) / 2, jax.nn.sigmoid(x + z) / 6, jax.nn.sigmoid(z) / 6
+    return jnp.stack([g_1 - g_2, g_1 - 2 * g_2 - g_4])
 
 
 def flow(field, y0, t_end, event=None, rtol=1e-11):
@@ -26,36 +40,37 @@ def flow(field, y0, t_end, event=None, rtol=1e-11):
 
 def test_at_infinitely_many_samples_the_seven_classes_are_two_variables():
     sizes = type_sizes(np.inf, 5, ops)
-    seven = flow(lambda t, y: bag_of_words.field(t, y, sizes), np.zeros(7), 50.0).y[:, -1]
-    two = flow(bag_of_words.many_samples_field, np.zeros(2), 50.0).y[:, -1]
+    seven = flow(lambda t, y: bag_of_words(t, y, sizes), np.zeros(7), 50.0).y[:, -1]
+    two = flow(many_samples, np.zeros(2), 50.0).y[:, -1]
     np.testing.assert_allclose(seven[[0, 2]], two, rtol=1e-9)
     assert not np.any(seven[3:])
 
 
 def test_the_common_word_overtakes_the_targets_when_the_loss_of_type_2_is_largest():
-    rates = jax.jit(bag_of_words.many_samples_field)
+    rates = jax.jit(many_samples)
     overtaking = lambda t, y: -float(np.asarray(rates(t, y)).sum())
-    solution = flow(bag_of_words.many_samples_field, np.zeros(2), 20.0, overtaking)
+    solution = flow(many_samples, np.zeros(2), 20.0, overtaking)
     assert solution.t_events[0][0] == pytest.approx(3.56472, abs=1e-5)
     assert np.logaddexp(0, solution.y_events[0][0].sum()) == pytest.approx(0.80257, abs=1e-5)
 
 
 def test_all_samples_are_correct_at_the_time_of_the_spec():
-    solution = flow(bag_of_words.many_samples_field, np.zeros(2), 20.0, lambda t, y: -(y[0] + y[1]) if t > 1 else -1.0)
+    solution = flow(many_samples, np.zeros(2), 20.0, lambda t, y: -(y[0] + y[1]) if t > 1 else -1.0)
     assert solution.t_events[0][0] == pytest.approx(12.97941, abs=1e-5)
     np.testing.assert_allclose(solution.y_events[0][0], [0.99618, -0.99618], atol=1e-5)
 
 
 def test_initial_rates_are_one_sixth_and_zero():
-    np.testing.assert_allclose(bag_of_words.many_samples_field(0.0, np.zeros(2)), [1 / 6, 0], atol=1e-16)
+    np.testing.assert_allclose(many_samples(0.0, np.zeros(2)), [1 / 6, 0], atol=1e-16)
 
 
 @pytest.mark.parametrize("n, L", [(12, 5), (10, 5), (8, 5), (60, 22), (60, 21.9)])
 def test_the_loss_of_type_2_rises_at_first_exactly_when_n_exceeds_three_times_l_minus_2(n, L):
     sizes = type_sizes(n, L, ops)
-    G_dot = bag_of_words.field(0.0, np.zeros(7), sizes)
+    G_dot = bag_of_words(0.0, np.zeros(7), sizes)
     rate = float(G_dot[0] + G_dot[2] + (L - 2) * G_dot[4])
-    assert rate == pytest.approx(bag_of_words.initial_type_2_rate(n, L), abs=1e-15)
+    assert rate == pytest.approx(1 / 6 - (L - 2) / (2 * n), abs=1e-15)
+    assert rate == pytest.approx(initial_output_rates(n, L, (1 / 2, 1 / 6, 1 / 6, 1 / 6))[1], abs=1e-15)
     assert (rate > 1e-15) == (n > 3 * (L - 2))
 
 
@@ -98,25 +113,15 @@ def test_every_kind_of_sentence_has_margin_at_least_one_and_supports_have_one(n,
 @pytest.mark.parametrize("n, L", [(60, 5), (600, 10)])
 def test_the_flow_goes_to_the_max_margin_constants(n, L):
     sizes = type_sizes(n, L, ops)
-    G = flow(lambda t, y: bag_of_words.field(t, y, sizes), np.zeros(7), 1e6, rtol=1e-9).y[:, -1]
-    G_dot = bag_of_words.field(0.0, G, sizes)
+    G = flow(lambda t, y: bag_of_words(t, y, sizes), np.zeros(7), 1e6, rtol=1e-9).y[:, -1]
+    G_dot = bag_of_words(0.0, G, sizes)
     separator = max_margin(n, L)
     assert float(-G_dot[2] / G_dot[0]) == pytest.approx(separator.gradient_ratio, rel=2e-3)
     assert float(bag_of_words_loss(G, sizes, ops)) * 1e6 == pytest.approx(separator.inverse_squared_margin, rel=2e-3)
 
 
 def test_the_quadratic_of_the_paper_has_the_max_margin_ratio_as_its_root():
-    assert paper.gradient_ratio((7, 5, 5, 0)) == pytest.approx(1.5, rel=1e-15)
-
-
-def test_the_paper_loss_starts_at_its_value_and_falls_like_one_over_time():
-    assert paper.loss_after_phase_1(3.0, 3.0, 0.4, 8.0) == pytest.approx(0.4)
-    assert paper.loss_after_phase_1(1e9, 3.0, 0.4, 8.0) * 8e9 == pytest.approx(1, rel=1e-6)
-
-
-def test_the_coefficient_of_irrelevant_words_is_smaller_by_n():
-    relevant, irrelevant = (paper.score_coefficient(0.2, 512, 512, 5, n=n) for n in (None, 60))
-    assert irrelevant * 60 == pytest.approx(relevant)
+    assert quadratic_gradient_ratio((7, 5, 5, 0)) == pytest.approx(1.5, rel=1e-15)
 
 
 def test_an_impossible_size_is_named():

@@ -19,8 +19,6 @@ import numpy as np
 from flowsys.systems.cooccurrence.data import N_SPECIAL, Samples
 from flowsys.systems.cooccurrence.model import Scores, Sizes
 
-WORD_CLASSES = ("mu1", "mu2", "mu3", "r1", "r2", "r3", "r4")
-SWAP_CLASSES = ("mu", "mu3", "r1", "r23", "r4")
 _RANDOM = np.arange(3, 7)
 
 

@@ -95,10 +95,9 @@ def velocity(form: str, state, arguments: FiniteArguments):
 
 def _squared_u(form: str, state, a):
     """c = |Wᵀa|²."""
-    if form == "small":
-        return state.c
-    u = a @ state.W if form == "weights" else None
-    return a @ state.B @ a if u is None else u @ u
+    if form == "weights":
+        return jnp.sum((a @ state.W) ** 2)
+    return state.c if form == "small" else a @ state.B @ a
 
 
 @lru_cache(maxsize=32)
@@ -125,8 +124,9 @@ def finite_problem(setup: Setup, level: str, variant: str, mode: str) -> Problem
     structure = ready.structure.seen_by(form)
     with jax.enable_x64(True):
         weights, a = initial_weights(ready, setup["seed"])
-        start = {"weights": lambda: weights, "small": lambda: cl.small_coordinates(weights, a)}
-        state = start.get(form, lambda: cl.six_families(weights))()
+        state = weights
+        if form != "weights":
+            state = cl.small_coordinates(weights, a) if form == "small" else cl.six_families(weights)
         initial = np.asarray(layout(structure, form).join(state, (0.0, 0.0)))
         arguments = finite_arguments(ready, a, form)
     mark = setup["C_T_1"] / ready.scales.beta

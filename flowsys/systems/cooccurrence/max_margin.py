@@ -58,6 +58,13 @@ def max_margin(n: float, L: float, mixture=MIXTURE) -> MaxMargin:
     return MaxMargin(A, np.concatenate([INCIDENCE.T @ (y * A), y * A / sample_counts]))
 
 
+def quadratic_gradient_ratio(g_prime) -> float:
+    """Lemma F.6: the positive root R of aR² + bR + c = 0, from g'_T = Σ_{i in I_T} g_i(1 − g_i), T = 1 … 4."""
+    g_1, g_2, g_3, g_4 = g_prime
+    a, b, c = g_1 + g_2, g_3 + g_4 - g_1, -(g_2 + g_3 + 2 * g_1)
+    return float((-b + np.sqrt(b**2 - 4 * a * c)) / (2 * a))
+
+
 def _dual(kernel: np.ndarray) -> np.ndarray:
     """argmin ½AᵀKA − ΣA over A ≥ 0, by trying the supports: margins are 1 on the support and at least 1 off it."""
     for size in range(len(kernel), 0, -1):

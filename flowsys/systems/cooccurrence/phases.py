@@ -10,8 +10,7 @@ In the limit every margin is 0 at t = 0, so T_1 is the first *rise* through 0; w
 """
 
 from flowsys.problem import Event
-from flowsys.systems.cooccurrence.bag_of_words import initial_output_rates
-from flowsys.systems.cooccurrence.data import LABELS
+from flowsys.systems.cooccurrence.data import LABELS, SPECIAL_WORDS
 
 MODES = {
     "limit": "Assumption 2.3: exact proportions, every irrelevant word occurs once; Gaussian weights",
@@ -49,6 +48,16 @@ def events_of(setup, without: tuple[str, ...] = ()) -> tuple[Event, ...]:
 
 def marks_of(setup) -> dict[str, float]:
     return {"T_1_clock": setup["C_T_1"] / setup["beta"]}
+
+
+def initial_output_rates(n, L, shares):
+    """dF_T/dt of the four types at t = 0, where G = 0 and g = 1/2, over (c + m1·alpha)."""
+    p_1, p_2, p_3, p_4 = shares
+    special = ((p_1 - p_2) / 2, (p_1 - p_3) / 2, (p_1 - p_2 - p_3 - p_4) / 2)
+    random = 1 / (2 * n)
+    return tuple(
+        sum(special[word] for word in words) + y * (L - len(words)) * random for words, y in zip(SPECIAL_WORDS, LABELS)
+    )
 
 
 def is_correct_from_the_start(n: float, L: float, shares) -> bool:

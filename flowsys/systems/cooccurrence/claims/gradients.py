@@ -23,8 +23,7 @@ from flowsys.systems.cooccurrence.claims.runs import (
     separator,
     setup,
 )
-from flowsys.systems.cooccurrence.max_margin import max_margin
-from flowsys.systems.cooccurrence.paper import gradient_ratio
+from flowsys.systems.cooccurrence.max_margin import max_margin, quadratic_gradient_ratio
 from flowsys.systems.cooccurrence.vocabulary import shares_of
 
 
@@ -51,7 +50,7 @@ def the_gradient_ratio_tends_to_the_root_of_the_quadratic(scales=None) -> Verdic
         expected = separator(place).gradient_ratio
         worst = max(worst, abs(late - expected))
         rows.append(f"n={place.n:g}: {late:.4f} (R* = {expected:.4f})")
-    root = float(gradient_ratio(max_margin(np.inf, 5).dual_weights))
+    root = quadratic_gradient_ratio(max_margin(np.inf, 5).dual_weights)
     return judged(worst < 0.01 and abs(root - 1.5) < 1e-9, "R → R*; root 3/2 at n = ∞",
                   f"{'; '.join(rows)}; root {root:.4f}", tolerance=0.01, parameters=sizes[0].parameters(),
                   values={"worst": float(worst), "root": root})  # fmt: skip

@@ -123,7 +123,7 @@ def both_losses_become_small(sizes=SIZES[:1], bound: float = 0.9) -> Verdict:
                    + ". Irrelevant words contribute O(1) only while (L/n) log τ ≲ 1.",
                    interval=test.interval, tolerance=bound, parameters=place.parameters(tau=end),
                    values={"train": train.slope, "test": test.slope},
-                   fits={"training loss over τ(1+ρ)": train, "test loss over τ(1+ρ)": test})  # fmt: skip
+                   fits={"training loss over the clock": train, "test loss over the clock": test})  # fmt: skip
 
 
 CLAIMS = (
