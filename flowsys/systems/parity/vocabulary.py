@@ -10,7 +10,8 @@ from flowsys.system import FINITE, FINITE_PARAMETERS, Parameter, t_max
 MODES = {
     "position": "gradient flow, seen at query position i (a system of its own for i >= n+3 and for k = 1)",
     "block": "gradient flow of positions n+1 and n+2, which the common mode of the gates couples (k >= 2)",
-    "three_step": "three gradient steps with rates eta_0, eta_1, eta_2 (Theorem 3); t is the sum of the rates",
+    "three_step": "three gradient steps with rates eta_0, eta_1, eta_2 (Theorem 3); t is the sum of the rates, at L0 "
+    "learning_rate times the steps",
 }
 
 EVENTS = {
