@@ -59,8 +59,8 @@ def scores_of_other_tokens_are_small(sizes=LONGER) -> Verdict:
         word,
         "|a| <= η_0η_1/(512mn²) off S[i] after step 2",
         ", ".join(f"n={n}: {x:.2f} of it" for n, x in zip(sizes, ratios)),
-        "violated up to n = 60 by the own token and the end of sequence at n+1, ratio 64/(n+1)·(n/(n+1))² (measured "
-        f"within {np.abs(ratios / predicted - 1).max():.1g}); holds above",
+        f"violated up to n = {max(np.array(sizes)[~inside], default=0)} by the own token and the end of sequence at "
+        f"n+1, ratio 64/(n+1)·(n/(n+1))² (measured within {np.abs(ratios / predicted - 1).max():.1g}); holds above",
         parameters={"n": sizes, "k": K, "m": three_steps_at()["m"]},
         values={"ratio": ratios.tolist(), "predicted": predicted.tolist()},
     )
@@ -87,7 +87,8 @@ def attention_of_sampled_neurons_is_one_hot(rho: float = 0.3) -> Verdict:
         Word.HOLDS if share == 1 else Word.IN_PART if share > 0 else Word.FAILS,
         "1 - s < n^-8 = 3.9e-11",
         f"{share:.0%} of {SEEDS} seeds; errors {errors.min():.2g} … {errors.max():.2g}, median {np.median(errors):.2g}",
-        "the limit's error is 7e-12; neurons scatter scores by m^(-1/2), which the exponential turns into a factor",
+        f"the limit's error is {_one_hot_error(limit(rho=rho), 3):.1g}; neurons scatter scores by m^(-1/2), which the "
+        "exponential turns into a factor",
         parameters=sampled_at(rho=rho) | {"seed": f"0 … {SEEDS - 1}"},
         values={"errors": errors.tolist()},
     )
