@@ -64,6 +64,8 @@ def test_first_rates_are_measured_at_the_width_and_seed_asked_for():
         ("attention_starts_uniform", conditions("L2", width=64), "width = 64 cannot be chosen"),
         ("the_initial_output_is_small", conditions("L2", n=300.0, L=8.0), "n = 300, L = 8 is not allowed"),
         ("attention_stays_uniform", conditions("L2", n=7.0), "n = 7"),
+        ("phase_1_ends_after_a_time_of_order_one_over_m", conditions(n=12.0, L=20.0), "have no phase 1"),
+        ("irrelevant_words_start_at_three_over_n", conditions(n=float("inf")), "n = inf is not allowed"),
         ("the_targets_are_balanced", conditions("L3", d=70), "d = 70"),
         ("coefficients_follow_the_first_term", conditions("L2"), "cannot be measured at level L2"),
     ],

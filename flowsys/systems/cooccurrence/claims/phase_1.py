@@ -6,6 +6,7 @@ import numpy as np
 
 from flowsys.claims import Verdict, judged
 from flowsys.conditions import at_level, current, remembered
+from flowsys.errors import InputError
 from flowsys.fits import power_law
 from flowsys.systems.cooccurrence import SYSTEM
 from flowsys.systems.cooccurrence.claims.runs import (
@@ -75,6 +76,8 @@ def phase_1_ends_after_a_time_of_order_one_over_m(beta_grows: bool = True) -> Ve
         found = [run(place, ("T_1",), observe=("loss", "tau"), **start) for start in starts]
         times.append(float(np.mean([at_event(end, "T_1", "tau") for end in found])) / place.scales.beta)
         losses.append(float(np.mean([at_event(end, "T_1", "loss") for end in found])))
+    if min(times) == 0:
+        raise InputError(f"n = {n:g}, L = {place.L:g} have no phase 1: all samples are correct from the start.")
     fit = power_law(widths, times)
     tolerance = at_level(0.05, 0.15)  # T_1 of random starts scatters by a third: by an eighth in a mean over 8 seeds
     return judged(abs(fit.slope + 1) < tolerance and min(losses) > 0.1, "exponent -1 in m",

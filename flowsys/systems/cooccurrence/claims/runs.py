@@ -164,8 +164,12 @@ def _row(found: Trajectory, event: str) -> int:
 
 
 def phase_2(place: Place, since: str | None = "T_1", **own: Any) -> dict[str, np.ndarray]:
-    """Every observable from T_1 on (or from τ = 1), densely at first and logarithmically later."""
+    """Every observable from T_1 on (or from τ = 1), densely at first and logarithmically later.
+
+    Where all samples are correct from the start, T_1 = 0 and nothing moves yet: that row is left out.
+    """
     taus = np.concatenate([np.linspace(1, 50, 50), np.geomspace(51, last_tau(), 60)])
     found = run(place, (since,) if since else (), tuple(taus.tolist()), **own)
-    rows = slice(_row(found, since) if since else 0, None)
+    first = _row(found, since) if since else 0
+    rows = slice(first + int(found.t[first] == 0), None)
     return {name: values[rows] for name, values in found.series.items()}

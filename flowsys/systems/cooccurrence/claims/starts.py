@@ -21,6 +21,7 @@ from flowsys.systems.cooccurrence import closure as cl
 from flowsys.systems.cooccurrence.claims.runs import (
     ANYWHERE,
     FEW,
+    PLACE,
     TRAINED,
     Place,
     asked,
@@ -234,6 +235,8 @@ def attention_starts_uniform(tied: bool = True) -> Verdict:
 def irrelevant_words_start_at_three_over_n(**shares: float) -> Verdict:
     """At t = 0 irrelevant words move at O(1/n) of the targets' rate; in the limit at ±3/n exactly."""
     (place,) = places((Place(60, FEW),))
+    if np.isinf(place.n):
+        raise InputError("n = inf is not allowed here: irrelevant words then do not move.")
     names = ("d_G_mu1", *(f"d_G_r{T}" for T in (1, 2, 3, 4)))
     found = run(place, taus=(0.0,), observe=names, **shares)
     ratios = [float(found[name][0] / found["d_G_mu1"][0]) * place.n / 3 for name in names[1:]]
@@ -258,5 +261,5 @@ CLAIMS = (
     claim("Corollary D.2", attention_starts_uniform, partial(attention_starts_uniform, False), levels=STARTS,
           takes=TAKES),
     claim("Lemma E.6, Theorem E.15", irrelevant_words_start_at_three_over_n,
-          partial(irrelevant_words_start_at_three_over_n, share_1=0.6), levels=TRAINED, takes=ANYWHERE),
+          partial(irrelevant_words_start_at_three_over_n, share_1=0.6), levels=TRAINED, takes=PLACE),
 )  # fmt: skip
