@@ -36,13 +36,9 @@ from flowsys.systems.lego.vocabulary import EVENTS, MODES, OBSERVABLES, PARAMETE
 
 
 def with_bias(setup: Setup) -> Setup:
-    """The setup with the bias it stands for: `bias`, or the multiple of d^(-1/2) log d that was asked for."""
-    scale = setup["bias_scale"]
-    return (
-        replace(setup, values={**setup.values, "bias": scale * setup["d"] ** -0.5 * log(setup["d"])})
-        if scale
-        else setup
-    )
+    """The setup with its whole bias: `bias` and the multiple of d^(-1/2) log d that was asked for."""
+    added = setup["bias_scale"] * setup["d"] ** -0.5 * log(setup["d"])
+    return replace(setup, values={**setup.values, "bias": setup["bias"] + added, "bias_scale": 0.0}) if added else setup
 
 
 def _build(setup: Setup, level: str, variant: str, mode: str) -> Problem:

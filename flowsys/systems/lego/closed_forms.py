@@ -89,15 +89,15 @@ def trap_boundary(bias, n_g, n_y, q, rho, d, share=0.5):
     return np.where(left > 0, inverse_power ** (-1 / (q - 2)) - bias, np.inf)
 
 
-def least_separating_d(m, n_g, n_y, q, rho, bias_scale=1.0):
+def least_separating_d(m, n_g, n_y, q, rho, bias=0.0, bias_scale=1.0):
     """The d from which the best of m neurons is expected to lead the second by `trap_boundary`: our heuristic.
 
     Features of a combination start Gaussian with variance σ_0² (1 + n_y/n_g) / 4, σ_0 = d^(-1/2). The largest of m is
-    near √(2 log m) deviations, and leads the second by 1/√(2 log m) of one; b = bias_scale · σ_0 log d.
+    near √(2 log m) deviations, and leads the second by 1/√(2 log m) of one; b = bias + bias_scale · σ_0 log d.
     """
     d = np.geomspace(1e2, 1e15, 4000)[:, None]
     spread = np.sqrt((1 + n_y / n_g) / 4 / d)
     extreme = np.sqrt(2 * np.log(np.atleast_1d(m)))[None, :]
-    second = bias_scale * np.log(d) / np.sqrt(d) + spread * (extreme - 1 / extreme)
+    second = bias + bias_scale * np.log(d) / np.sqrt(d) + spread * (extreme - 1 / extreme)
     leads = spread / extreme >= trap_boundary(second, n_g, n_y, q, rho, d)
     return np.where(leads.any(axis=0), d[leads.argmax(axis=0), 0], np.inf)

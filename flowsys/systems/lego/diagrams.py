@@ -34,7 +34,9 @@ def _trap(setup: Setup, bias: np.ndarray, V_0: np.ndarray) -> list[Line]:
 def _separation(setup: Setup, d: np.ndarray, width: np.ndarray) -> list[Line]:
     """Where the best of m random neurons leads the second by enough to escape the trap."""
     fine = np.geomspace(width.min(), width.max(), 100)
-    edge = least_separating_d(fine, *sizes(setup["group"]), setup["q"], setup["rho"], setup["bias_scale"])
+    edge = least_separating_d(
+        fine, *sizes(setup["group"]), setup["q"], setup["rho"], setup["bias"], setup["bias_scale"]
+    )
     return [_inside(edge, fine, (d, width), "heuristic: expected head start = half a linear phase")]
 
 
@@ -105,11 +107,11 @@ DIAGRAMS = {
     "additive_trap_S4": _trap_diagram("S4", 4),
     "one_neuron": NamedDiagram(
         title="Share of combinations that exactly one of $m$ random neurons has learned (Eq. 16), $n_x = \\infty$",
-        axes=("d=1e4:1e10:9:log", "width=4,6,9,13,19,28"),
+        axes=("d=1e4:1e10:9:log", "width=4:32:7:log"),
         observables=("one_neuron@t=1e10", "loss@t=1e10"),
         mode="stage_1",
         variant="many_variables",
-        fixed={"group": "C3", "q": 4, "rho": 0.3, "bias_scale": 1.0, "clip": "none"},
+        fixed={"group": "C3", "q": 4, "rho": 0.3, "bias": 0.0, "bias_scale": 1.0, "clip": "none"},
         boundary=_separation,
     ),
     "solvable_length": NamedDiagram(

@@ -42,7 +42,7 @@ PARAMETERS = (
     Parameter("rho", 0.3, "width of the smoothed ReLU", low=1e-3, high=10, latex=r"\varrho"),
     Parameter("q", 4, "power of the smoothed ReLU, even", low=4, high=12, integer=True),
     Parameter("bias", 0.1, "fixed bias b of every neuron", low=0, high=1, latex="b"),
-    Parameter("bias_scale", 0.0, "if not 0, the bias is this times d^(-1/2) log d instead of `bias` (the paper's: 1)",
+    Parameter("bias_scale", 0.0, "added to the bias: this times d^(-1/2) log d (the paper's bias: 1, with bias = 0)",
               low=0, high=1),
     Parameter("n_x", inf, "number of variables", low=2, high=1e12, integer=True, infinite=True, latex="n_x"),
     Parameter("n_x_finite", 5, "number of variables at finite levels where n_x = inf", low=3, high=1000, integer=True,

@@ -2,6 +2,7 @@
 
 from flowsys.systems.lego.claims import (
     attention,
+    copying,
     experiment,
     features,
     gradients,
@@ -11,5 +12,5 @@ from flowsys.systems.lego.claims import (
     symmetry,
 )
 
-PARTS = (gradients, neurons, features, attention, symmetry, lengths, self_training, experiment)
+PARTS = (copying, gradients, neurons, features, attention, symmetry, lengths, self_training, experiment)
 CLAIMS = [claim for part in PARTS for claim in part.CLAIMS]

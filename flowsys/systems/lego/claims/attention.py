@@ -3,8 +3,9 @@
 import numpy as np
 
 from flowsys.claims import Verdict, Word, judged
+from flowsys.conditions import current
 from flowsys.fits import power_law
-from flowsys.systems.lego.claims.runs import by_name, claim, listed, run, values
+from flowsys.systems.lego.claims.runs import LAYER_SHAPE, by_name, claim, listed, run, values
 
 SIZES = (100.0, 1e3, 1e4)
 CLIPS = (2.0, 3.0)
@@ -33,7 +34,9 @@ def gap_comes_from_the_first_step_alone(trained_steps: str = "second") -> Verdic
     """Lemma D.18, stage 2.1: -∇Loss^{2,2} makes no gap at first; trained alone it never does, α = γ."""
     gaps = {}
     for group in ("C3", "C5"):
-        found = run("stage_2_1", "stage_2_2", "loss_threshold", 1e6, group=group, trained_steps=trained_steps)
+        # with few words the loss never falls to 1e-4, and later the flow of whole blocks is stiff
+        late = () if current().is_finite else ("loss_threshold", 1e6)
+        found = run("stage_2_1", "stage_2_2", *late, group=group, trained_steps=trained_steps)
         gaps[group] = float(np.abs(found["alpha_minus_gamma"]).max())
     return judged(max(gaps.values()) < 1e-7, "α = γ for all time", f"largest |α - γ| {by_name(gaps, '.1e')}",
                   tolerance=1e-7, parameters={"trained_steps": trained_steps, "t": 1e6}, values=gaps)  # fmt: skip
@@ -155,21 +158,22 @@ def off_diagonal_entries_stay_small(doubled: bool = False) -> Verdict:
 
 CLAIMS = [
     claim("D.21", "Section 6.2.1, Lemma D.21", "a gap α - γ = Ω(1/log d) opens", first_step_opens_a_gap,
-          control={"C_B": 1.5}, regime="C_B > 3; C5"),
+          control={"C_B": 1.5}, regime="C_B > 3; C5", takes=LAYER_SHAPE),
     claim("D.18", "Section 6.2.1, Lemma D.18", "the gap is made by the first step alone",
-          gap_comes_from_the_first_step_alone, control={"trained_steps": "first_two"}, takes="d C_B rho q bias n_x"),
+          gap_comes_from_the_first_step_alone, control={"trained_steps": "first_two"}, takes=f"d C_B n_x {LAYER_SHAPE}",
+          levels="L0 L2 L3"),
     claim("drive_of_gamma", "Section 6.2.1", "the first step drives α and not γ", first_step_drives_alpha_and_not_gamma,
-          control={"C_B": 3.5}, regime="B/3 ≫ log d; C3"),
+          control={"C_B": 3.5}, regime="B/3 ≫ log d; C3", takes=f"d {LAYER_SHAPE}"),
     claim("D.33", "Section 6.2.1, Lemma D.33", "α - γ stays within [Ω(1/log d), O(1)]", gap_of_scores_stays_bounded,
           control={"most": 0.2}),
     claim("D.45_gap", "Section 6.2.1, Lemma D.45 (a)", "the gap closes", gap_closes, control={"group": "S4"},
-          regime="C3, C_B = 3, τ = 1e8", takes="d rho q bias n_x"),
+          regime="C3, C_B = 3, τ = 1e8", takes=f"d n_x {LAYER_SHAPE}"),
     claim("gap_peak", "Section 6.2.1 [ours]", "the gap turns at τ ∝ d^(C_B - 1)", gap_peaks_at_the_inverse_loss_floor,
-          control={"C_B": 2.0}, regime="C5, C_B = 3"),
+          control={"C_B": 2.0}, regime="C5, C_B = 3", takes=f"group {LAYER_SHAPE}"),
     claim("4.1_8", "Theorem 4.1, Eq. (8)", "attention concentrates to ε = O(d^-c*)", attention_error_is_a_power_of_d,
-          control={"C_B": 8.0}, regime="C3, C_B = 3"),
+          control={"C_B": 8.0}, regime="C3, C_B = 3", takes=LAYER_SHAPE),
     claim("eps_rate", "Section 6.2.1 [ours]", "late, ε falls like 1/τ", attention_error_falls_like_one_over_time,
-          control={"factor": 0.5}, regime="C5, τ = 1e10", is_cheap=False),
+          control={"factor": 0.5}, regime="C5, τ = 1e10", is_cheap=False, takes=f"group {LAYER_SHAPE}"),
     claim("D.20", "Lemma D.20", "off-diagonal scores are O(1/n_x)", off_diagonal_entries_stay_small,
-          control={"doubled": True}, regime="C3, loss 1e-4"),
+          control={"doubled": True}, regime="C3, loss 1e-4", takes=f"d C_B {LAYER_SHAPE}"),
 ]  # fmt: skip

@@ -7,7 +7,7 @@ import numpy as np
 from flowsys.claims import Verdict, judged
 from flowsys.fits import power_law
 from flowsys.systems.lego import SYSTEM, groups
-from flowsys.systems.lego.claims.runs import by_name, claim, listed, run, values
+from flowsys.systems.lego.claims.runs import LAYER_SHAPE, by_name, claim, listed, run, values
 from flowsys.systems.lego.closed_forms import largest_solvable_eps
 from flowsys.systems.lego.lengths import accuracy
 from flowsys.systems.lego.limits import ideal_features
@@ -100,16 +100,19 @@ def self_rollouts_break_earlier_than_teacher_forcing(L: int = 76) -> Verdict:
 CLAIMS = [
     claim("4.1_7", "Theorem 4.1, Eq. (7)", "the solvable length is Θ(1/ε)",
           solvable_length_is_inverse_to_the_attention_error, control={"power": -0.5}, regime="C3, C_B = 3",
-          is_cheap=False),
+          is_cheap=False, takes=f"d C_B {LAYER_SHAPE}"),
     claim("L_star_S4", "Theorem 4.1, Eq. (7) [ours]", "for S4 too the solvable length is Θ(1/ε)",
           partial(solvable_length_is_inverse_to_the_attention_error, group="S4"), control={"power": -0.5},
-          regime="S4, C_B = 3", is_cheap=False),
+          regime="S4, C_B = 3", is_cheap=False, takes=f"d C_B {LAYER_SHAPE}"),
     claim("4.1_accuracy", "Theorem 4.1, Eq. (7)", "solved lengths have Acc = 1 - 1/poly(d)",
-          accuracy_at_solved_lengths_is_perfect, control={"C_B": 1.5}, regime="C3, τ = d^3", is_cheap=False),
+          accuracy_at_solved_lengths_is_perfect, control={"C_B": 1.5}, regime="C3, τ = d^3", is_cheap=False,
+          takes=LAYER_SHAPE),
     claim("1.2", "Theorem 1.2", "transitive groups solve far longer chains than symmetric ones",
-          transitive_groups_solve_far_longer_chains, control={"symmetric_stop": 1e-4}, is_cheap=False),
+          transitive_groups_solve_far_longer_chains, control={"symmetric_stop": 1e-4}, is_cheap=False,
+          takes=f"d C_B {LAYER_SHAPE}"),
     claim("L_star_boundary", "Section 6.2 [ours]", "a chain breaks where the correct logit meets log d",
-          chains_break_where_the_correct_logit_meets_log_d, control={"shift": 0.3}, is_cheap=False),
+          chains_break_where_the_correct_logit_meets_log_d, control={"shift": 0.3}, is_cheap=False,
+          takes=f"d {LAYER_SHAPE}"),
     claim("rollout", "Section 7", "self-rollout is harder than teacher forcing",
           self_rollouts_break_earlier_than_teacher_forcing, control={"L": 2}, regime="S3, τ = 1e5", is_cheap=False),
 ]  # fmt: skip

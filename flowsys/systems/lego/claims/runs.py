@@ -1,6 +1,8 @@
 """What the claims measure: runs of both stages and layers of random neurons.
 
 Stage 2, unless a claim says otherwise: ideal layer, d = 10³, C_B = 3, ϱ = 0.3, q = 4, b = 0.1, n_x = ∞, times in τ.
+A claim on attention that names no level in a run is measured where `flowsys.conditions` says; at L2 and L0 the
+vocabulary is that of n_x_finite variables.
 Stage 1: the isotropic layer (L3), or random neurons with n_x = ∞ (L3, many_variables), times in t.
 """
 
@@ -11,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flowsys import claims
-from flowsys.conditions import chosen_parameters, remembered
+from flowsys.conditions import chosen_level, chosen_parameters, remembered
 from flowsys.solve import solve
 from flowsys.systems.lego import SYSTEM, groups, stage_1
 from flowsys.systems.lego.finite_layer import initial_state
@@ -22,18 +24,21 @@ LAYER = ("a", "b_prime", "c", "e", "V_psi", "confounder_ae", "confounder_bc", "a
 FLOW = "ideal layer, d = 1e3, C_B = 3, n_x = inf"
 
 
+LAYER_SHAPE = "rho q bias"
+"""Parameters that a claim on the flow over the ideal layer leaves free."""
+
 claim = partial(claims.claim, "lego", regime=FLOW)
 
 
 @remembered(1024)
-def run(*at: str | float, mode: str = "stage_2", observe: tuple[str, ...] | None = None, level: str = "L3",
+def run(*at: str | float, mode: str = "stage_2", observe: tuple[str, ...] | None = None, level: str | None = None,
         variant: str | None = None, rtol: float = 1e-8, solver: str = "auto",
         **parameters: Any) -> Trajectory:  # fmt: skip
     """A solved trajectory, found again when asked for twice."""
     observe = observe if observe is not None else LAYER if mode == "stage_1" else ATTENTION
     setup = SYSTEM.setup(mode, **chosen_parameters(parameters))
-    return solve(SYSTEM, setup, level=level, variant=variant, mode=mode, at=at, observe=observe, rtol=rtol,
-                 solver=solver)  # fmt: skip
+    return solve(SYSTEM, setup, level=chosen_level(level, "L3"), variant=variant, mode=mode, at=at, observe=observe,
+                 rtol=rtol, solver=solver)  # fmt: skip
 
 
 def values(at: str | float, **options: Any) -> dict[str, float]:
