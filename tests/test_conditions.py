@@ -11,6 +11,7 @@ from flowsys.conditions import Conditions
 from flowsys.solve import solve
 
 OTHER = {
+    "lego": {"d": 900.0, "C_B": 2.9, "rho": 0.28, "bias": 0.11},
     "mixture": {"omega": 0.12, "b": 0.55, "T_1": 25.0, "s_star": 1.1},
     "prompt": {"K": 4, "alpha": 0.35, "epsilon_1": 0.12, "p_2": 0.55},
 }
