@@ -69,6 +69,13 @@ def test_what_a_measurement_sets_itself_is_refused_in_a_sentence():
     assert listed.claim.levels == ("L3",) and not listed.claim.takes
 
 
+def test_training_that_never_arrives_breaks_the_bounds_and_leaves_the_rest_unmeasured():
+    """α = 0.01 at M = 20: below α M = 0.66 nothing is learnt."""
+    words = {id: verdict(id, alpha=0.01) for id in ("theorem_1_time", "stage_2_bound", "prop_1", "F.5_signs")}
+    assert all(words[id].word is Word.FAILS for id in ("theorem_1_time", "stage_2_bound", "prop_1"))
+    assert words["F.5_signs"].note == "T_1 is never reached with these parameters."
+
+
 def test_descent_is_followed_no_further_than_it_comes():
     with under(Conditions("L0")):
         assert runs.horizon(1e7) == runs.LONGEST_TRAINING

@@ -4,7 +4,6 @@ import numpy as np
 
 from flowsys.claims import Verdict, Word, judged
 from flowsys.conditions import chosen_level, remembered
-from flowsys.fits import power_law
 from flowsys.systems.prompt import surrogate
 from flowsys.systems.prompt.claims.runs import (
     AT_TEST,
@@ -13,6 +12,7 @@ from flowsys.systems.prompt.claims.runs import (
     TRAINED,
     claim,
     course,
+    fitted,
     horizon,
     listed,
     own,
@@ -65,7 +65,7 @@ def attention_concentrates_in_time(power: float = 1.0) -> Verdict:
     M, K, alpha = (setup()[name] for name in ("M", "K", "alpha"))
     ts = [float(surrogate.training_time(epsilon**power, M, K, alpha)) for epsilon in epsilons]
     missed = [1 - float(tested(t, n_prompts=500)[1].min()) for t in ts]
-    fit = power_law(epsilons, missed)
+    fit = fitted(epsilons, missed)
     return judged(fit.slope > 0.9, "1 - attention ≤ C ε after T(ε)", f"1 - attention {listed(missed, '.2g')} at T(ε), "
                   f"ε = {listed(epsilons, 'g')}: ε^{fit}", note="of order √ε: (54) asks for (1-p)² = ε, which is what "
                   "the loss needs, not for 1 - p = ε", interval=fit.interval, tolerance=0.1,

@@ -4,9 +4,8 @@ import numpy as np
 
 from flowsys.claims import Verdict, judged
 from flowsys.conditions import remembered
-from flowsys.fits import power_law
 from flowsys.systems.prompt import SYSTEM, seeded
-from flowsys.systems.prompt.claims.runs import SIZE, claim, course, listed, own, setup
+from flowsys.systems.prompt.claims.runs import SIZE, claim, course, fitted, listed, own, setup
 from flowsys.train import train
 
 
@@ -37,7 +36,7 @@ def prompts_need_few_examples(knob: str = "l_tr") -> Verdict:
     there, least = _sizes_of_sgd()
     values = (20, 40, 80, 160) if knob == "l_tr" else (least, 4 * least, 16 * least)
     found = [seeded.bias(there, "a", *((v, 4 * least) if knob == "l_tr" else (20, v))) for v in values]
-    fit = power_law(values, [abs(mean) for mean, _ in found])
+    fit = fitted(values, [abs(mean) for mean, _ in found])
     alpha, K = dict(there)["alpha"], dict(there)["K"]
     shortest = int(0.5 / alpha) + 1  # the shortest prompt with an example that matches
     p = seeded.sgd(there, shortest, 4 * least)["mass_same_same"]
@@ -59,8 +58,8 @@ def batches_average_out(l_tr: float = np.inf) -> Verdict:
     runs = [seeded.sgd(there, l_tr, B) for B in values]
     found = [seeded.bias(there, "a", l_tr, B) for B in values]
     excess = [abs(mean) / error for mean, error in found]
-    fit = power_law(values, [r["sd_A_s"].mean() for r in runs])
-    noise = power_law(values, [r["a"].std(ddof=1) for r in runs])
+    fit = fitted(values, [r["sd_A_s"].mean() for r in runs])
+    noise = fitted(values, [r["a"].std(ddof=1) for r in runs])
     most = seeded.most_standard_errors(len(values))
     return judged(max(excess) <= most and abs(fit.slope + 0.5) < 0.1, "a within its noise, spread of W ∝ B^-1/2",
                   f"a(SGD) - a(full batches) is {listed(excess, '.2g')} standard errors at B = {listed(values, 'g')} "
@@ -84,7 +83,7 @@ def few_tasks_generalise(name: str = "mass_same_same_test") -> Verdict:
                                   **sizes)  # fmt: skip
     drawn = {n: [limit - float(flow(n, seed)[name][0]) for seed in range(N_DRAWS)] for n in numbers}
     deficit = [float(np.mean(drawn[n])) for n in numbers]
-    fit = power_law(numbers, np.abs(deficit))
+    fit = fitted(numbers, np.abs(deficit))
     return judged(min(deficit) > 0 and abs(fit.slope + 1) < 0.2 and limit - deficit[0] > 2 * start,
                   "attention on unseen tasks → that of the population, like 1/N_T",
                   f"deficit {listed(deficit, '.3g')} at N_T = {listed(numbers, 'g')} below p = {limit:.4f} at t = 200 "

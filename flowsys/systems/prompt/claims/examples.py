@@ -7,11 +7,10 @@ import numpy as np
 
 from flowsys.claims import Verdict, judged
 from flowsys.conditions import remembered
-from flowsys.fits import power_law
 from flowsys.systems.prompt import plurality, transitions
 from flowsys.systems.prompt.claims.attention import LATE
 from flowsys.systems.prompt.claims.attention import tested as random_patterns
-from flowsys.systems.prompt.claims.runs import SIZE, TRAINED, claim, exponent_verdict, horizon, listed, setup
+from flowsys.systems.prompt.claims.runs import SIZE, TRAINED, claim, exponent_verdict, fitted, horizon, listed, setup
 from flowsys.systems.prompt.testing import limit_errors
 
 TASK = transitions.shifting_task(10, 3)
@@ -79,7 +78,7 @@ def examples_fall_with_primacy(predicted: float = -2.0) -> Verdict:
     The tolerance is what is left of the limit there: 1/(√p - √r)² has local exponents down to -2.11 at ρ = 0.2.
     """
     rate = [plurality.chernoff_exponent(0.5, 0.5 * (1 - rho)) for rho in PRIMACIES]
-    limit = power_law(PRIMACIES, 1 / np.array(rate)).slope
+    limit = fitted(PRIMACIES, 1 / np.array(rate)).slope
     return exponent_verdict("rho", PRIMACIES, [_vote(0.5, r, 0.9) for r in PRIMACIES], predicted, 0.15,
                             f"-2 as ρ → 0: the Chernoff exponent of the vote gives {limit:.3f} over the same ρ",
                             {"p": 0.5, "success": 0.9})  # fmt: skip
@@ -102,7 +101,7 @@ def votes_fail_exponentially(shift: float = 0.0) -> Verdict:
 
 def _of_stated_order(families: dict[str, list[tuple[float, float]]], stated: str) -> Verdict:
     """One constant serves if, along each family of (needed, stated), needed grows no faster to the hard end."""
-    fits = {name: power_law(*zip(*[(s, n) for n, s in points])) for name, points in families.items()}
+    fits = {name: fitted(*zip(*[(s, n) for n, s in points])) for name, points in families.items()}
     ratios = {name: [n / s for n, s in points] for name, points in families.items()}
     best = max(max(row) for row in ratios.values())
     return judged(all(fit.slope <= 1.15 for fit in fits.values()), f"l needed ≤ C {stated}: no faster than it",

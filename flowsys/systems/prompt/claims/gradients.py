@@ -117,8 +117,9 @@ def matching_columns_gain_two_over_M(factor: float = 2.0) -> Verdict:
         texts.append(f"M = {M}: {least[M]:.3f} to {ratio.max():.4g}, ≥ {factor:g} {stretches(there.t, kept[-1])}")
     return Verdict(
         word_of_inequality(kept), f"-M Γ_ss / (p (1-p)²) ≥ {factor:g}", "; ".join(texts),
-        f"right form, but late the constant is {min(least.values()):.2f}, not 2: the label's match, which the lemma "
-        "counts in full, counts 1/(M-1) once tasks are averaged",
+        "" if not 0 < min(least.values()) < factor else f"right form, but late the constant is "
+        f"{min(least.values()):.2f}, not 2: the label's match, which the lemma counts in full, counts 1/(M-1) once "
+        "tasks are averaged",
         parameters={"(M, K, alpha)": sizes(STAGE_2_SIZES), "t": (f"α^-2 K³ log(K/ε), ε = 0.1, to {END:g}",)},
         values={"least": least},
     )  # fmt: skip

@@ -24,7 +24,8 @@ import numpy as np
 from flowsys import claims
 from flowsys.claims import Verdict, Word, judged
 from flowsys.conditions import chosen_level, chosen_parameters, current, remembered
-from flowsys.fits import power_law
+from flowsys.errors import InputError
+from flowsys.fits import Fit, power_law
 from flowsys.solve import solve
 from flowsys.system import Setup
 from flowsys.systems.prompt import SYSTEM
@@ -108,10 +109,23 @@ def run(*at: str | float, observe: tuple[str, ...] = PLAIN, level: str | None = 
     )  # fmt: skip
 
 
+def reached(event: str, observe: str = "loss", **parameters: Any) -> dict[str, float] | None:
+    """Its time t and an observable when an event happens; None if it never does."""
+    found = run(event, observe=(observe,), **parameters).at(event)
+    return {"t": found["t"], **found["values"]} if found["reached"] else None
+
+
+def at_event(event: str, observe: str = "loss", **parameters: Any) -> dict[str, float]:
+    """The same of an event that the measurement cannot do without."""
+    found = reached(event, observe, **parameters)
+    if found is None:
+        raise InputError(f"{event} is never reached with these parameters.")
+    return found
+
+
 def time(event: str, **parameters: Any) -> float:
-    """When an event happens; nan if it never does."""
-    found = run(event, observe=("loss",), **parameters).at(event)
-    return found["t"] if found["reached"] else np.nan
+    """When an event happens."""
+    return at_event(event, **parameters)["t"]
 
 
 def times(event: str, name: str, values: Sequence[float], **fixed: Any) -> np.ndarray:
@@ -147,12 +161,19 @@ def local_exponents(x: Sequence[float], y: Sequence[float]) -> np.ndarray:
     return np.diff(np.log(np.asarray(y, dtype=float))) / np.diff(np.log(np.asarray(x, dtype=float)))
 
 
+def fitted(x: Sequence[float], y: Sequence[float]) -> Fit:
+    """A power law through measurements, which must be positive."""
+    if not all(np.isfinite(value) and value > 0 for value in y):
+        raise InputError(f"no power law can be fitted to {listed(y)}.")
+    return power_law(x, y)
+
+
 def exponent_verdict(
     name: str, x: Sequence[float], y: Sequence[float], predicted: float, tolerance: float, note: str = "",
     parameters: dict[str, Any] | None = None,
 ) -> Verdict:  # fmt: skip
     """A scaling law against a power fitted to measurements."""
-    fit, local = power_law(x, y), local_exponents(x, y)
+    fit, local = fitted(x, y), local_exponents(x, y)
     return judged(
         abs(fit.slope - predicted) <= tolerance, f"{name}^{predicted:g}",
         f"{name}^{fit}; between neighbours {listed(local, '.3g')}", note=note, interval=fit.interval,
