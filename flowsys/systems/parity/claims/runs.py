@@ -42,9 +42,7 @@ def course(*at: str | float, observe: tuple[str, ...] | None = None, mode: str |
            **own: Any):  # fmt: skip
     """A solved (at L0: trained) trajectory of the flow; `level` is the claim's, if it insists on one."""
     level = chosen_level(level, "L3")
-    if level not in VARIANTS:
-        return solve(SYSTEM, chosen(**own), level=level, mode=mode, at=at, observe=observe)
-    return solve(SYSTEM, chosen(**own), level=level, variant=VARIANTS[level], mode=mode, at=at, observe=observe)
+    return solve(SYSTEM, chosen(**own), level=level, variant=VARIANTS.get(level), mode=mode, at=at, observe=observe)
 
 
 def reached(event: str, **options: Any) -> tuple[float, dict[str, float]]:
@@ -91,7 +89,7 @@ def sampled_at(**own: Any) -> dict[str, Any]:
 
 
 @remembered(64)
-def steps(default: str, common: float = 1.0, **own: Any) -> sgd.Steps:
+def three_steps(default: str, common: float = 1.0, **own: Any) -> sgd.Steps:
     """Three steps at ε = 1 at the level asked for, or else the claim's `default`.
 
     `common` scales what the gates of different query tokens share, at infinite width.
@@ -110,9 +108,9 @@ def steps(default: str, common: float = 1.0, **own: Any) -> sgd.Steps:
     return sgd.limit_steps(n, k, m, rates, common=common)
 
 
-sampled = partial(steps, "L2")
+sampled = partial(three_steps, "L2")
 """Three steps with 2m sampled neurons, unless another level is asked for."""
-limit = partial(steps, "L3")
+limit = partial(three_steps, "L3")
 """Three steps at infinite width, unless another level is asked for."""
 
 
