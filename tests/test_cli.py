@@ -1,9 +1,11 @@
 """The command line as people and scripts use it."""
 
 import json
+import os
 import resource
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -150,3 +152,13 @@ def test_derive_certifies_the_lumping():
     assert (answer["n_coordinates"], answer["n_classes"]) == (168, 22)
     assert answer["certificate"] < 1e-10 < 1e-2 < answer["control"]
     assert answer["agreement"] < 1e-12
+
+
+@pytest.mark.slow
+def test_the_script_of_phase_diagrams_runs(tmp_path):
+    script = Path(__file__).parent.parent / "examples" / "phase_diagrams.sh"
+    path = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    run = subprocess.run(["sh", script, tmp_path], capture_output=True, text=True, check=False, env=os.environ | path)
+    assert run.returncode == 0, run.stderr
+    made = {"stage_2.nc", "stage_2.png", "onset.nc", "onset.png", "length.nc", "length.png", "margin.png"}
+    assert made == {entry.name for entry in tmp_path.iterdir()}
