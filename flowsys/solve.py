@@ -52,7 +52,7 @@ def solve(
     requests = tuple(at) if at is not None else tuple(problem.default_at)
     events, times = _sorted_requests(system, problem, requests)
     observe = tuple(observe) if observe is not None else problem.observable_names
-    _check_observables(system, problem, observe)
+    _check_observables(system, problem, observe, f"{level} ({variant}) in mode {mode}")
     check_numbers(rtol, atol, solver, max_steps, kink_width)
     atol = atol if atol is not None else 1e-4 * rtol * problem.scale
     return _integrate(
@@ -170,13 +170,16 @@ def _sorted_requests(system: System, problem: Problem, requests: Sequence[Reques
     return events, times
 
 
-def _check_observables(system: System, problem: Problem, names: Sequence[str]) -> None:
+def _check_observables(system: System, problem: Problem, names: Sequence[str], where: str) -> None:
     for name in names:
-        if name not in problem.observable_names:
+        if name in problem.observable_names:
+            continue
+        if name not in system.observables:
             raise InputError(
-                f"observe = {name} is not an observable of {system.name} at this level; "
-                f"`flowsys show {system.name}` lists them."
+                f"observe = {name} is not an observable of {system.name}; `flowsys show {system.name}` lists them."
             )
+        there = ", ".join(problem.observable_names[:12]) + (", …" if len(problem.observable_names) > 12 else "")
+        raise InputError(f"observe = {name} is not an observable of {system.name} at {where}; there are {there}.")
 
 
 def check_numbers(rtol: float, atol: float | None, solver: str, max_steps: int, kink_width: float | None) -> None:
