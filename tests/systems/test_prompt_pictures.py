@@ -94,11 +94,14 @@ def test_attractors_of_figure_4_have_the_stated_primacy(holds):
     assert input_label_primacy(A) <= 0.1 + 1e-6
 
 
-def test_figure_2_falls_with_the_number_of_examples(tmp_path):
-    drawing = figures.errors_over_examples(SYSTEM.setup(n_prompts=200), "cot_error")
+@pytest.mark.parametrize("error", ["cot_error", "icl_error"])
+def test_figures_2_and_3_fall_with_the_number_of_examples(error, tmp_path):
+    drawing = figures.errors_over_examples(SYSTEM.setup(n_prompts=200), error)
     for diagram in drawing.data.values():
         assert all((values[-1] < values[0]).all() for values in diagram.quantities.values())
     assert len(drawing.save(tmp_path / "2.png")) == 4
+    labels = [text.get_text() for ax in drawing.figure.axes for text in ax.get_legend().get_texts()]
+    assert any("tau_o = 0.51" in label for label in labels) == (error == "icl_error")
 
 
 @pytest.mark.slow
