@@ -156,10 +156,13 @@ def samples_by_shape(setup: Setup, on_run: OnRun = None) -> Drawing:
             found = {k: many for k, many in view.complexities(chain).items() if k <= 4}
             dots(ax, found, budget_of(view, chain), colour, label, shift)
         ax.set_title(shape(architecture), fontsize="medium")
-        ax.set(yscale="log", xlabel="secret bits k")
+        ax.set(yscale="log")
         ax.margins(x=0.15, y=0.12)
     for ax in axes.flat[len(shapes) :]:
         ax.set_axis_off()
+    for ax in axes.flat[len(shapes) - columns : len(shapes)]:  # the lowest panel of every column
+        ax.set_xlabel("secret bits k")
+        ax.tick_params(labelbottom=True)
     for ax in axes[:, 0]:
         ax.set_ylabel("samples to perfect validation")
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", frameon=False, ncols=2)
