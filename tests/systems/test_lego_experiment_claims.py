@@ -22,7 +22,7 @@ def result(group, trained_to, solved, falling):
         for n in (10, 20)
     }  # fmt: skip
     return {
-        "trained_to": trained_to, "losses": [1.0, 0.1], "experiment": {"group": group, "L": trained_to},
+        "trained_to": trained_to, "losses": [1.0, 0.1], "experiment": {"group": group, "L": trained_to, "seed": 0},
         "all_right": {str(n): 1.0 if n <= solved else 0.2 for n in LENGTHS},
         "attention": {"5": {"order": order, **{name: {"map": m} for name, m in maps.items()}}, **lines},
     }  # fmt: skip
@@ -46,15 +46,29 @@ MEASURES = {
 
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.__name__)
 def test_results_like_the_paper_hold_and_their_control_does_not(measure, monkeypatch):
-    monkeypatch.setattr(section_7, "packaged", lambda group, adds_query=True: AS_IN_THE_PAPER[group])
+    monkeypatch.setattr(section_7, "packaged", lambda group, adds_query=True, seed=0: AS_IN_THE_PAPER[group])
+    monkeypatch.setattr(section_7, "packaged_seeds", lambda group: [0, 1])
+    monkeypatch.setattr(section_7, "packaged_control", lambda group: AS_IN_THE_PAPER[group][0])
     assert measure().word is Word.HOLDS
     assert measure(**MEASURES[measure]).word is Word.FAILS
 
 
 def test_without_kept_runs_a_claim_says_how_to_make_them(monkeypatch):
-    def nothing(group):
+    def nothing(group, seed):
         raise FileNotFoundError
 
     monkeypatch.setattr(section_7, "packaged", nothing)
     claim = experiment._stored_claim(("S5",), "x", "Figure 1b", "s", None, control={})
     assert claim.check().word is Word.NOT_TESTABLE and "no finished run of S5" in claim.check().note
+
+
+def test_one_seed_that_does_not_separate_is_enough_against_it(monkeypatch):
+    kept = {0: AS_IN_THE_PAPER["S5"], 1: [result("S5", 5, 80, "predicate")]}
+    monkeypatch.setattr(section_7, "packaged_seeds", lambda group: [0, 1])
+    monkeypatch.setattr(
+        section_7,
+        "packaged",
+        lambda group, adds_query=True, seed=0: kept[seed] if group == "S5" else AS_IN_THE_PAPER["C6"],
+    )
+    verdict = experiment.cyclic_group_goes_further_than_symmetric()
+    assert verdict.word is Word.FAILS and "S5 10, 80 (2 seeds)" in verdict.measured

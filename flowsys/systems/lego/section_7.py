@@ -25,6 +25,7 @@ TEST_LENGTHS = (5, 7, 10, 14, 20, 28, 40, 57, 80, 113, 160)
 MAP_LENGTHS = (5,)
 DIAGONAL_LENGTHS = (5, 10, 20)
 DIGITS = 5
+MOST_SEEDS = 16
 
 
 def run(
@@ -55,9 +56,19 @@ def stored(group: str, directory: Path | str, seed: int = 0) -> list[dict[str, A
     return sorted(found, key=lambda results: results["trained_to"])
 
 
-def packaged(group: str, adds_query: bool = True) -> list[dict[str, Any]]:
+def packaged(group: str, adds_query: bool = True, seed: int = 0) -> list[dict[str, Any]]:
     """The results kept with the package, by training length; of models with or without a residual around attention."""
-    return json.loads(_package_file(group, adds_query).read_text())
+    return json.loads(_package_file(group, adds_query, seed).read_text())
+
+
+def packaged_seeds(group: str) -> list[int]:
+    """The seeds of which results are kept, the residual around attention included."""
+    return [seed for seed in range(MOST_SEEDS) if _package_file(group, True, seed).exists()]
+
+
+def packaged_control(group: str) -> dict[str, Any]:
+    """A model trained at L = 5 for as many further steps as self-training takes at the longer lengths."""
+    return json.loads(Path(__file__).with_name(f"section_7_{group}_control.json").read_text())
 
 
 def keep(group: str, directory: Path | str, seed: int = 0) -> Path:
@@ -65,11 +76,12 @@ def keep(group: str, directory: Path | str, seed: int = 0) -> Path:
     finished = stored(group, directory, seed)
     adds_query = finished[0]["experiment"]["architecture"]["adds_query"]
     lines = ",\n".join(json.dumps(results) for results in finished)
-    return write_text(_package_file(group, adds_query), f"[\n{lines}\n]\n")
+    return write_text(_package_file(group, adds_query, seed), f"[\n{lines}\n]\n")
 
 
-def _package_file(group: str, adds_query: bool) -> Path:
-    return Path(__file__).with_name(f"section_7_{group}{'' if adds_query else '_no_residual'}.json")
+def _package_file(group: str, adds_query: bool, seed: int) -> Path:
+    of_kind = ("" if adds_query else "_no_residual") + (f"_seed{seed}" if seed else "")
+    return Path(__file__).with_name(f"section_7_{group}{of_kind}.json")
 
 
 def _results(
