@@ -63,13 +63,13 @@ def solve(
 
 
 def _trained(system: System, setup: Setup, variant, mode, at, observe, command: str) -> Trajectory:
-    """Level L0 is gradient descent: train until everything asked for is reached, or to t_max."""
+    """Level L0 is gradient descent until everything asked for is reached, or to t_max; unasked, the usual steps."""
     from flowsys.train import train
 
     steps = max(1, int(np.ceil(setup["t_max"] / setup["learning_rate"]))) if at is not None else None
     return train(
-        system, setup, variant=variant, mode=mode, at=at, observe=observe, steps=steps, records=1, stop_when_done=True,
-        command=command,
+        system, setup, variant=variant, mode=mode, at=at, observe=observe, steps=steps, records=1,
+        stop_when_done=at is not None, command=command,
     )  # fmt: skip
 
 

@@ -112,6 +112,14 @@ def test_training_that_diverges_is_valid_json_and_exit_code_1():
     assert "nan" in values.values()
 
 
+@pytest.mark.parametrize("command", [["train"], ["solve", "--level", "L0"]], ids=["train", "solve"])
+def test_training_of_which_nothing_is_asked_shows_its_end(command):
+    run = flowsys(command[0], "mixture", *command[1:], "--mode", "simultaneous", "--set", "width=4",
+                  "--observe", "loss", "--format", "json")  # fmt: skip
+    (row,) = json.loads(run.stdout)["rows"]
+    assert (row["at"], row["t"], row["reached"]) == ("t=300", 300.0, True)
+
+
 def test_train_writes_the_format_asked_for(tmp_path):
     run = flowsys("train", "mixture", "--steps", "5", "--observe", "w_v", "--at", "t=0.5,t=9",
                   "--format", "csv", "--out", "a.csv", cwd=tmp_path)  # fmt: skip

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -65,10 +66,15 @@ def solve(
 
 
 def deliver(trajectory, format: str, out: str | None) -> None:
-    """Print the rows asked for, or write them to a file; a file named .nc gets the whole trajectory instead."""
+    """Print the rows asked for, or write them to a file; a file named .nc gets the whole trajectory instead.
+
+    Of a training run that nothing was asked of, the row is its end.
+    """
     if out and out.endswith(".nc"):
         trajectory.save(out)
         return
+    if not trajectory.requested:
+        trajectory = replace(trajectory, requested=(float(trajectory.t[-1]),))
     text = {"json": as_json, "csv": as_csv, "table": as_table}[format](trajectory)
     if out:
         from flowsys.files import write_text

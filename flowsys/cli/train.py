@@ -53,10 +53,6 @@ def train(
             at=options.requests(at), records=records, observe=options.names(observe), seeds=seeds,
             command=options.command_line(), progress=progress,
         )  # fmt: skip
-    if not trajectory.requested:
-        from dataclasses import replace
-
-        trajectory = replace(trajectory, requested=(float(trajectory.t[-1]),))
     deliver(trajectory, format, out)
     if out:
         typer.echo(f"wrote {out}: {trajectory.outcome.sentence}")
