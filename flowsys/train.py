@@ -91,7 +91,7 @@ def _observer(observe: Callable, names: tuple[str, ...], batched: bool) -> Calla
 
     def values(weights, arguments):
         everything = observe(weights, arguments)
-        return jnp.stack([jnp.asarray(everything[name], dtype=float) for name in names])
+        return jnp.array([everything[name] for name in names], dtype=float)
 
     return jax.jit(jax.vmap(values, in_axes=(0, None)) if batched else values)
 

@@ -127,3 +127,8 @@ def test_section_8_2_the_stuck_phase_by_training(K, L, b, accuracy, sign):
 def test_section_6_attention_alone_does_not_learn(sigma_w, low, high):
     course = run(mode="attention_only", steps=30_000, records=1, seeds=16, width=50, sigma_w=sigma_w)
     assert low < course["loss"][-1].mean() < high and course["loss"][-1].min() > 0.05
+
+
+def test_nothing_need_be_observed():
+    trained = train(S, S.setup(width=3), mode="simultaneous", steps=2, observe=())
+    assert not trained.series and trained.t[-1] == pytest.approx(0.2)

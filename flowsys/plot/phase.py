@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import LogNorm, Normalize
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from flowsys.phase.axes import Axis
 from flowsys.phase.diagram import CODES, OUTCOMES, PhaseDiagram
@@ -170,9 +170,12 @@ def _edges(axis: Axis) -> np.ndarray:
 
 def _scale(ax: Axes, axis: Axis, where: str) -> None:
     set_scale, set_label = (ax.set_xscale, ax.set_xlabel) if where == "x" else (ax.set_yscale, ax.set_ylabel)
+    drawn = ax.xaxis if where == "x" else ax.yaxis
     if axis.spacing == "log":
         set_scale("log")
-        _plain_ticks(ax.xaxis if where == "x" else ax.yaxis, axis)
+        _plain_ticks(drawn, axis)
+    elif all(float(v).is_integer() for v in axis.values if not isinstance(v, str)):
+        drawn.set_major_locator(MaxNLocator(integer=True))
     set_label(axis.name)
     if any(isinstance(v, str) for v in axis.values):
         (ax.set_xticks if where == "x" else ax.set_yticks)(range(len(axis)), labels=[str(v) for v in axis.values])

@@ -50,3 +50,10 @@ def test_hatched_rectangles_cover_the_cells_once():
         covered[c:d, a:b] += 1
     assert np.array_equal(covered, here.astype(int))
     assert len(_rectangles(np.ones((50, 70), dtype=bool))) == 1
+
+
+def test_whole_numbers_have_whole_ticks():
+    axes = (Axis("K", (2, 3, 4)), Axis("b", (0.5, 1.0, 1.5)))
+    ax = draw(PhaseDiagram(axes, {"T_2": np.ones((3, 3))}, np.zeros((3, 3), np.uint8)), Figure().subplots())
+    assert all(float(tick).is_integer() for tick in ax.get_xticks())
+    assert not all(float(tick).is_integer() for tick in ax.get_yticks())
