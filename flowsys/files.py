@@ -42,15 +42,21 @@ def _write_and_move(path: Path, write: Callable[[Path], object], room: int) -> N
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
     temporary = Path(name)
     try:
-        with open(handle, "wb"):
-            if room and hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(handle, 0, room)
-                os.ftruncate(handle, 0)
+        os.close(handle)
+        ask_for_room(temporary, room)
         write(temporary)
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def ask_for_room(path: Path, size: int) -> None:
+    """Fail early, with the system's reason, where so many bytes do not fit; the file is left empty."""
+    if size and hasattr(os, "posix_fallocate"):
+        with open(path, "wb") as file:
+            os.posix_fallocate(file.fileno(), 0, size)
+            file.truncate(0)
 
 
 def _is_device(path: Path) -> bool:

@@ -145,9 +145,9 @@ class Problem:
     """Stages of one field from an initial state.
 
     `marks` are events at fixed times (the end of a stage of given length). `derived` holds observables computed after
-    the fact from states, {name: function(states, arguments of the stage of each state)}. `conserved` maps states
-    (n × dim) to quantities (n × q) that the exact flow keeps. `scale` is the smallest initial scale of the state: the
-    default absolute tolerance is 1e-4 · rtol · scale.
+    the fact from states, {name: function(state)}; the `dear` ones only if they are asked for by name. `conserved` maps
+    states (n × dim) to quantities (n × q) that the exact flow keeps. `scale` is the smallest initial scale of the
+    state: the default absolute tolerance is 1e-4 · rtol · scale.
     """
 
     field: Field
@@ -156,6 +156,7 @@ class Problem:
     events: tuple[Event, ...] = ()
     marks: Mapping[str, float] = field(default_factory=dict)
     derived: Mapping[str, Callable] = field(default_factory=dict)
+    dear: frozenset[str] = frozenset()
     conserved: Callable[[np.ndarray], np.ndarray] | None = None
     scale: float = 1.0
     t_max: float = 1e6

@@ -170,3 +170,23 @@ def test_the_script_of_phase_diagrams_runs(tmp_path):
     assert run.returncode == 0, run.stderr
     made = {"stage_2.nc", "stage_2.png", "onset.nc", "onset.png", "length.nc", "length.png", "margin.png"}
     assert made == {entry.name for entry in tmp_path.iterdir()}
+
+
+def test_a_parameter_that_plays_no_part_is_named():
+    said = flowsys("solve", "mixture", "--set", "width=5", "--at", "t=1", "--observe", "w_c")
+    assert said.returncode == 0 and "width = 5 plays no part at L3" in said.stderr
+
+
+@pytest.mark.parametrize("arguments", [
+    ("plot", "{file}", "--out", "x.xyz"),
+    ("check", "mixture", "--claim", "E.3", "--plot", "x.xyz"),
+    ("phase", "mixture", "--x", "b=0.1:1:3", "--observable", "w_c@t=1e9"),
+    ("phase", "mixture", "--out", "nowhere/x.nc"),
+    ("report", "--html", "nowhere/x.html"),
+])  # fmt: skip
+def test_what_cannot_be_written_or_looked_at_is_refused_before_anything_runs(arguments, tmp_path):
+    file = tmp_path / "x.nc"
+    file.write_bytes(b"")
+    said = flowsys(*(a.format(file=file) for a in arguments), cwd=tmp_path)
+    assert said.returncode == 2 and len(said.stderr.strip().splitlines()) == 1 and "Traceback" not in said.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["x.nc"]

@@ -28,7 +28,10 @@ def check(
     ] = None,
     set: options.Set = None,
     plot: Annotated[
-        str | None, typer.Option(metavar="FILE.png", help="Draw the fits of the one --claim with their residuals.")
+        str | None,
+        typer.Option(
+            metavar="FILE.png", callback=options.picture, help="Draw the fits of the one --claim, with residuals."
+        ),
     ] = None,
     coverage: Annotated[
         bool, typer.Option("--coverage", help="The paper's statements: how many are checked, and why others are not.")

@@ -73,6 +73,15 @@ def assignments(texts: list[str] | None) -> dict[str, str]:
     return found
 
 
+def say_idle(system, given: dict[str, str], level: str | None) -> None:
+    """Say which of the parameters that were set play no part at the level."""
+    level = level or system.default_level
+    for parameter in system.parameters:
+        if parameter.name in given and level not in parameter.levels:
+            said = f"{parameter.name} = {given[parameter.name]} plays no part at {level}"
+            typer.echo(f"flowsys: {said} (it belongs to {', '.join(parameter.levels)}).", err=True)
+
+
 def requests(text: str | None) -> list[str | float] | None:
     """["T_2", 300.0] from "T_2,t=300"."""
     if text is None:

@@ -58,7 +58,10 @@ def phase(
         str | None, typer.Option(metavar="FILE.nc", help="Add points along the boundary of this diagram.")
     ] = None,
     picture: Annotated[bool, typer.Option("--picture/--no-picture", help="Draw the picture too.")] = True,
-    out: Annotated[str | None, typer.Option(metavar="FILE.nc", help="Data file; the picture goes beside it.")] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(metavar="FILE.nc", callback=options.writable, help="Data file; the picture goes beside it."),
+    ] = None,
 ) -> None:
     """Sweep parameters: a phase diagram as a data file and a picture. The same command resumes a broken sweep."""
     from flowsys.phase import load as load_diagram
@@ -73,6 +76,8 @@ def phase(
         named = _named(found, diagram, axis_texts, observable)
         axes = [parse_axis(text) for text in axis_texts or (named.axes if named else [])]
         quantities = options.names(observable) or (list(named.observables) if named else [])
+        given = options.assignments(set)
+        options.say_idle(found, given, level or (named and named.level))
         sweep = make_sweep(
             found,
             axes,
@@ -80,7 +85,7 @@ def phase(
             level or (named and named.level),
             variant or (named and named.variant),
             mode or (named and named.mode),
-            (dict(named.fixed) if named else {}) | options.assignments(set),
+            (dict(named.fixed) if named else {}) | given,
             rtol=rtol,
             atol=atol,
             solver=solver,
@@ -139,7 +144,8 @@ def _evaluator(cluster: str | None, threads: int):
 def plot(
     file: Annotated[str, typer.Argument(metavar="FILE.nc", help="A file that phase or solve wrote.")],
     out: Annotated[
-        str | None, typer.Option(metavar="FILE.png", help="Picture file (default: beside the data).")
+        str | None,
+        typer.Option(metavar="FILE.png", callback=options.picture, help="Picture file (default: beside the data)."),
     ] = None,
     quantity: Annotated[str | None, typer.Option(help="Which quantity (default: the first).")] = None,
     log: Annotated[bool, typer.Option("--log", help="Logarithmic colours, or time axis of a trajectory.")] = False,
@@ -148,7 +154,7 @@ def plot(
     from flowsys.phase import load as load_diagram
 
     if not Path(file).is_file():
-        raise InputError(f"file = {file} is not there.")
+        raise InputError(f"file = {file} is not there." if not Path(file).exists() else f"file = {file} is no file.")
     picture = Path(out) if out else Path(file).with_suffix(".png")
     try:
         diagram = load_diagram(file, DRAWN)

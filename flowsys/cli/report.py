@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from flowsys.cli import options
+
 
 def register(app: typer.Typer) -> None:
     app.command("report")(report)
@@ -12,7 +14,9 @@ def register(app: typer.Typer) -> None:
 
 def report(
     system: Annotated[list[str] | None, typer.Argument(metavar="SYSTEM…", help="Which systems (default: all).")] = None,
-    html: Annotated[str, typer.Option(metavar="FILE", help="Where to write the page.")] = "flowsys-report.html",
+    html: Annotated[
+        str, typer.Option(metavar="FILE", callback=options.writable, help="Where to write the page.")
+    ] = "flowsys-report.html",
     all: Annotated[
         bool, typer.Option("--all", help="Measure every claim again instead of reading the record.")
     ] = False,

@@ -41,9 +41,12 @@ def solve(
     if format not in FORMATS:
         raise InputError(f"--format {format} is not known: it must be one of {', '.join(FORMATS)}.")
     found = load(system)
+    given = options.assignments(set)
+    setup = found.setup(mode, **given)
+    options.say_idle(found, given, level)
     trajectory = integrate(
         found,
-        found.setup(mode, **options.assignments(set)),
+        setup,
         level=level,
         variant=variant,
         mode=mode,

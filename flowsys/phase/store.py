@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from flowsys.errors import InputError
-from flowsys.files import write_atomically, write_text
+from flowsys.files import ask_for_room, write_atomically, write_text
 from flowsys.phase import netcdf
 from flowsys.phase.diagram import OUTCOMES, PhaseDiagram
 from flowsys.phase.sweep import Chunk, Sweep
@@ -34,7 +34,10 @@ class Store:
             shutil.rmtree(self.parts)
         self.parts.mkdir(exist_ok=True)
         if not self._marker.exists():
-            write_text(self._marker, json.dumps(sweep.origin))
+            try:
+                write_text(self._marker, json.dumps(sweep.origin))
+            except InputError as error:
+                raise self._kept(error) from None
 
     @property
     def _marker(self) -> Path:
@@ -72,6 +75,10 @@ class Store:
             raise self._kept(error) from None
 
     def _kept(self, error: Exception) -> InputError:
+        """The error with the promise that what was done is kept; nothing is left where nothing was done."""
+        if not self.done():
+            shutil.rmtree(self.parts, ignore_errors=True)
+            return InputError(str(error))
         return InputError(f"{str(error).rstrip('.')}; what was done is kept, and the same command goes on from there.")
 
     def read(self, number: int) -> Chunk:
@@ -102,7 +109,7 @@ class Store:
             slabs = iter([(0, np.array([v.ravel() for v in whole.quantities.values()]), whole.outcomes.ravel())])
         assembled = self.parts / "assembled.nc"
         try:
-            _ask_for_room(assembled, int(np.prod(sweep.shape)) * (8 * len(names) + 1))
+            ask_for_room(assembled, int(np.prod(sweep.shape)) * (8 * len(names) + 1) + 65_536)  # HDF5 needs its room
             netcdf.write(assembled, sweep.axes, names, OUTCOMES, sweep.origin, slabs)
             os.replace(assembled, self.path)
         except OSError as error:
@@ -111,11 +118,3 @@ class Store:
             raise self._kept(InputError(f"file = {self.path} cannot be written: {reason}")) from None
         shutil.rmtree(self.parts)
         return {name: int(n) for name, n in zip(OUTCOMES, counts) if n}
-
-
-def _ask_for_room(path: Path, size: int) -> None:
-    """Fail early, with the system's reason, where so many bytes do not fit: HDF5 does not survive a full disk."""
-    if hasattr(os, "posix_fallocate"):
-        with open(path, "wb") as handle:
-            os.posix_fallocate(handle.fileno(), 0, size + 65_536)
-        path.unlink()

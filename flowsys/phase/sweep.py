@@ -148,8 +148,8 @@ def make_sweep(
         for term in quantity.terms:
             if term.observable and term.observable not in observables:
                 raise InputError(f"observable {term.observable} is not one of {system.name}'s at {level}.")
-            if not isinstance(term.at, str) and "t_max" in values and term.at > values["t_max"]:
-                raise InputError(f"observable {quantity.name} lies beyond t_max = {values['t_max']:g}.")
+            if not isinstance(term.at, str) and "t_max" not in names and term.at > example["t_max"]:
+                raise InputError(f"observable {quantity.name} lies beyond t_max = {example['t_max']:g}.")
     parsed = tuple(q.checked(system, asked, example, seeds) if isinstance(q, OfClaim) else q for q in parsed)
     _check_seeds(system, level, parsed, names, seeds)
     check_numbers(

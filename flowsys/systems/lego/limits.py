@@ -110,6 +110,7 @@ def stage_2_problem(
         events=stage_2_events(setup),
         marks={"look": setup["t_look"]} if setup["t_look"] > start else {},
         derived=accuracies(setup, features, clip),
+        dear=frozenset({"accuracy_rollout"}),
         t_max=setup["t_max"],
         start=start,
         default_at=("stage_2_1", "stage_2_2", "loss_threshold"),

@@ -149,7 +149,7 @@ STAGE_2_OBSERVABLES = {
 DERIVED = {
     "accuracy": "Acc at L_test: mean probability of the right value given the true prefix (Eq. 5)",
     "accuracy_greedy": "share of steps with the right likeliest token at L_test, given the true prefix",
-    "accuracy_rollout": "share of right answers at L_test when the model continues its own greedy answers",
+    "accuracy_rollout": "share of right answers at L_test when the model continues its own (dear: by name only)",
     "label_accuracy": "algorithm_2: share of self-labels that are right",
     "L_star": "longest length, on the grid L <- ceil(2^(1/3) L), up to which accuracy stays above accuracy_target",
 }

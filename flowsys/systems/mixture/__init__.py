@@ -34,7 +34,7 @@ def _build(setup: Setup, level: str, variant: str, mode: str) -> Problem:
     from flowsys.systems.mixture.limits import limit_problem
 
     if mode == "attention_only":
-        raise InputError("mode = attention_only has no limit: its frozen Gaussian neurons need a width (use L0, L1 or L2).")
+        raise InputError("mode = attention_only has no limit: its frozen neurons need a width (use L0, L1 or L2).")
     return limit_problem(setup, variant, mode)
 
 

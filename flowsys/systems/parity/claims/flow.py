@@ -1,7 +1,8 @@
 """Gradient flow of the limit: lock-on times, the order of the phases, margins, the surrogate, the n+2 position.
 
-At finite width (asked for with a level) positions are not independent: under the linear loss n+1 grows without bound,
-and what the gates of different queries share by chance, of order m^(-1/2), carries it to the later positions.
+At finite width (asked for with a level) positions are not independent. Under the linear loss n+1 grows without bound;
+that what the gates of different queries share by chance, of order m^(-1/2), carries it to the later positions is the
+likely reason why claims on those fail there, not a measured one.
 """
 
 import numpy as np
@@ -13,7 +14,7 @@ from flowsys.systems.parity import position
 from flowsys.systems.parity.claims.runs import FLOWS, TRAINED, chosen, claim, course, reached, scatter
 
 LARGE_N = (1000, 3000, 10000)
-FINITE_WIDTH = "n+1 grows without bound under the linear loss, and at finite width reaches the other positions"
+FINITE_WIDTH = "n+1 grows without bound under the linear loss, and may reach the other positions at finite width"
 
 
 def lock_times_reach_their_asymptotes(sizes=LARGE_N) -> Verdict:
