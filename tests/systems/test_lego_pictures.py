@@ -190,7 +190,7 @@ def test_a_later_round_with_wrong_labels_ends_in_an_outcome():
 def results(monkeypatch):
     """Results in the form that runs leave, of a model that forgets with the length."""
 
-    def made(group):
+    def made(group, seed=0):
         lengths = (5, 10, 20)
         lines = {L: np.linspace(0.5, 0.3, L) for L in lengths}
         shown = {L: {"predicate": lines[L].tolist(), "answer": lines[L].tolist()} for L in lengths}
@@ -198,9 +198,11 @@ def results(monkeypatch):
         attention = {str(L): {"order": list(range(L))[::-1], "in_order": shown[L] | maps, "shuffled": shown[L] | maps}
                      for L in lengths}  # fmt: skip
         return [{"group": group, "trained_to": L, "sentences": 100, "all_right": {"5": 1.0, "10": 0.5, "20": 0.0},
-                 "attention": attention, "losses": [1.0]} for L in (5, 10)]  # fmt: skip
+                 "attention": attention, "losses": [1.0], "experiment": {"seed": seed}} for L in (5, 10)]  # fmt: skip
 
     monkeypatch.setattr(figures, "packaged", made)
+    monkeypatch.setattr(figures, "packaged_control", lambda group: made(group, seed=1)[0])
+    monkeypatch.setattr(figures, "packaged_seeds", lambda group: [0, 1] if group == "S5" else [0])
 
 
 @pytest.mark.parametrize("number", figures.FIGURES)
@@ -210,9 +212,12 @@ def test_every_figure_is_drawn_from_stored_results(number, results, tmp_path):
     assert len(written) == 1 + len(drawing.data) > 1 and all(path.stat().st_size > 1000 for path in written)
 
 
-def test_figure_1a_holds_the_stored_curves(results):
-    found = figures.accuracy_by_group(SYSTEM.setup()).data["accuracy"]
-    assert found.quantities["all_right"].tolist() == [[1.0, 1.0], [0.5, 0.5], [0.0, 0.0]]
+def test_figures_1a_and_1b_hold_the_curves_of_every_seed(results):
+    by_group = figures.accuracy_by_group(SYSTEM.setup()).data["accuracy"]
+    assert by_group.axes[1].values == ("C6 seed 0", "S5 seed 0", "S5 seed 1")
+    assert by_group.quantities["all_right"].tolist() == [[1.0] * 3, [0.5] * 3, [0.0] * 3]
+    by_stage = figures.accuracy_by_stage(SYSTEM.setup()).data["accuracy"]
+    assert by_stage.axes[1].values == ("seed 0 to 5", "seed 0 to 10", "seed 1 to 5", "seed 1 to 10", "control")
 
 
 @pytest.mark.parametrize("group", figures.GROUPS)

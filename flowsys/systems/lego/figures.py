@@ -1,7 +1,8 @@
 """The paper's Figures 1a, 1b, 2, 5, 6, 7 from the stored runs of the Section 7 experiment (`section_7.packaged`).
 
 Accuracy is the share of sentences whose values are all right when the model writes every answer itself. Bars of
-accuracy are two standard errors of the number of sentences tested.
+accuracy are two standard errors of the number of sentences tested. Curves of accuracy are drawn for every seed kept,
+all but the first thin; attention is that of seed 0.
 """
 
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from matplotlib.figure import Figure
 from flowsys.drawing import Drawing
 from flowsys.phase import Axis, PhaseDiagram
 from flowsys.system import Setup
-from flowsys.systems.lego.section_7 import packaged
+from flowsys.systems.lego.section_7 import packaged, packaged_control, packaged_seeds
 
 GROUPS = ("C6", "S5")
 TASKS = {"C6": "$C_6$ (simply transitive)", "S5": "$S_5$ (symmetry)"}
@@ -42,40 +43,58 @@ def _legend_below(ax, ncols: int, **options) -> None:
     ax.legend(frameon=False, fontsize="small", ncols=ncols, **place, **options)
 
 
-def _curve(ax, results: dict[str, Any], color: str, label: str) -> np.ndarray:
+def _curve(ax, results: dict[str, Any], color: str, label: str, seed: int = 0) -> np.ndarray:
     lengths = [int(L) for L in results["all_right"]]
     share = np.array(list(results["all_right"].values()))
     error = 2 * np.sqrt(share * (1 - share) / results["sentences"])
-    ax.errorbar(lengths, share, error, fmt="o-", markersize=4, linewidth=0.8, color=color, label=label)
+    look = {"fmt": ":s", "markersize": 3, "elinewidth": 0.5} if seed else {"fmt": "-o", "markersize": 4}
+    ax.errorbar(lengths, share, error, linewidth=0.8, color=color, label=label, **look)
     return share
 
 
+def _of_seed(seed: int) -> str:
+    return f", seed {seed}"
+
+
 def accuracy_by_group(setup: Setup) -> Drawing:
-    """Fig. 1a: models trained at L = 5, over test lengths."""
-    stages = [packaged(group)[0] for group in GROUPS]
-    lengths = [int(L) for L in stages[0]["all_right"]]
+    """Fig. 1a: models trained at L = 5, over test lengths, every seed that is kept."""
+    lengths = [int(L) for L in packaged(GROUPS[0])[0]["all_right"]]
     figure, ax = _accuracy_axes(lengths)
-    share = [_curve(ax, s, f"C{i}", TASKS[s["group"]]) for i, s in enumerate(stages)]
-    ax.axvline(stages[0]["trained_to"], color="0.4", linestyle="--", linewidth=1, label="training length")
+    shares, told = {}, []
+    for i, group in enumerate(GROUPS):
+        for seed in packaged_seeds(group):
+            first = packaged(group, seed=seed)[0]
+            shares[f"{group} seed {seed}"] = _curve(ax, first, f"C{i}", TASKS[group] + _of_seed(seed), seed)
+            told.append(f"{group}, seed {seed}: {first['all_right']}")
+    ax.axvline(packaged(GROUPS[0])[0]["trained_to"], color="0.4", linestyle="--", linewidth=1, label="training length")
     _legend_below(ax, 3)
-    told = "; ".join(f"{s['group']}: {s['all_right']}" for s in stages)
-    return Drawing(figure, {"accuracy": _table({"L": lengths, "group": GROUPS}, all_right=np.array(share).T)}, told)
+    accuracy = _table({"L": lengths, "run": tuple(shares)}, all_right=np.array(list(shares.values())).T)
+    return Drawing(figure, {"accuracy": accuracy}, "; ".join(told))
 
 
-def accuracy_by_stage(setup: Setup, group: str = "S5") -> Drawing:
-    """Fig. 1b: self-training 5 → 10 → 20 → 40, the training length of each stage dashed in its colour."""
-    stages = packaged(group)
-    lengths = [int(L) for L in stages[0]["all_right"]]
+def accuracy_by_stage(setup: Setup) -> Drawing:
+    """Fig. 1b: S5 self-trained 5 → 10 → 20 → 40, the training length of each stage dashed in its colour.
+
+    Grey: as many further steps, all of them at L = 5.
+    """
+    lengths = [int(L) for L in packaged("S5")[0]["all_right"]]
     figure, ax = _accuracy_axes(lengths)
-    share = []
-    for i, stage in enumerate(stages):
-        share.append(_curve(ax, stage, f"C{i}", f"L = {stage['trained_to']}"))
-        ax.axvline(stage["trained_to"], color=f"C{i}", linestyle="--", linewidth=1)
-    _legend_below(ax, 4, title="trained to")
-    ax.set_title(f"{TASKS[group]}, labels written by the previous model", fontsize="medium")
-    axes = {"L": lengths, "trained_to": [stage["trained_to"] for stage in stages]}
-    told = "; ".join(f"trained to {s['trained_to']}: {s['all_right']}" for s in stages)
-    return Drawing(figure, {"accuracy": _table(axes, all_right=np.array(share).T)}, told)
+    shares, told = {}, []
+    for seed in packaged_seeds("S5"):
+        for i, stage in enumerate(packaged("S5", seed=seed)):
+            to = stage["trained_to"]
+            shares[f"seed {seed} to {to}"] = _curve(ax, stage, f"C{i}", f"L = {to}{_of_seed(seed)}", seed)
+            told.append(f"seed {seed}, trained to {to}: {stage['all_right']}")
+            if not seed:
+                ax.axvline(to, color=f"C{i}", linestyle="--", linewidth=1)
+    control = packaged_control("S5")
+    seed = control["experiment"]["seed"]
+    shares["control"] = _curve(ax, control, "0.5", f"as many more steps at L = 5{_of_seed(seed)}", seed)
+    told.append(f"control, seed {seed}, as many further steps at L = 5: {control['all_right']}")
+    _legend_below(ax, 3, title="trained to")
+    ax.set_title(f"{TASKS['S5']}, labels written by the previous model", fontsize="medium")
+    accuracy = _table({"L": lengths, "run": tuple(shares)}, all_right=np.array(list(shares.values())).T)
+    return Drawing(figure, {"accuracy": accuracy}, "; ".join(told))
 
 
 def attention_maps(setup: Setup, shown: str) -> Drawing:
@@ -101,9 +120,11 @@ def attention_maps(setup: Setup, shown: str) -> Drawing:
         columns = [f"p$_{i}$" for i in names] + [f"a$_{i}$" for i in range(L)]
         ax.set_xticks(range(2 * L), labels=columns)
         ax.set_yticks(range(L), labels=[f"ans$_{i}$" for i in range(L)])
-        ax.set(xlabel="clause attended to", title=TASKS[stage["group"]])
+        ax.set(xlabel="clause attended to", title=f"{TASKS[stage['group']]}, seed 0")
     axes = {"group": GROUPS, "query": range(L), "clause": range(2 * L)}
-    return Drawing(figure, {"attention": _table(axes, attention=np.array(maps))}, _masses(stages, L, shown))
+    return Drawing(
+        figure, {"attention": _table(axes, attention=np.array(maps))}, "seed 0; " + _masses(stages, L, shown)
+    )
 
 
 def _masses(stages, L: int, shown: str) -> str:
@@ -132,8 +153,9 @@ def diagonal_attention(setup: Setup, kind: str) -> Drawing:
             told.append(f"{stage['group']}, L = {L}: {line[0]:.3f} first, {line[-1]:.3f} last, {line.mean():.3f} mean")
     ax.set(xlabel=r"position $(\ell + 1)/L$", ylabel=f"attention {KINDS[kind]}")
     ax.set_ylim(bottom=0)
+    ax.set_title("trained at L = 5, seed 0", fontsize="medium")
     _legend_below(ax, 2)
-    return Drawing(figure, data, "; ".join(told))
+    return Drawing(figure, data, "seed 0; " + "; ".join(told))
 
 
 FIGURES = {
