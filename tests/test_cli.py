@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -13,9 +12,11 @@ import pytest
 SOLVE = ["solve", "mixture", "--set", "omega=0.1"]
 
 
-def flowsys(*arguments: str, cwd=None, **options) -> subprocess.CompletedProcess:
+def flowsys(*arguments: str, cwd=None, first: str = "", **options) -> subprocess.CompletedProcess:
+    """The command line; `first` is Python run before it, in the same process."""
+    start = ["-m", "flowsys"] if not first else ["-c", f"{first}; from flowsys.cli import main; main()"]
     return subprocess.run(
-        [sys.executable, "-m", "flowsys", *arguments], capture_output=True, text=True, cwd=cwd, check=False, **options
+        [sys.executable, *start, *arguments], capture_output=True, text=True, cwd=cwd, check=False, **options
     )
 
 
@@ -91,8 +92,8 @@ def test_bad_input_gets_one_sentence_and_exit_code_2(arguments, mentions, tmp_pa
 
 @pytest.mark.parametrize("name", ["a.json", "a.nc"])
 def test_a_full_disk_gets_one_sentence_and_leaves_nothing(name, tmp_path):
-    full = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-    run = flowsys(*SOLVE, "--at", "T_1", "--format", "json", "--out", name, cwd=tmp_path, preexec_fn=full)
+    full = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))"
+    run = flowsys(*SOLVE, "--at", "T_1", "--format", "json", "--out", name, cwd=tmp_path, first=full)
     assert run.returncode == 2, run.stderr
     assert f"file = {name} cannot be written" in run.stderr and len(run.stderr.strip().splitlines()) == 1
     assert not list(tmp_path.iterdir())

@@ -28,15 +28,17 @@ def finished(path: Path, of: Sweep, chunks=None) -> bytes:
     return path.read_bytes()
 
 
-def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "flowsys", "phase", "mixture", "--no-picture", *arguments]
+def command(*arguments: str, first: str = "") -> list[str]:
+    """The command line of a sweep; `first` is Python run before it, in the same process."""
+    start = ["-m", "flowsys"] if not first else ["-c", f"{first}; from flowsys.cli import main; main()"]
+    return [sys.executable, *start, "phase", "mixture", "--no-picture", *arguments]
 
 
 def environment(**more: str) -> dict[str, str]:
     return os.environ | {"PYTHONPATH": str(ROOT)} | more
 
 
-def flowsys(*arguments: str, cwd: Path, **more) -> subprocess.CompletedProcess:
+def flowsys(*arguments: str, cwd: Path, first: str = "") -> subprocess.CompletedProcess:
     return subprocess.run(
-        command(*arguments), capture_output=True, text=True, cwd=cwd, check=False, env=environment(), **more
+        command(*arguments, first=first), capture_output=True, text=True, cwd=cwd, check=False, env=environment()
     )

@@ -1,6 +1,5 @@
 """What a sweep has done survives Ctrl-C, a full disk and `kill -9`, and the same command goes on from there."""
 
-import resource
 import signal
 import subprocess
 import time
@@ -20,8 +19,8 @@ CHUNKS = 75
 def started_until(tmp_path, parts: int, arguments=SWEEP) -> subprocess.Popen:
     """The command, running, once so many chunks are there (listening to Ctrl-C even if this process does not)."""
     process = subprocess.Popen(
-        command(*arguments), cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        command(*arguments, first="import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"),
+        cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     while process.poll() is None and len(list(tmp_path.glob("d.nc.parts/0*.npy"))) < parts:
         time.sleep(0.002)
@@ -66,8 +65,8 @@ def test_ctrl_c_keeps_what_is_done_and_says_so_in_a_sentence(tmp_path):
 
 
 def test_a_full_disk_keeps_what_is_done_and_says_so_in_a_sentence(tmp_path):
-    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
-    full = flowsys(*SWEEP, cwd=tmp_path, preexec_fn=limit)
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))"
+    full = flowsys(*SWEEP, cwd=tmp_path, first=limit)
     assert full.returncode == 2 and "Traceback" not in full.stderr
     assert len(full.stderr.strip().splitlines()) == 1 and "what was done is kept" in full.stderr
     assert flowsys(*SWEEP, cwd=tmp_path).returncode == 0

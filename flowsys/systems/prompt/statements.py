@@ -24,6 +24,7 @@ STATEMENTS = {
     "Eqs. 30–33": Statement("bounds of Γ_ss, Γ_sd, Γ_ds, Γ_dd"),
     "Lemma F.6": Statement("stage 1 ends at T_1 = α^-2 K³ log(K/ε)"),
     "Eq. 34": Statement("T_1"),
+    "Eq. 35": Statement("from T_1 on attention on other steps is at most ε"),
     "Lemma F.7": Statement("stage 2: gradients, T_2 ∝ K M/α, T_3 ∝ K M/ε, growth of the pattern score"),
     "Eqs. 36–39": Statement("gradients in stage 2"),
     "Eqs. 44, 46, 49, 54": Statement("T_2, the pattern score ½ log(…), T_3"),
