@@ -255,7 +255,10 @@ class Run:
             self._kink(index - n_events)
 
     def _first_step(self, target: float) -> float:
-        """A step over which the state changes by about a hundredth of its size in tolerance units."""
+        """A step over which the state changes by about a hundredth of its size, at least by its tolerance.
+
+        It must not grow with the target: a saturating flow that starts at 0 would leap over all that happens.
+        """
         if self.solver == "lsoda":
             rate = self._lsoda.rhs(self.y)
         else:
@@ -264,9 +267,7 @@ class Run:
         speed = np.sqrt(np.mean((rate / size) ** 2))
         length = np.sqrt(np.mean((self.y / size) ** 2))
         span = target - self.t
-        if speed == 0:
-            return span
-        return min(span, 0.01 * length / speed if length > 0 else 1e-6 * span)
+        return min(span, max(0.01 * length, 1.0) / speed) if speed > 0 else span
 
     def _event(self, name: str) -> None:
         self._reached[name] = self.t
