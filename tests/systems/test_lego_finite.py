@@ -73,6 +73,14 @@ def test_exchangeable_slots_tend_to_many_variables_like_one_over_their_number():
     assert 3 < errors[0] / errors[1] < 5
 
 
+def test_a_far_horizon_does_not_hide_how_attention_begins():
+    # both blocks start at 0 and saturate: a first step in proportion to t_max would leap over both stages
+    setups = [SYSTEM.setup(group="C3", n_x_finite=3, t_max=horizon) for horizon in (1e13, 10.0)]
+    far, near = (solve(SYSTEM, setup, level="L2", observe=("alpha",)) for setup in setups)
+    assert far.labels == near.labels == ("stage_2_1", "stage_2_2")
+    assert far.t == pytest.approx(near.t, rel=1e-6) and far["alpha"][1] == pytest.approx(1, abs=1e-9)
+
+
 def test_gradient_descent_of_attention_is_first_order_in_the_learning_rate():
     limit = attention("L3", "C3", 6, 10.0)
     errors = []

@@ -6,7 +6,7 @@ solvable while ε^{L,L} stays below ½(1 - 1/C_B), and a loss fixes ε^{2,2} (cl
 
 import numpy as np
 
-from flowsys.phase.named import Line, NamedDiagram
+from flowsys.phase.named import Contour, Line, NamedDiagram
 from flowsys.system import Setup
 from flowsys.systems.lego.closed_forms import eps_at_loss, least_separating_d, solvable_length, trap_boundary
 from flowsys.systems.lego.groups import sizes
@@ -67,9 +67,13 @@ def _doubling(setup: Setup, L_test: np.ndarray, C_B: np.ndarray) -> list[Line]:
 
 
 def _inverse_floor(setup: Setup, tau: np.ndarray, C_B: np.ndarray) -> list[Line]:
-    """The peak of the gap, near the inverse loss floor; the factor is that of C5 at d = 1000, C_B = 3."""
+    """The inverse loss floor, through the peak of the gap of C5 at d = 1000, C_B = 3."""
     fine = np.linspace(C_B.min(), C_B.max(), 300)
-    return [_inside(0.0032 * setup["d"] ** (fine - 1), fine, (tau, C_B), r"$\tau = 0.0032\, d^{C_B - 1}$ (peak)")]
+    return [
+        _inside(
+            0.0032 * setup["d"] ** (fine - 1), fine, (tau, C_B), r"$\tau = 0.0032\, d^{C_B - 1}$: the peak of $C_B = 3$"
+        )
+    ]
 
 
 def _stage_end(setup: Setup, tau: np.ndarray, C_B: np.ndarray) -> list[Line]:
@@ -106,8 +110,8 @@ DIAGRAMS = {
     "additive_trap_C6": _trap_diagram("C6", 4),
     "additive_trap_S4": _trap_diagram("S4", 4),
     "one_neuron": NamedDiagram(
-        title="Share of combinations that exactly one of $m$ random neurons has learned (Eq. 16), $n_x = \\infty$",
-        axes=("d=1e4:1e10:9:log", "width=4:32:7:log"),
+        title="Share of combinations learned by exactly one of $m$ neurons (Eq. 16), $n_x = \\infty$, one draw",
+        axes=("d=1e4:1e10:7:log", "width=4:32:6:log"),
         observables=("one_neuron@t=1e10", "loss@t=1e10"),
         mode="stage_1",
         variant="many_variables",
@@ -151,5 +155,6 @@ DIAGRAMS = {
         observables=("gap_22@look", "eps_22@look"),
         fixed={"group": "S4", "trained_steps": "second", "d": D},
         boundary=_stage_end,
+        contours=lambda setup: [Contour("gap_22@look", 0.0, r"measured: $\Delta^{2,2} = 0$")],
     ),
 }

@@ -162,5 +162,5 @@ def attention_problem(setup: Setup, level: str) -> Problem:
         # the peak of the gap is watched by its rate, which would double the cost of every step here
         events=tuple(event for event in stage_2_events(setup) if event.name != "gap_peak"),
         t_max=setup["t_max"],
-        default_at=("stage_2_1", "stage_2_2", "loss_threshold"),
+        default_at=("stage_2_1", "stage_2_2"),  # the few words leave a loss of d^(1 - C_B)
     )
