@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from jax.flatten_util import ravel_pytree
 
+from flowsys.claims import Word
+from flowsys.conditions import Conditions, under
 from flowsys.errors import InputError
 from flowsys.solve import solve
 from flowsys.systems import load
@@ -116,3 +118,12 @@ def test_lumping_finds_four_classes_and_the_stated_program(variant, n_coordinate
 def test_finite_models_that_do_not_fit_are_refused(parameters, level, sentence):
     with pytest.raises(InputError, match=sentence):
         solve(SYSTEM, SYSTEM.setup(**parameters), level=level, at=[1.0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("id", "level"), [(c.id, level) for c in SYSTEM.claims for level in c.levels if level != "L3"])
+def test_claims_at_finite_levels_hold_and_their_controls_do_not(id, level):
+    claim = next(c for c in SYSTEM.claims if c.id == id)
+    assert claim.check(Conditions(level)).word is Word.HOLDS
+    with under(Conditions(level)):
+        assert claim.control().word is Word.FAILS

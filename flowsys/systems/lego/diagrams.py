@@ -150,7 +150,7 @@ DIAGRAMS = {
         boundary=_inverse_floor,
     ),
     "gap_symmetric": NamedDiagram(
-        title=r"Gap $\Delta^{2,2}$ along training: its sign changes with $C_B$, and it does not close",
+        title=r"Gap $\Delta^{2,2}$ along training: at large $C_B$ negative first, then positive; not closing",
         axes=("t_look=0.1:1e11:25:log", "C_B=2:8:13"),
         observables=("gap_22@look", "eps_22@look"),
         fixed={"group": "S4", "trained_steps": "second", "d": D},

@@ -63,15 +63,21 @@ class Neurons(NamedTuple):
     loss: float
 
 
+def random_layer(group: str, d: float, seed: int, activation: str = "azl") -> dict[str, Any]:
+    """Parameters of m = 4 n_y random neurons a class at σ_0 = d^(-1/2), b = σ_0 log d, without a clip."""
+    return {"group": group, "d": d, "bias": float(d**-0.5 * np.log(d)), "width": 4 * groups.sizes(group)[1],
+            "seed": seed, "clip": "none", "activation": activation}  # fmt: skip
+
+
+random_run = partial(layer, variant="many_variables", observe=("loss",), rtol=1e-7)
+
+
 def neurons(group: str, d: float, seed: int, activation: str = "azl") -> Neurons:
-    """m = 4 n_y random neurons a class at σ_0 = d^(-1/2), b = σ_0 log d, n_x = ∞, no clip, at t = 10 d or 1e11."""
+    """A random layer with n_x = ∞ at t = 10 d or 1e11."""
     n_g, n_y = groups.sizes(group)
-    m = 4 * n_y
-    choices = {"group": group, "d": d, "bias": float(d**-0.5 * np.log(d)), "width": m, "seed": seed, "clip": "none",
-               "activation": activation}  # fmt: skip
-    found = layer(
-        min(10.0 * d, 1e11), variant="many_variables", observe=("loss",), rtol=1e-7, solver="tsit5", **choices
-    )
+    choices = random_layer(group, d, seed, activation)
+    m = choices["width"]
+    found = random_run(min(10.0 * d, 1e11), solver="tsit5", **choices)
     V_g, V_y, _ = np.split(found.states[-1], [n_y * m * n_g, n_y * m * (n_g + n_y)])
     start = initial_state(SYSTEM.setup("stage_1", **choices), "many_variables")
     return Neurons(V_g.reshape(n_y, m, n_g), V_y.reshape(n_y, m, n_y), start, float(found["loss"][-1]))
