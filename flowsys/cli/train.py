@@ -83,12 +83,10 @@ def compare(
     with tqdm(unit="runs", disable=not sys.stderr.isatty(), leave=False) as bar:
         result = climb(found, found.setup(**options.assignments(set)), rung, lambda name: bar.update())
     if out:
-        from matplotlib.figure import Figure
-
         from flowsys.files import write_atomically
         from flowsys.plot.ladder import ladder as draw
 
-        figure = draw(result, Figure(figsize=(9, 3.6), layout="constrained"))
+        figure = draw(result)
         write_atomically(out, lambda temporary: figure.savefig(temporary, dpi=150))
     if format == "json":
         import json

@@ -6,14 +6,22 @@ from matplotlib.ticker import NullFormatter
 
 from flowsys.compare import Ladder
 
+COLUMNS = 3  # panels side by side: more would be too small to read on a narrow page
 
-def ladder(result: Ladder, figure: Figure) -> Figure:
+
+def ladder(result: Ladder) -> Figure:
     """One panel for each rung with a knob: measured errors as dots, the fit as a line."""
     fitted = [m for m in result.rungs if m.fit is not None]
+    columns = max(1, min(COLUMNS, len(fitted)))
+    rows = max(1, -(-len(fitted) // columns))
+    figure = Figure(figsize=(max(3.2 * columns, 4), 3.2 * rows), layout="constrained")
     if not fitted:
         figure.text(0.5, 0.5, "no rung with a knob", ha="center")
         return figure
-    for ax, measured in zip(figure.subplots(1, len(fitted), squeeze=False)[0], fitted):
+    panels = figure.subplots(rows, columns, squeeze=False).ravel()
+    for ax in panels[len(fitted) :]:
+        ax.set_axis_off()
+    for ax, measured in zip(panels, fitted):
         x = np.array(measured.rung.values)
         ax.loglog(x, measured.errors, "o", label="measured")
         ax.loglog(

@@ -11,20 +11,18 @@ from flowsys.system import System
 
 SIGNS = {
     "\\geq": "≥", "\\leq": "≤", "\\epsilon": "ε", "\\omega": "ω", "\\alpha": "α", "\\tau": "τ", "\\rho": "ρ",
-    "\\beta": "β", "\\lambda": "λ", "$": "", "\\": "",
+    "\\beta": "β", "\\lambda": "λ", "\\kappa": "κ", "\\mu": "μ", "\\Delta": "Δ", "\\infty": "∞", "\\sim": "~",
+    "\\star": "*", "$": "", "{": "", "}": "", "\\": "",
 }  # fmt: skip
 
 
 def ladder(system: System) -> str:
     """Errors between neighbouring levels with their rates."""
-    from matplotlib.figure import Figure
-
     from flowsys.plot.ladder import ladder as draw
 
     result = compare(system)
-    panels = sum(m.fit is not None for m in result.rungs)
-    picture = figure(draw(result, Figure(figsize=(max(3.2 * panels, 4), 3.4), layout="constrained")),
-                     "Errors over their knob, with the fitted power law.") if panels else ""  # fmt: skip
+    is_fitted = any(m.fit is not None for m in result.rungs)
+    picture = figure(draw(result), "Errors over their knob, with the fitted power law.") if is_fitted else ""
     rows = [
         ("", [text(m.rung.name), text(m.rung.meaning), text(m.result), text(m.expectation), _answer(m.holds)])
         for m in result.rungs
