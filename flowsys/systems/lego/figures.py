@@ -52,6 +52,12 @@ def _curve(ax, results: dict[str, Any], color: str, label: str, seed: int = 0) -
     return share
 
 
+def _where_below_1(results: dict[str, Any]) -> str:
+    """The shares of sentences with every answer right, where not all are, in words."""
+    below = [f"{share:.3f} at {L}" for L, share in results["all_right"].items() if share < 1]
+    return ", ".join(below) or "1 at every length"
+
+
 def _of_seed(seed: int) -> str:
     return f", seed {seed}"
 
@@ -65,7 +71,7 @@ def accuracy_by_group(setup: Setup) -> Drawing:
         for seed in packaged_seeds(group):
             first = packaged(group, seed=seed)[0]
             shares[f"{group} seed {seed}"] = _curve(ax, first, f"C{i}", TASKS[group] + _of_seed(seed), seed)
-            told.append(f"{group}, seed {seed}: {first['all_right']}")
+            told.append(f"{group}, seed {seed}: {_where_below_1(first)}")
     ax.axvline(packaged(GROUPS[0])[0]["trained_to"], color="0.4", linestyle="--", linewidth=1, label="training length")
     _legend_below(ax, 3)
     accuracy = _table({"L": lengths, "run": tuple(shares)}, all_right=np.array(list(shares.values())).T)
@@ -84,13 +90,13 @@ def accuracy_by_stage(setup: Setup) -> Drawing:
         for i, stage in enumerate(packaged("S5", seed=seed)):
             to = stage["trained_to"]
             shares[f"seed {seed} to {to}"] = _curve(ax, stage, f"C{i}", f"L = {to}{_of_seed(seed)}", seed)
-            told.append(f"seed {seed}, trained to {to}: {stage['all_right']}")
+            told.append(f"seed {seed}, trained to {to}: {_where_below_1(stage)}")
             if not seed:
                 ax.axvline(to, color=f"C{i}", linestyle="--", linewidth=1)
     control = packaged_control("S5")
     seed = control["experiment"]["seed"]
     shares["control"] = _curve(ax, control, "0.5", f"as many more steps at L = 5{_of_seed(seed)}", seed)
-    told.append(f"control, seed {seed}, as many further steps at L = 5: {control['all_right']}")
+    told.append(f"control, seed {seed}, as many further steps at L = 5: {_where_below_1(control)}")
     _legend_below(ax, 3, title="trained to")
     ax.set_title(f"{TASKS['S5']}, labels written by the previous model", fontsize="medium")
     accuracy = _table({"L": lengths, "run": tuple(shares)}, all_right=np.array(list(shares.values())).T)
