@@ -48,7 +48,8 @@ def solve(
     if level == "L0":
         return _trained(system, setup, variant, mode, at, observe, command)
     variant, mode = system.variant(level, variant), system.mode(mode)
-    problem = system.problem(setup, level, variant, mode)
+    setup = system.settled(setup, level, variant, mode)
+    problem = system.build(setup, level, variant, mode)
     requests = tuple(at) if at is not None else tuple(problem.default_at)
     events, times = _sorted_requests(system, problem, requests)
     observe = tuple(observe if observe is not None else (n for n in problem.observable_names if n not in problem.dear))

@@ -1,7 +1,8 @@
 """A paper's system as a value: its parameters, levels, variants, modes, events and observables, and its problems.
 
 The contract of a package under `flowsys/systems/`: it defines `SYSTEM = System(...)`. `build` turns a validated
-`Setup` into a `Problem` for one level (L1 … L4), variant and mode; `training` gives
+`Setup` into a `Problem` for one level (L1 … L4), variant and mode; `fixes` says
+which parameters a level sets by itself; `training` gives
 the finite-width model to train (L0, a `flowsys.train.Training`; n seeds at once if asked); `derive` runs the engine on
 the packaged definition; everything else (command line, sweeps, comparison,
 checks) works from these values. Parameters are named and ranged here and nowhere else.
@@ -187,6 +188,7 @@ class System:
     default_level: str = "L3"
     mode_defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     validate: Callable[[Mapping[str, Any]], None] = lambda values: None
+    fixes: Callable[[Setup, str, str, str], Mapping[str, Any]] = lambda setup, level, variant, mode: {}
     training: Callable[[Setup, str, str, int | None], Any] | None = None
     derive: Callable[[Setup, str], Any] | None = None
     equations: Callable[[], Mapping[str, str]] | None = None
@@ -245,7 +247,24 @@ class System:
     ) -> Problem:
         """The initial-value problem of a level, variant and mode."""
         level = level or self.default_level
-        return self.build(setup, level, self.variant(level, variant), self.mode(mode))
+        form = level, self.variant(level, variant), self.mode(mode)
+        return self.build(self.settled(setup, *form), *form)
+
+    def settled(self, setup: Setup, level: str, variant: str, mode: str) -> Setup:
+        """The setup as a level reads it: with the values it fixes by itself, and the defaults that follow from them.
+
+        A value that equals its default counts as one.
+        """
+        fixed = self.fixes(setup, level, variant, mode)
+        if not fixed:
+            return setup
+        values = {**setup, **fixed}
+        for parameter in self.parameters:
+            name, default = parameter.name, parameter.default
+            if callable(default) and name not in fixed and setup[name] == parameter.check(default(setup)):
+                values[name] = parameter.check(default(values))
+        self.validate(values)
+        return Setup(self.name, values)
 
 
 def find(name: str) -> System:

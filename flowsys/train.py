@@ -128,6 +128,7 @@ def train(
     if system.training is None:
         raise InputError(f"system = {system.name} has no finite-width model to train.")
     variant, mode = system.variant("L0", variant), system.mode(mode)
+    setup = system.settled(setup, "L0", variant, mode)
     η = setup["learning_rate"]
     with jax.enable_x64(True):
         training = system.training(setup, variant, mode, seeds)

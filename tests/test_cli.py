@@ -173,9 +173,18 @@ def test_the_script_of_phase_diagrams_runs(tmp_path):
     assert made == {entry.name for entry in tmp_path.iterdir()}
 
 
-def test_a_parameter_that_plays_no_part_is_named():
-    said = flowsys("solve", "mixture", "--set", "width=5", "--at", "t=1", "--observe", "w_c")
-    assert said.returncode == 0 and "width = 5 plays no part at L3" in said.stderr
+DIMENSIONLESS = ("--mode", "dimensionless", "--set", "m1=3")
+
+
+@pytest.mark.parametrize(("arguments", "said"), [
+    (("solve", "mixture", "--set", "width=5", "--at", "t=1", "--observe", "w_c"), "width = 5 plays no part at L3 (it"),
+    (("solve", "cooccurrence", *DIMENSIONLESS, "--at", "t=1", "--observe", "loss"), "m1 = 3 plays no part at L3: it is"),
+    (("train", "lego", "--set", "d=50", "--steps", "1", "--observe", "loss"), "d = 50 plays no part at L0: it is 16"),
+    (("phase", "mixture", "--x", "width=4,5", "--observable", "w_c@t=1", "--no-picture"), "width = 4 … plays no part"),
+])  # fmt: skip
+def test_a_parameter_that_plays_no_part_is_named(arguments, said, tmp_path):
+    run = flowsys(*arguments, cwd=tmp_path)
+    assert run.returncode == 0 and said in run.stderr
 
 
 @pytest.mark.parametrize("arguments", [

@@ -1,6 +1,7 @@
 """Options that commands share, and how their texts are read."""
 
 import sys
+from collections.abc import Mapping
 from math import isfinite
 from typing import Annotated, Any
 
@@ -73,13 +74,21 @@ def assignments(texts: list[str] | None) -> dict[str, str]:
     return found
 
 
-def say_idle(system, given: dict[str, str], level: str | None) -> None:
-    """Say which of the parameters that were set play no part at the level."""
+def say_idle(
+    system, setup, given: Mapping[str, str], level: str | None, variant: str | None = None, mode: str | None = None
+) -> None:
+    """Say which of the parameters that were given, as an axis or with a value, play no part at the level."""
     level = level or system.default_level
+    settled = system.settled(setup, level, system.variant(level, variant), system.mode(mode))
     for parameter in system.parameters:
-        if parameter.name in given and level not in parameter.levels:
-            said = f"{parameter.name} = {given[parameter.name]} plays no part at {level}"
-            typer.echo(f"flowsys: {said} (it belongs to {', '.join(parameter.levels)}).", err=True)
+        name = parameter.name
+        if name not in given:
+            continue
+        said = f"flowsys: {name} = {given[name]} plays no part at {level}"
+        if level not in parameter.levels:
+            typer.echo(f"{said} (it belongs to {', '.join(parameter.levels)}).", err=True)
+        elif settled[name] != setup[name]:
+            typer.echo(f"{said}: it is {settled[name]:g} there.", err=True)
 
 
 def requests(text: str | None) -> list[str | float] | None:

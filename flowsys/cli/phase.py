@@ -77,7 +77,6 @@ def phase(
         axes = [parse_axis(text) for text in axis_texts or (named.axes if named else [])]
         quantities = options.names(observable) or (list(named.observables) if named else [])
         given = options.assignments(set)
-        options.say_idle(found, given, level or (named and named.level))
         sweep = make_sweep(
             found,
             axes,
@@ -93,6 +92,9 @@ def phase(
             chunk_size=chunk,
             seeds=seeds or (named.seeds if named else 1),
         )
+        first = found.setup(**sweep.fixed, **{axis.name: axis.values[0] for axis in sweep.axes})
+        on_axes = {axis.name: f"{axis.values[0]:g} …" for axis in sweep.axes}
+        options.say_idle(found, first, given | on_axes, sweep.level, sweep.variant, sweep.mode)
     else:
         if axis_texts or observable or set or diagram or level or variant or mode:
             raise InputError(f"--refine {refine} takes its sweep from the file: give no axes, observables or settings.")

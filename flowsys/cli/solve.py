@@ -43,7 +43,7 @@ def solve(
     found = load(system)
     given = options.assignments(set)
     setup = found.setup(mode, **given)
-    options.say_idle(found, given, level)
+    options.say_idle(found, setup, given, level, variant, mode)
     trajectory = integrate(
         found,
         setup,

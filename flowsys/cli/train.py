@@ -42,6 +42,9 @@ def train(
     if seeds is not None and not (out and out.endswith(".nc")):
         raise InputError(f"seeds = {seeds} needs --out FILE.nc: many seeds do not fit a table.")
     found = load(system)
+    given = options.assignments(set)
+    setup = found.setup(mode, **given)
+    options.say_idle(found, setup, given, "L0", variant, mode)
     with tqdm(unit="steps", disable=not sys.stderr.isatty(), leave=False) as bar:
 
         def progress(done: int, total: int) -> None:
@@ -49,7 +52,7 @@ def train(
             bar.update(done - bar.n)
 
         trajectory = descend(
-            found, found.setup(mode, **options.assignments(set)), variant=variant, mode=mode, steps=steps,
+            found, setup, variant=variant, mode=mode, steps=steps,
             at=options.requests(at), records=records, observe=options.names(observe), seeds=seeds,
             command=options.command_line(), progress=progress,
         )  # fmt: skip

@@ -86,7 +86,7 @@ def _each(sweep: Sweep, quantities: Sequence[Quantity], points: Sequence[Setup |
                 outcomes[place] = CODES[_OF_ENDING[ending]]
                 values[:, place] = [q.value(defaultdict(lambda: np.nan, terms)) for q in quantities]
                 continue
-            waiting.add(place, system.build(setup, sweep.level, sweep.variant, sweep.mode))
+            waiting.add(place, system.problem(setup, sweep.level, sweep.variant, sweep.mode))
         except InputError:
             continue
         if waiting.bytes > _MOST_WAITING:

@@ -172,7 +172,7 @@ def _vocabulary(system: System, setup: Setup, level: str, variant: str, mode: st
     import jax
 
     with jax.enable_x64(True):
-        training = system.training(setup, variant, mode, None)
+        training = system.training(system.settled(setup, level, variant, mode), variant, mode, None)
     return (*(e.name for e in training.events), *training.marks), training.descent.observables, False
 
 

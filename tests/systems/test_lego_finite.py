@@ -40,6 +40,33 @@ def test_full_attention_follows_the_four_variable_limit(level, group, n_x):
     assert list(finite.values()) == pytest.approx(list(limit.values()), abs=1e-6)
 
 
+def test_a_finite_level_counts_its_vocabulary_and_says_so():
+    given = SYSTEM.setup(group="C3", n_x_finite=4, d=500.0, gap_target=0.02)
+    finite = solve(SYSTEM, given, level="L2", at=["stage_2_1", "loss_threshold"], observe=SCORES, rtol=1e-9)
+    there = finite.origin.parameters
+    assert (there["d"], there["n_x"]) == (4 + 3 + 3 + 1, 4)
+    assert there["alpha_1"] == pytest.approx(1 / np.log(11)) and there["gap_target"] == 0.02
+    limit = solve(SYSTEM, SYSTEM.setup(group="C3", n_x=4, d=11), at=finite.requested, observe=SCORES, rtol=1e-9)
+    assert finite.t == pytest.approx(limit.t, rel=1e-6)
+
+
+@pytest.mark.parametrize(("name", "value"), [("sigma_0", 0.1), ("V_level", 2.0), ("miss_target", 0.25)])
+def test_what_was_set_stays_where_a_level_counts_the_vocabulary(name, value):
+    setup = SYSTEM.setup("stage_1", n_x_finite=3, **{name: value})
+    settled = SYSTEM.settled(setup, "L2", "full", "stage_1")
+    followed = {"sigma_0": 10**-0.5, "V_level": np.log(10) / 2, "miss_target": 10**-0.5} | {name: value}
+    assert {n: settled[n] for n in followed} == pytest.approx(followed)
+    assert SYSTEM.settled(settled, "L2", "full", "stage_1") == settled
+    assert SYSTEM.settled(setup, "L2", "exchangeable", "stage_1")["d"] == 1000
+    assert SYSTEM.settled(setup, "L3", "many_variables", "stage_1") is setup
+
+
+def test_descent_reads_the_same_parameters_as_the_flow():
+    trained = train(SYSTEM, SYSTEM.setup(group="C3", n_x_finite=3), at=[0.1], observe=["alpha"], records=1)
+    flow = solve(SYSTEM, SYSTEM.setup(group="C3", n_x_finite=3), level="L2", at=[0.1], observe=["alpha"])
+    assert trained.origin.parameters == flow.origin.parameters
+
+
 LAYER = {"bias": 0.3, "rho": 0.5, "sigma_0": 0.15, "clip": "none"}
 
 

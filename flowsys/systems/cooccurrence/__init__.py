@@ -25,7 +25,7 @@ Time is gradient-flow time of the loss as written (learning rate × epochs); the
 from flowsys.errors import InputError
 from flowsys.problem import Problem
 from flowsys.references import Paper
-from flowsys.system import LazyMapping, LazySequence, Setup, System, Variants, late, late_value
+from flowsys.system import FINITE, LazyMapping, LazySequence, Setup, System, Variants, late, late_value
 from flowsys.systems.cooccurrence.phases import EVENTS, MODES
 from flowsys.systems.cooccurrence.vocabulary import OBSERVABLES, PARAMETERS, validate
 
@@ -37,11 +37,6 @@ def _build(setup: Setup, level: str, variant: str, mode: str) -> Problem:
         return finite_problem(setup, level, variant, mode)
     if mode == "data":
         raise InputError(f"mode = data is not allowed at level {level}: repeated words have no limit (use L0, L1, L2).")
-    if mode == "dimensionless":
-        from flowsys.systems.cooccurrence.scales import in_units_of_tau
-
-        scales = in_units_of_tau(setup["rho"], setup["delta"], setup["lambda_"])
-        setup = Setup(setup.system, dict(setup) | scales._asdict())
     if level == "L4":
         from flowsys.systems.cooccurrence.surrogates import surrogate_problem
 
@@ -49,6 +44,15 @@ def _build(setup: Setup, level: str, variant: str, mode: str) -> Problem:
     from flowsys.systems.cooccurrence.limits import limit_problem
 
     return limit_problem(setup, variant)
+
+
+def _fixes(setup: Setup, level: str, variant: str, mode: str) -> dict[str, float]:
+    """The scales with beta = 1 that rho, delta and lambda stand for."""
+    if mode != "dimensionless" or level in FINITE:
+        return {}
+    from flowsys.systems.cooccurrence.scales import in_units_of_tau
+
+    return in_units_of_tau(setup["rho"], setup["delta"], setup["lambda_"])._asdict()
 
 
 SYSTEM = System(
@@ -83,6 +87,7 @@ SYSTEM = System(
     observables=OBSERVABLES,
     build=_build,
     validate=validate,
+    fixes=_fixes,
     training=late("flowsys.systems.cooccurrence.training:training"),
     derive=late("flowsys.systems.cooccurrence.derive:derive"),
     equations=late_value("flowsys.systems.cooccurrence.reduced:EQUATIONS"),

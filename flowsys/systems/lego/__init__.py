@@ -25,14 +25,17 @@ Time of stage 1 is gradient-flow time of Loss¹; time of stage 2 is τ = t / n_x
 """
 
 from dataclasses import replace
-from math import log
+from math import isinf, log
 
 from flowsys.errors import InputError
 from flowsys.problem import Problem
 from flowsys.references import Paper
-from flowsys.system import LazyMapping, LazySequence, Setup, System, Variants, late, late_value
+from flowsys.system import FINITE, LazyMapping, LazySequence, Setup, System, Variants, late, late_value
 from flowsys.systems.lego.groups import sizes
 from flowsys.systems.lego.vocabulary import EVENTS, MODES, OBSERVABLES, PARAMETERS
+
+
+ONE_STAGE = ("exchangeable", "frozen_x", "many_variables")
 
 
 def with_bias(setup: Setup) -> Setup:
@@ -51,10 +54,10 @@ def _build(setup: Setup, level: str, variant: str, mode: str) -> Problem:
         from flowsys.systems.lego.limits import limit_problem
 
         return limit_problem(setup, mode)
-    if mode not in ("stage_1", "stage_2") or (
-        variant in ("exchangeable", "frozen_x", "many_variables") and mode != "stage_1"
-    ):
-        raise InputError(f"mode = {mode} is not allowed at {level}, variant {variant}.")
+    modes = ("stage_1",) if variant in ONE_STAGE else ("stage_1", "stage_2")
+    if mode not in modes:
+        there = f"{level}, variant {variant}"
+        raise InputError(f"mode = {mode} is not allowed at {there}: it must be {' or '.join(modes)}.")
     if mode == "stage_1":
         from flowsys.systems.lego.finite_layer import layer_problem
 
@@ -68,6 +71,15 @@ def _training(setup: Setup, variant: str, mode: str, seeds: int | None):
     from flowsys.systems.lego.training import training
 
     return training(with_bias(setup), mode, seeds)
+
+
+def _fixes(setup: Setup, level: str, variant: str, mode: str) -> dict[str, float]:
+    """A finite model has finitely many variables, and its vocabulary is counted unless classes are lumped."""
+    if level not in FINITE:
+        return {}
+    n_x = setup["n_x_finite"] if isinf(setup["n_x"]) else setup["n_x"]
+    counted = {} if variant == "exchangeable" else {"d": float(n_x + sum(sizes(setup["group"])) + 1)}
+    return {"n_x": n_x, **counted}
 
 
 def _validate(values) -> None:
@@ -109,6 +121,7 @@ SYSTEM = System(
     mode_defaults={"stage_1": {"group": "C3", "bias": 0.01}},
     build=_build,
     validate=_validate,
+    fixes=_fixes,
     training=_training,
     derive=late("flowsys.systems.lego.derive:derive"),
     equations=late_value("flowsys.systems.lego.reduced:EQUATIONS"),

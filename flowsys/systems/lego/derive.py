@@ -15,7 +15,7 @@ from flowsys.printers.arrays import vector_field
 from flowsys.program import Program
 from flowsys.symbolic.lumping import Partition, lump
 from flowsys.system import Setup
-from flowsys.systems.lego import configurations, finite_attention, finite_layer, groups, stage_1
+from flowsys.systems.lego import SYSTEM, configurations, finite_attention, finite_layer, groups, stage_1
 from flowsys.systems.lego.limits import ideal_features, stage_1_problem, stage_2_arguments
 from flowsys.systems.lego.notation import LATEX
 from flowsys.systems.lego.statement import Structure, stage_1_statement, stage_2_statement
@@ -27,17 +27,17 @@ def derive(setup: Setup, variant: str) -> Derivation:
 
 
 def _attention(setup: Setup) -> Derivation:
+    setup = SYSTEM.settled(setup, "L2", "full", "stage_2")
     vocabulary = finite_layer.vocabulary_of(setup)
-    n_x, d = vocabulary.n_x, vocabulary.d
+    n_x = vocabulary.n_x
     structure = Structure(setup["q"], setup["activation"])
     kind = finite_layer.nonlinearity_of(setup, clip="none")
     field = finite_attention.field("full", setup["group"], n_x, kind)
-    numbers = finite_attention.numbers_of(setup, float(d), (1, 2))
-    here = Setup("lego", {**setup, "d": float(d), "n_x": float(n_x)})
+    numbers = finite_attention.numbers_of(setup, (1, 2))
     tables = [configurations.exact(vocabulary.group, 2, ell) for ell in (1, 2)]
     return _certified(
         stage_2_statement(structure),
-        lambda program: stage_2_arguments(here, program, ideal_features(here), tables),
+        lambda program: stage_2_arguments(setup, program, ideal_features(setup), tables),
         _on_numpy(field.rhs, numbers),
         field.names,
         np.zeros(2 * n_x**2),
@@ -51,7 +51,7 @@ def _layer(setup: Setup) -> Derivation:
     n_y = group.n_y
     structure = Structure(setup["q"], setup["activation"], setup["clip"])
     field = finite_layer.field("many_variables", setup["group"], 0, n_y, finite_layer.nonlinearity_of(setup))
-    numbers = finite_layer.numbers_of(setup, setup["d"], np.inf)
+    numbers = finite_layer.numbers_of(setup)
     names = [f"Vg_{j}_{r}_g{g}" for j in range(n_y) for r in range(n_y) for g in range(group.n_g)]
     names += [f"Vy_{j}_{r}_y{y}" for j in range(n_y) for r in range(n_y) for y in range(n_y)]
     names += [f"chi_{j}_{r}" for j in range(n_y) for r in range(n_y)]

@@ -10,9 +10,9 @@ from flowsys.systems.lego.vocabulary import STAGE_1_EVENTS, STAGE_2_EVENTS
 UP, DOWN = 1, -1
 
 
-def stage_1_events(setup: Setup, d: float) -> tuple[Event, ...]:
+def stage_1_events(setup: Setup) -> tuple[Event, ...]:
     """Phases I, II.1, II.2, II.3 of a feature, and the end of stage 1."""
-    B = clip_level(setup["C_B"], d)
+    B = clip_level(setup["C_B"], setup["d"])
     crossings = {
         "phase_1": ("x", setup["rho"], UP),
         "phase_2_1": ("V_psi", setup["V_level"], UP),

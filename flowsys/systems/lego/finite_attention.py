@@ -48,8 +48,8 @@ class Numbers(NamedTuple):
     gap_target: np.ndarray
 
 
-def numbers_of(setup: Setup, d: float, steps: tuple[int, ...]) -> Numbers:
-    B = clip_level(setup["C_B"], d)
+def numbers_of(setup: Setup, steps: tuple[int, ...]) -> Numbers:
+    B = clip_level(setup["C_B"], setup["d"])
     features = Isotropic(*map(np.float64, final_features(*groups.sizes(setup["group"]), B)))
     first = map(np.float64, (setup["bias"], setup["rho"], setup["varpi"], B, setup["clip_width"]))
     trains = np.array([float(ell in steps) for ell in (1, 2)])
@@ -158,7 +158,7 @@ def attention_problem(setup: Setup, level: str) -> Problem:
     return Problem(
         field=field(variant, setup["group"], n_x, nonlinearity_of(setup, clip="none")),
         initial=np.zeros(2 * size * size),
-        stages=(Stage("stage_2", numbers_of(setup, float(d), steps)),),
+        stages=(Stage("stage_2", numbers_of(setup, steps)),),
         # the peak of the gap is watched by its rate, which would double the cost of every step here
         events=tuple(event for event in stage_2_events(setup) if event.name != "gap_peak"),
         t_max=setup["t_max"],

@@ -37,24 +37,20 @@ class Form(NamedTuple):
     read: Callable
 
 
-def finite_n_x(setup: Setup) -> int:
-    """The number of variables of the finite model."""
-    n_x = setup["n_x_finite"] if np.isinf(setup["n_x"]) else setup["n_x"]
-    return int(n_x)
-
-
 def vocabulary_of(setup: Setup) -> data.Vocabulary:
-    return data.Vocabulary(finite_n_x(setup), groups.named(setup["group"]))
+    """The tokens of a finite model; the setup is one that its level has settled."""
+    return data.Vocabulary(int(setup["n_x"]), groups.named(setup["group"]))
 
 
 def nonlinearity_of(setup: Setup, clip: str | None = None) -> Nonlinearity:
     return Nonlinearity(setup["q"], setup["activation"], setup["clip"] if clip is None else clip)
 
 
-def numbers_of(setup: Setup, d: float, n_x: float) -> Numbers:
-    B = clip_level(setup["C_B"], d)
-    values = (setup["bias"], setup["rho"], setup["varpi"], B, setup["clip_width"], d, n_x, setup["delta_2"])
-    return Numbers(*map(np.float64, (*values, np.log(setup["miss_target"]))))
+def numbers_of(setup: Setup) -> Numbers:
+    B = clip_level(setup["C_B"], setup["d"])
+    named = (setup[name] for name in ("bias", "rho", "varpi"))
+    values = (*named, B, setup["clip_width"], setup["d"], setup["n_x"], setup["delta_2"], np.log(setup["miss_target"]))
+    return Numbers(*map(np.float64, values))
 
 
 @lru_cache(maxsize=16)
@@ -135,7 +131,7 @@ def initial_state(setup: Setup, variant: str):
 def conserved_of(variant: str, setup: Setup) -> Callable[[np.ndarray], np.ndarray]:
     """Σ_g V(g) - Σ_y V(y) of every neuron."""
     here = form(variant, *_structure(setup, variant))
-    numbers = numbers_of(setup, 100.0, 1.0)
+    numbers = numbers_of(setup)
 
     def conserved(states: np.ndarray) -> np.ndarray:
         unravel = ravel_pytree(here.shape)[1]
@@ -146,24 +142,22 @@ def conserved_of(variant: str, setup: Setup) -> Callable[[np.ndarray], np.ndarra
 
 
 def _structure(setup: Setup, variant: str) -> tuple:
-    n_x = 0 if variant in ("exchangeable", "many_variables") else finite_n_x(setup)
+    n_x = 0 if variant in ("exchangeable", "many_variables") else int(setup["n_x"])
     return setup["group"], n_x, setup["width"], nonlinearity_of(setup)
 
 
 def layer_problem(setup: Setup, variant: str) -> Problem:
     """Stage 1 from random weights."""
-    n_x, group = finite_n_x(setup), groups.named(setup["group"])
-    is_lumped = variant in ("exchangeable", "many_variables")
-    d = setup["d"] if is_lumped else float(data.Vocabulary(n_x, group).d)
-    if not is_lumped:
-        check_work(d * setup["width"] * n_x * (n_x - 1) * group.n_g * group.n_y)
+    n_x, group = setup["n_x"], groups.named(setup["group"])
+    if variant not in ("exchangeable", "many_variables"):
+        check_work(setup["d"] * setup["width"] * n_x * (n_x - 1) * group.n_g * group.n_y)
     with jax.enable_x64(True):
         initial = np.asarray(ravel_pytree(initial_state(setup, variant))[0])
     return Problem(
         field=field(variant, *_structure(setup, variant)),
         initial=initial,
-        stages=(Stage("stage_1", numbers_of(setup, d, n_x)),),
-        events=stage_1_events(setup, d),
+        stages=(Stage("stage_1", numbers_of(setup)),),
+        events=stage_1_events(setup),
         conserved=conserved_of(variant, setup),
         scale=min(max(setup["sigma_0"], 1e-6), 1.0),
         t_max=setup["t_max"],

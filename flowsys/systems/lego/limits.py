@@ -68,7 +68,7 @@ def stage_1_problem(setup: Setup) -> Problem:
         field=ProgramField(text),
         initial=np.array([setup["V_0"], 0.0, setup["V_0"], 0.0]),
         stages=(Stage("stage_1", arguments(text, stage_1_values(setup))),),
-        events=stage_1_events(setup, setup["d"]),
+        events=stage_1_events(setup),
         conserved=conserved,
         scale=min(setup["V_0"], 1.0),
         t_max=setup["t_max"],

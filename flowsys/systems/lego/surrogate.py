@@ -35,7 +35,7 @@ def surrogate_problem(setup: Setup, mode: str) -> Problem:
         raise InputError(f"V_0 + bias = {x_0:g} is not allowed at L4: phase I needs it below rho = {rho:g}.")
     t_1 = phase_1_time(x_0, *sizes, q, rho)
     text, values = program(q), {"rate": phase_1_rate(*sizes, q, rho), "bias": setup["bias"]}
-    events = [e for e in stage_1_events(setup, setup["d"]) if e.name == "phase_1"]
+    events = [e for e in stage_1_events(setup) if e.name == "phase_1"]
     return Problem(
         field=ProgramField(text),
         initial=np.array([x_0]),

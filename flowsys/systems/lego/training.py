@@ -85,7 +85,7 @@ def weights_of_seed(setup: Setup, mode: str, seed) -> dict:
     vocabulary = finite_layer.vocabulary_of(setup)
     weights = transformer.weights(jax.random.key(seed), vocabulary, setup["width"], setup["sigma_0"])
     if mode == "stage_2":
-        features = finite_attention.numbers_of(setup, float(vocabulary.d), (1, 2)).features
+        features = finite_attention.numbers_of(setup, (1, 2)).features
         weights["W_5"] = jnp.asarray(transformer.isotropic_head(vocabulary, *features))
     return {name: weights[name] for name in ("W_5", "Q_43", "Q_44")}
 
@@ -97,16 +97,16 @@ def training(setup: Setup, mode: str, seeds: int | None = None) -> Training:
     if setup["L"] != 2:
         raise InputError(f"L = {setup['L']} is not allowed in training: the full population is listed for L = 2 only.")
     vocabulary = finite_layer.vocabulary_of(setup)
-    d, n_x, group = float(vocabulary.d), vocabulary.n_x, vocabulary.group
+    n_x, group = vocabulary.n_x, vocabulary.group
     m = group.n_y if mode == "stage_2" else setup["width"]
     n_sentences = n_x * (n_x - 1) * group.n_g * group.n_y * (1 if mode == "stage_1" else group.n_g)
-    finite_layer.check_work(d * m * n_sentences)
+    finite_layer.check_work(vocabulary.d * m * n_sentences)
     if seeds is None:
         initial = weights_of_seed(setup, mode, setup["seed"])
     else:
         initial = jax.vmap(partial(weights_of_seed, setup, mode))(setup["seed"] + jnp.arange(seeds))
-    numbers = finite_layer.numbers_of(setup, d, n_x)
-    attention = finite_attention.numbers_of(setup, d, trained_steps(setup, mode, 2))
+    numbers = finite_layer.numbers_of(setup)
+    attention = finite_attention.numbers_of(setup, trained_steps(setup, mode, 2))
     arguments = lambda layer, scores: Arguments(numbers, attention, np.float64(layer), np.float64(scores))
     stages = {
         "stage_1": (Stage("stage_1", arguments(1, 0)),),
@@ -115,7 +115,7 @@ def training(setup: Setup, mode: str, seeds: int | None = None) -> Training:
     }[mode]
     kind = finite_layer.nonlinearity_of(setup, "none" if mode == "stage_2" else None)
     found = descent(mode, setup["group"], n_x, m, kind)
-    events = stage_1_events(setup, d) if mode == "stage_1" else stage_2_events(setup)
+    events = stage_1_events(setup) if mode == "stage_1" else stage_2_events(setup)
     return Training(
         descent=found,
         initial=initial,
