@@ -178,7 +178,7 @@ DIMENSIONLESS = ("--mode", "dimensionless", "--set", "m1=3")
 
 @pytest.mark.parametrize(("arguments", "said"), [
     (("solve", "mixture", "--set", "width=5", "--at", "t=1", "--observe", "w_c"), "width = 5 plays no part at L3 (it"),
-    (("solve", "cooccurrence", *DIMENSIONLESS, "--at", "t=1", "--observe", "loss"), "m1 = 3 plays no part at L3: it is"),
+    (("solve", "cooccurrence", *DIMENSIONLESS, "--at", "t=1", "--observe", "loss"), "m1 = 3 plays no part at L3: it"),
     (("train", "lego", "--set", "d=50", "--steps", "1", "--observe", "loss"), "d = 50 plays no part at L0: it is 16"),
     (("phase", "mixture", "--x", "width=4,5", "--observable", "w_c@t=1", "--no-picture"), "width = 4 … plays no part"),
 ])  # fmt: skip

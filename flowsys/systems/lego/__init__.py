@@ -34,7 +34,6 @@ from flowsys.system import FINITE, LazyMapping, LazySequence, Setup, System, Var
 from flowsys.systems.lego.groups import sizes
 from flowsys.systems.lego.vocabulary import EVENTS, MODES, OBSERVABLES, PARAMETERS
 
-
 ONE_STAGE = ("exchangeable", "frozen_x", "many_variables")
 
 
