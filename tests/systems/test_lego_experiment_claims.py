@@ -48,7 +48,7 @@ MEASURES = {
 def test_results_like_the_paper_hold_and_their_control_does_not(measure, monkeypatch):
     monkeypatch.setattr(section_7, "packaged", lambda group, adds_query=True, seed=0: AS_IN_THE_PAPER[group])
     monkeypatch.setattr(section_7, "packaged_seeds", lambda group: [0, 1])
-    monkeypatch.setattr(section_7, "packaged_control", lambda group: AS_IN_THE_PAPER[group][0])
+    monkeypatch.setattr(section_7, "packaged_controls", lambda group: {0: AS_IN_THE_PAPER[group][0]})
     assert measure().word is Word.HOLDS
     assert measure(**MEASURES[measure]).word is Word.FAILS
 

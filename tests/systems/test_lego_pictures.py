@@ -186,22 +186,22 @@ def test_a_later_round_with_wrong_labels_ends_in_an_outcome():
     assert end["label_accuracy"][0] < 0.9 and end["loss"][0] == pytest.approx(1.5, rel=1e-6)
 
 
+def made(group, seed=0):
+    """Results in the form that runs leave, of a model that forgets with the length."""
+    lengths = (5, 10, 20)
+    lines = {L: np.linspace(0.5, 0.3, L) for L in lengths}
+    shown = {L: {"predicate": lines[L].tolist(), "answer": lines[L].tolist()} for L in lengths}
+    maps = {"map": np.full((5, 10), 0.1).tolist()}
+    attention = {str(L): {"order": list(range(L))[::-1], "in_order": shown[L] | maps, "shuffled": shown[L] | maps}
+                 for L in lengths}  # fmt: skip
+    return [{"group": group, "trained_to": L, "sentences": 100, "all_right": {"5": 1.0, "10": 0.5, "20": 0.0},
+             "attention": attention, "losses": [1.0], "experiment": {"seed": seed}} for L in (5, 10)]  # fmt: skip
+
+
 @pytest.fixture
 def results(monkeypatch):
-    """Results in the form that runs leave, of a model that forgets with the length."""
-
-    def made(group, seed=0):
-        lengths = (5, 10, 20)
-        lines = {L: np.linspace(0.5, 0.3, L) for L in lengths}
-        shown = {L: {"predicate": lines[L].tolist(), "answer": lines[L].tolist()} for L in lengths}
-        maps = {"map": np.full((5, 10), 0.1).tolist()}
-        attention = {str(L): {"order": list(range(L))[::-1], "in_order": shown[L] | maps, "shuffled": shown[L] | maps}
-                     for L in lengths}  # fmt: skip
-        return [{"group": group, "trained_to": L, "sentences": 100, "all_right": {"5": 1.0, "10": 0.5, "20": 0.0},
-                 "attention": attention, "losses": [1.0], "experiment": {"seed": seed}} for L in (5, 10)]  # fmt: skip
-
     monkeypatch.setattr(figures, "packaged", made)
-    monkeypatch.setattr(figures, "packaged_control", lambda group: made(group, seed=1)[0])
+    monkeypatch.setattr(figures, "packaged_controls", lambda group: {1: made(group, seed=1)[0]})
     monkeypatch.setattr(figures, "packaged_seeds", lambda group: [0, 1] if group == "S5" else [0])
 
 
@@ -217,7 +217,22 @@ def test_figures_1a_and_1b_hold_the_curves_of_every_seed(results):
     assert by_group.axes[1].values == ("C6 seed 0", "S5 seed 0", "S5 seed 1")
     assert by_group.quantities["all_right"].tolist() == [[1.0] * 3, [0.5] * 3, [0.0] * 3]
     by_stage = figures.accuracy_by_stage(SYSTEM.setup()).data["accuracy"]
-    assert by_stage.axes[1].values == ("seed 0 to 5", "seed 0 to 10", "seed 1 to 5", "seed 1 to 10", "control")
+    assert by_stage.axes[1].values == ("seed 0 to 5", "seed 1 to 5", "seed 0 to 10", "seed 1 to 10", "seed 1 control")
+
+
+@pytest.mark.parametrize("number", figures.FIGURES)
+def test_at_the_papers_size_a_figure_runs_the_experiment_with_the_seed_asked_for(number, monkeypatch):
+    asked, said = [], []
+
+    def run(group, directory, *, doubled_lengths, experiment, on_epochs):
+        asked.append((group, tuple(doubled_lengths), experiment.seed))
+        on_epochs(experiment, 10)
+        return made(group, experiment.seed)
+
+    monkeypatch.setattr(figures, "run", run)
+    drawing = SYSTEM.figures[number](SYSTEM.setup(seed=3), on_run=said.append)
+    assert asked == ([("S5", (10, 20, 40), 3)] if number == "1b" else [("C6", (), 3), ("S5", (), 3)])
+    assert said[0] == "C6, L = 5: epoch 10 of 300" and "seed 3" in drawing.notes
 
 
 @pytest.mark.parametrize("group", figures.GROUPS)

@@ -1,12 +1,13 @@
 """The paper's Figures 1a, 1b, 2, 5, 6, 7 from the stored runs of the Section 7 experiment (`section_7.packaged`).
 
 Accuracy is the share of sentences whose values are all right when the model writes every answer itself. Bars of
-accuracy are two standard errors of the number of sentences tested. Curves of accuracy are drawn for every seed kept,
-all but the first thin; attention is that of seed 0.
+accuracy are two standard errors of the number of sentences tested. Fig. 1a has a curve for every seed kept, all but
+the first thin; attention is that of the first seed. With `on_run` the experiment is run here first, with one seed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,18 @@ from matplotlib.figure import Figure
 from flowsys.drawing import Drawing
 from flowsys.phase import Axis, PhaseDiagram
 from flowsys.system import Setup
-from flowsys.systems.lego.section_7 import packaged, packaged_control, packaged_seeds
+from flowsys.systems.lego.section_7 import (
+    DOUBLED_LENGTHS,
+    Experiment,
+    packaged,
+    packaged_controls,
+    packaged_seeds,
+    run,
+)
 
+OWN_RUNS = Path("lego-section-7")  # what `--paper` trains is kept here, and found again
+OnRun = Callable[[str], None] | None
+Runs = Mapping[str, Mapping[int, list[dict[str, Any]]]]  # results by training length, of every seed of every group
 GROUPS = ("C6", "S5")
 TASKS = {"C6": "$C_6$ (simply transitive)", "S5": "$S_5$ (symmetry)"}
 KINDS = {"predicate": r"ans$_\ell \to$ pred$_{\ell+1}$", "answer": r"ans$_\ell \to$ ans$_\ell$"}
@@ -43,11 +54,14 @@ def _legend_below(ax, ncols: int, **options) -> None:
     ax.legend(frameon=False, fontsize="small", ncols=ncols, **place, **options)
 
 
-def _curve(ax, results: dict[str, Any], color: str, label: str, seed: int = 0) -> np.ndarray:
-    lengths = [int(L) for L in results["all_right"]]
-    share = np.array(list(results["all_right"].values()))
+def _shares(results: dict[str, Any]) -> np.ndarray:
+    return np.array(list(results["all_right"].values()))
+
+
+def _curve(ax, results: dict[str, Any], color: str, label: str, is_thin: bool) -> np.ndarray:
+    lengths, share = [int(L) for L in results["all_right"]], _shares(results)
     error = 2 * np.sqrt(share * (1 - share) / results["sentences"])
-    look = {"fmt": ":s", "markersize": 3, "elinewidth": 0.5} if seed else {"fmt": "-o", "markersize": 4}
+    look = {"fmt": ":s", "markersize": 3, "elinewidth": 0.5} if is_thin else {"fmt": "-o", "markersize": 4}
     ax.errorbar(lengths, share, error, linewidth=0.8, color=color, label=label, **look)
     return share
 
@@ -58,54 +72,83 @@ def _where_below_1(results: dict[str, Any]) -> str:
     return ", ".join(below) or "1 at every length"
 
 
-def _of_seed(seed: int) -> str:
-    return f", seed {seed}"
+def _shown(setup: Setup, on_run: OnRun, groups: Sequence[str] = GROUPS, lengths: Sequence[int] = ()) -> Runs:
+    """The kept runs; or, told to `on_run` every few epochs, one of the setup's seed trained in this directory first."""
+    if on_run is None:
+        return {group: {seed: packaged(group, seed=seed) for seed in packaged_seeds(group)} for group in groups}
+    told = lambda stage, epoch: on_run(f"{stage.group}, L = {stage.L}: epoch {epoch} of {stage.epochs}")
+    seed = setup["seed"]
+    options = {"doubled_lengths": lengths, "experiment": Experiment(seed=seed), "on_epochs": told}
+    return {group: {seed: run(group, OWN_RUNS, **options)} for group in groups}
 
 
-def accuracy_by_group(setup: Setup) -> Drawing:
+def _firsts(runs: Runs) -> list[tuple[int, dict[str, Any]]]:
+    """The first seed of every group and what its training at L = 5 left."""
+    return [next((seed, stages[0]) for seed, stages in of_group.items()) for of_group in runs.values()]
+
+
+def accuracy_by_group(setup: Setup, on_run: OnRun = None) -> Drawing:
     """Fig. 1a: models trained at L = 5, over test lengths, every seed that is kept."""
-    lengths = [int(L) for L in packaged(GROUPS[0])[0]["all_right"]]
+    runs = _shown(setup, on_run)
+    first = _firsts(runs)[0][1]
+    lengths = [int(L) for L in first["all_right"]]
     figure, ax = _accuracy_axes(lengths)
     shares, told = {}, []
-    for i, group in enumerate(GROUPS):
-        for seed in packaged_seeds(group):
-            first = packaged(group, seed=seed)[0]
-            shares[f"{group} seed {seed}"] = _curve(ax, first, f"C{i}", TASKS[group] + _of_seed(seed), seed)
-            told.append(f"{group}, seed {seed}: {_where_below_1(first)}")
-    ax.axvline(packaged(GROUPS[0])[0]["trained_to"], color="0.4", linestyle="--", linewidth=1, label="training length")
-    _legend_below(ax, 3)
+    for i, (group, of_group) in enumerate(runs.items()):
+        for place, (seed, stages) in enumerate(of_group.items()):
+            label = f"{TASKS[group]}, seed {seed}"
+            shares[f"{group} seed {seed}"] = _curve(ax, stages[0], f"C{i}", label, is_thin=place > 0)
+            told.append(f"{group}, seed {seed}: {_where_below_1(stages[0])}")
+    ax.axvline(first["trained_to"], color="0.4", linestyle="--", linewidth=1, label="training length")
+    _legend_below(ax, 2)
     accuracy = _table({"L": lengths, "run": tuple(shares)}, all_right=np.array(list(shares.values())).T)
     return Drawing(figure, {"accuracy": accuracy}, "; ".join(told))
 
 
-def accuracy_by_stage(setup: Setup) -> Drawing:
+def accuracy_by_stage(setup: Setup, on_run: OnRun = None) -> Drawing:
     """Fig. 1b: S5 self-trained 5 → 10 → 20 → 40, the training length of each stage dashed in its colour.
 
-    Grey: as many further steps, all of them at L = 5.
+    Lines are means over the seeds, bands from the least to the largest. Grey: as many further steps, all at L = 5.
     """
-    lengths = [int(L) for L in packaged("S5")[0]["all_right"]]
+    runs = _shown(setup, on_run, ("S5",), DOUBLED_LENGTHS)["S5"]
+    n_stages = min(map(len, runs.values()))
+    drawn = [{seed: stages[i] for seed, stages in runs.items()} for i in range(n_stages)]
+    controls = packaged_controls("S5") if on_run is None else {}
+    lengths = [int(L) for L in drawn[0][next(iter(runs))]["all_right"]]
     figure, ax = _accuracy_axes(lengths)
     shares, told = {}, []
-    for seed in packaged_seeds("S5"):
-        for i, stage in enumerate(packaged("S5", seed=seed)):
-            to = stage["trained_to"]
-            shares[f"seed {seed} to {to}"] = _curve(ax, stage, f"C{i}", f"L = {to}{_of_seed(seed)}", seed)
-            told.append(f"seed {seed}, trained to {to}: {_where_below_1(stage)}")
-            if not seed:
-                ax.axvline(to, color=f"C{i}", linestyle="--", linewidth=1)
-    control = packaged_control("S5")
-    seed = control["experiment"]["seed"]
-    shares["control"] = _curve(ax, control, "0.5", f"as many more steps at L = 5{_of_seed(seed)}", seed)
-    told.append(f"control, seed {seed}, as many further steps at L = 5: {_where_below_1(control)}")
+    for i, of_stage in enumerate(drawn):
+        to = next(iter(of_stage.values()))["trained_to"]
+        shares |= {f"seed {seed} to {to}": _shares(results) for seed, results in of_stage.items()}
+        _band(ax, of_stage, f"C{i}", f"L = {to}")
+        ax.axvline(to, color=f"C{i}", linestyle="--", linewidth=1)
+        told += [f"seed {seed}, trained to {to}: {_where_below_1(results)}" for seed, results in of_stage.items()]
+    if controls:
+        shares |= {f"seed {seed} control": _shares(results) for seed, results in controls.items()}
+        _band(ax, controls, "0.5", "as many more steps at L = 5")
+        told += [f"control, seed {seed}, as many further steps at L = 5: {_where_below_1(results)}"
+                 for seed, results in controls.items()]  # fmt: skip
     _legend_below(ax, 3, title="trained to")
-    ax.set_title(f"{TASKS['S5']}, labels written by the previous model", fontsize="medium")
+    ax.set_title(f"{TASKS['S5']}, labels written by the previous model; {_seeds_in_words(runs)}", fontsize="medium")
     accuracy = _table({"L": lengths, "run": tuple(shares)}, all_right=np.array(list(shares.values())).T)
     return Drawing(figure, {"accuracy": accuracy}, "; ".join(told))
 
 
-def attention_maps(setup: Setup, shown: str) -> Drawing:
+def _band(ax, by_seed: Mapping[int, dict[str, Any]], color: str, label: str) -> None:
+    """The mean over seeds, and the range from the least to the largest."""
+    lengths = [int(L) for L in next(iter(by_seed.values()))["all_right"]]
+    curves = np.array([_shares(results) for results in by_seed.values()])
+    ax.fill_between(lengths, curves.min(axis=0), curves.max(axis=0), color=color, alpha=0.2, linewidth=0)
+    ax.plot(lengths, curves.mean(axis=0), "-o", markersize=4, linewidth=0.8, color=color, label=label)
+
+
+def _seeds_in_words(runs: Mapping[int, Any]) -> str:
+    return f"seed {next(iter(runs))}" if len(runs) == 1 else f"{len(runs)} seeds"
+
+
+def attention_maps(setup: Setup, shown: str, on_run: OnRun = None) -> Drawing:
     """Figs. 2 and 5: mean attention of ans_0 … ans_4 at L = 5, predicates in order or permuted."""
-    stages = [packaged(group)[0] for group in GROUPS]
+    seeds, stages = zip(*_firsts(_shown(setup, on_run)))
     L, is_shuffled = stages[0]["trained_to"], shown == "shuffled"
     figure = Figure(figsize=(13 if is_shuffled else 9.4, 3.3), layout="constrained")
     panels = figure.subplots(1, 3 if is_shuffled else 2, width_ratios=(0.6, 1, 1) if is_shuffled else None)
@@ -126,10 +169,10 @@ def attention_maps(setup: Setup, shown: str) -> Drawing:
         columns = [f"p$_{i}$" for i in names] + [f"a$_{i}$" for i in range(L)]
         ax.set_xticks(range(2 * L), labels=columns)
         ax.set_yticks(range(L), labels=[f"ans$_{i}$" for i in range(L)])
-        ax.set(xlabel="clause attended to", title=f"{TASKS[stage['group']]}, seed 0")
+        ax.set(xlabel="clause attended to", title=f"{TASKS[stage['group']]}, seed {seeds[0]}")
     axes = {"group": GROUPS, "query": range(L), "clause": range(2 * L)}
     return Drawing(
-        figure, {"attention": _table(axes, attention=np.array(maps))}, "seed 0; " + _masses(stages, L, shown)
+        figure, {"attention": _table(axes, attention=np.array(maps))}, f"seed {seeds[0]}; {_masses(stages, L, shown)}"
     )
 
 
@@ -143,9 +186,9 @@ def _masses(stages, L: int, shown: str) -> str:
     return "; ".join(told)
 
 
-def diagonal_attention(setup: Setup, kind: str) -> Drawing:
+def diagonal_attention(setup: Setup, kind: str, on_run: OnRun = None) -> Drawing:
     """Figs. 6 (predicates) and 7 (answers): attention on the right clause by position, at L = 10 and 20."""
-    stages = [packaged(group)[0] for group in GROUPS]
+    seeds, stages = zip(*_firsts(_shown(setup, on_run)))
     lengths = (10, 20)
     figure = Figure(figsize=(6.2, 4.2), layout="constrained")
     ax = figure.subplots()
@@ -159,9 +202,9 @@ def diagonal_attention(setup: Setup, kind: str) -> Drawing:
             told.append(f"{stage['group']}, L = {L}: {line[0]:.3f} first, {line[-1]:.3f} last, {line.mean():.3f} mean")
     ax.set(xlabel=r"position $(\ell + 1)/L$", ylabel=f"attention {KINDS[kind]}")
     ax.set_ylim(bottom=0)
-    ax.set_title("trained at L = 5, seed 0", fontsize="medium")
+    ax.set_title(f"trained at L = 5, seed {seeds[0]}", fontsize="medium")
     _legend_below(ax, 2)
-    return Drawing(figure, data, "seed 0; " + "; ".join(told))
+    return Drawing(figure, data, f"seed {seeds[0]}; {'; '.join(told)}")
 
 
 FIGURES = {

@@ -1,6 +1,6 @@
 """The experiment of Section 7 in one call: train, self-train by doubling, evaluate, store; resumes where it stopped.
 
-    run("C6", directory)     run("S5", directory)
+    run("C6", directory)     run("S5", directory)     (or `flowsys figure lego 1b --paper`)
 
 Each length leaves a checkpoint and, once trained, its results: accuracy of the model's own rollouts by length
 (Figs. 1a, 1b), attention maps (Figs. 2, 5) and their diagonals (Figs. 6, 7). What is there is not computed again.
@@ -20,7 +20,7 @@ from flowsys.systems.lego.two_heads_evaluation import attention_map, diagonals, 
 from flowsys.systems.lego.two_heads_training import Experiment, Run, doubling, self_train
 
 DOUBLED_LENGTHS = (10, 20, 40)
-DOUBLED_EPOCHS = 50  # a doubled length continues from a trained model
+DOUBLED_EPOCHS = 12  # a doubled length continues from a trained model
 TEST_LENGTHS = (5, 7, 10, 14, 20, 28, 40, 57, 80, 113, 160)
 MAP_LENGTHS = (5,)
 DIAGONAL_LENGTHS = (5, 10, 20)
@@ -39,13 +39,13 @@ def run(
     diagonal_lengths: Sequence[int] = DIAGONAL_LENGTHS,
     size: int = 500,
     experiment: Experiment | None = None,
-    epochs_now: int | None = None,
+    **options: Any,
 ) -> list[dict[str, Any]]:
-    """Results of every training length that is finished; `epochs_now` limits what is trained of each in this call."""
+    """Results of every training length that is finished; `options` are those of `two_heads_training.train`."""
     stages = doubling(replace(experiment or Experiment(), group=group), doubled_lengths, doubled_epochs)
     return [
         _results(stage, trained, Path(directory), test_lengths, map_lengths, diagonal_lengths, size)
-        for stage, trained in zip(stages, self_train(stages, directory, epochs_now=epochs_now))
+        for stage, trained in zip(stages, self_train(stages, directory, **options))
         if trained.epoch >= stage.epochs
     ]
 
@@ -58,30 +58,43 @@ def stored(group: str, directory: Path | str, seed: int = 0) -> list[dict[str, A
 
 def packaged(group: str, adds_query: bool = True, seed: int = 0) -> list[dict[str, Any]]:
     """The results kept with the package, by training length; of models with or without a residual around attention."""
-    return json.loads(_package_file(group, adds_query, seed).read_text())
+    return json.loads(_package_file(group, _kind(adds_query, seed)).read_text())
 
 
 def packaged_seeds(group: str) -> list[int]:
     """The seeds of which results are kept, the residual around attention included."""
-    return [seed for seed in range(MOST_SEEDS) if _package_file(group, True, seed).exists()]
+    return [seed for seed in range(MOST_SEEDS) if _package_file(group, _kind(True, seed)).exists()]
 
 
-def packaged_control(group: str) -> dict[str, Any]:
-    """A model trained at L = 5 for as many further steps as self-training takes at the longer lengths."""
-    return json.loads(Path(__file__).with_name(f"section_7_{group}_control.json").read_text())
+def packaged_controls(group: str) -> dict[int, dict[str, Any]]:
+    """By seed: the model trained at L = 5 for as many further steps as self-training takes at the longer lengths."""
+    found = json.loads(_package_file(group, "_control").read_text())
+    return {results["experiment"]["seed"]: results for results in found}
 
 
 def keep(group: str, directory: Path | str, seed: int = 0) -> Path:
     """Put the results of a finished run into the package."""
     finished = stored(group, directory, seed)
     adds_query = finished[0]["experiment"]["architecture"]["adds_query"]
+    return _write(_package_file(group, _kind(adds_query, seed)), finished)
+
+
+def keep_controls(group: str, directory: Path | str, seeds: Sequence[int]) -> Path:
+    """Put the results of control runs into the package."""
+    return _write(_package_file(group, "_control"), [r for seed in seeds for r in stored(group, directory, seed)])
+
+
+def _write(path: Path, finished: list[dict[str, Any]]) -> Path:
     lines = ",\n".join(json.dumps(results) for results in finished)
-    return write_text(_package_file(group, adds_query, seed), f"[\n{lines}\n]\n")
+    return write_text(path, f"[\n{lines}\n]\n")
 
 
-def _package_file(group: str, adds_query: bool, seed: int) -> Path:
-    of_kind = ("" if adds_query else "_no_residual") + (f"_seed{seed}" if seed else "")
-    return Path(__file__).with_name(f"section_7_{group}{of_kind}.json")
+def _kind(adds_query: bool, seed: int) -> str:
+    return ("" if adds_query else "_no_residual") + (f"_seed{seed}" if seed else "")
+
+
+def _package_file(group: str, kind: str) -> Path:
+    return Path(__file__).with_name(f"section_7_{group}{kind}.json")
 
 
 def _results(
@@ -92,7 +105,7 @@ def _results(
         return json.loads(path.read_text())
     adds_query = stage.architecture.adds_query
     curves = [
-        rollout_accuracy(trained.parameters, stage.vocabulary, L, size=size, adds_query=adds_query)
+        rollout_accuracy(trained.learnt, stage.vocabulary, L, size=size, adds_query=adds_query)
         for L in test_lengths
     ]
     results = {
@@ -114,7 +127,7 @@ def _attention(stage: Experiment, trained: Run, L: int, with_maps: bool) -> dict
     shuffled = np.random.default_rng(stage.seed).permutation(L)
     found: dict[str, Any] = {"order": shuffled.tolist()}
     for name, order in (("in_order", None), ("shuffled", shuffled)):
-        attention = attention_map(trained.parameters, stage.vocabulary, L, order=order)
+        attention = attention_map(trained.learnt, stage.vocabulary, L, order=order)
         found[name] = {kind: _short(line) for kind, line in diagonals(attention, order).items()}
         if with_maps:
             found[name]["map"] = _short(attention)
