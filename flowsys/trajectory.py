@@ -6,8 +6,8 @@ saved and loaded is the same.
 """
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +84,22 @@ class Trajectory:
         slack = 0.5 * self.statistics.get("learning_rate", 0.0)
         near = [i for i, s in enumerate(self.t) if abs(s - t) <= slack * (1 + 1e-9)]
         return sorted(near, key=lambda i: (abs(self.t[i] - t), bool(self.labels[i])))
+
+    def nearest_to(self, times: Iterable[float]) -> "Trajectory":
+        """The rows nearest to given times, each row once, in the order of the run.
+
+        Training records steps of its own beside those asked for; this leaves the ones asked for.
+        """
+        times = tuple(map(float, times))
+        rows = np.unique([np.abs(self.t - t).argmin() for t in times]).astype(int)
+        return replace(
+            self,
+            t=self.t[rows],
+            series={name: values[rows] for name, values in self.series.items()},
+            labels=tuple(self.labels[i] for i in rows),
+            states=self.states[rows],
+            requested=times,
+        )
 
     @property
     def rows(self) -> list[dict[str, Any]]:

@@ -80,6 +80,22 @@ def test_a_request_that_was_not_reached_has_no_values():
     assert COURSE.rows[2] == {"at": "T_2", "t": None, "reached": False, "values": None}
 
 
+def test_the_rows_nearest_to_times_are_kept_whole_once_each_and_in_order():
+    kept = COURSE.nearest_to([4.0, 0.2, 0.31, 9.0])
+    assert kept.t.tolist() == [0.1 + 0.2, 5.0] and kept.labels == ("T_0.5", "")
+    assert kept["w_c"].tolist() == [1e-300, np.pi] and kept.states.tolist() == [[2.0, 3.0], [4.0, 5.0]]
+    assert kept.requested == (4.0, 0.2, 0.31, 9.0) and kept.origin == COURSE.origin
+
+
+def test_rows_of_many_seeds_are_kept_for_every_seed():
+    course = replace(COURSE, series={"w_c": np.arange(12.0).reshape(4, 3)}, states=np.empty((4, 0)), state_names=())
+    assert course.nearest_to([0.0, 5.0])["w_c"].tolist() == [[0.0, 1.0, 2.0], [6.0, 7.0, 8.0]]
+
+
+def test_no_times_leave_no_rows():
+    assert len(COURSE.nearest_to([])) == 0
+
+
 def test_an_unknown_series_is_named_with_those_there_are():
     with pytest.raises(InputError, match=r"no 'w_x'.*w_c, loss"):
         COURSE["w_x"]

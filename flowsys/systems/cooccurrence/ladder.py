@@ -57,8 +57,8 @@ def descent_error(setup: Setup, step: float) -> float:
     times = [x / speed for x in (12.8, 25.6, 51.2)]
     flow = solve(_system(), small, level="L2", at=times, observe=names, rtol=1e-9)
     run = train(_system(), small, variant="gram", at=times, records=1, observe=names)
-    rows = [int(np.argmin(np.abs(run.t - t))) for t in times]
-    return max(float(np.abs(run[name][rows] - flow[name]).max()) for name in names)
+    steps = run.nearest_to(times)
+    return max(float(np.abs(steps[name] - flow[name]).max()) for name in names)
 
 
 def closure_error(setup: Setup, _) -> float:

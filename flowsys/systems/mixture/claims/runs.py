@@ -6,7 +6,6 @@ products, whose cost does not depend on the width.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -91,11 +90,7 @@ def start_deviation() -> float:
 def course(times: Sequence[float], **options) -> Trajectory:
     """A run recorded at many times; descent at the steps next to them."""
     there = run(*map(float, times), **options)
-    if there.origin.level != "L0":
-        return there
-    rows = np.unique([np.abs(there.t - t).argmin() for t in times])
-    return replace(there, t=there.t[rows], series={name: x[rows] for name, x in there.series.items()},
-                   labels=tuple(there.labels[i] for i in rows), states=there.states[rows])  # fmt: skip
+    return there.nearest_to(times) if there.origin.level == "L0" else there
 
 
 def stage_2(n: int = 120, mode: str = "three_stage", **options) -> Trajectory:

@@ -16,7 +16,6 @@ the text calls them the required ones ("linear in", "proportional to": Sec. 3, P
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -136,11 +135,7 @@ def times(event: str, name: str, values: Sequence[float], **fixed: Any) -> np.nd
 def course(ts: Sequence[float], **options: Any) -> Trajectory:
     """A run recorded at many times; descent at the steps next to them."""
     there = run(*map(float, ts), **options)
-    if there.origin.level != "L0":
-        return there
-    rows = np.unique([np.abs(there.t - t).argmin() for t in ts])
-    return replace(there, t=there.t[rows], series={name: x[rows] for name, x in there.series.items()},
-                   labels=tuple(there.labels[i] for i in rows), states=there.states[rows])  # fmt: skip
+    return there.nearest_to(ts) if there.origin.level == "L0" else there
 
 
 @remembered(32)
