@@ -49,11 +49,12 @@ class Workspace:
     at_other: Doubles
     orientation: Doubles
     threshold: Doubles
-    # gates and sliding
+    # gates, the surface at hand (slid on, if any) and a second one met while sliding
     gates: Doubles
     gates_on: Doubles
     gates_off: Doubles
     members: Doubles
+    second: Doubles
     crossed: Doubles
     crossed_time: Doubles
     returns: Integers

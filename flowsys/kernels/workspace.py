@@ -23,7 +23,7 @@ _CTYPES = {
 }
 _STATES = "y y_new y_stage f_on f_off spare"
 _WATCHED = "at_start at_third at_two_thirds at_end at_inside at_low at_high at_other orientation threshold spare_values"
-_GATES = "gates gates_on gates_off members crossed v_now v_on v_off"
+_GATES = "gates gates_on gates_off members second crossed v_now v_on v_off"
 _PER_LANE = (
     "fraction step error rtol atol stiffness t target proposed last_step last_error crossed_time low high other full"
 )

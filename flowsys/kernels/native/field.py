@@ -1,7 +1,7 @@
 """The slope at a state: the program's field, or Filippov's field in lanes that slide."""
 
 from flowsys.kernels.native.constants import EVALUATIONS, LANES
-from flowsys.kernels.native.intrinsics import fmax, fmin, invoke
+from flowsys.kernels.native.intrinsics import invoke
 from flowsys.kernels.records import Workspace
 from flowsys.kernels.restricted import Doubles, i64
 
@@ -28,7 +28,10 @@ def evaluate_watched(w: Workspace, y: Doubles, f: Doubles, values: Doubles) -> N
 
 
 def sliding_field(w: Workspace, y: Doubles, f: Doubles) -> None:
-    """The mixture of both gate values that keeps h at 0: the open gate's share is v_off / (v_off - v_on)."""
+    """The mixture of both gate values that keeps h at 0: the open gate's share is v_off / (v_off - v_on).
+
+    A side that no longer points back has all of it: the flow is about to leave there.
+    """
     for l in range(LANES):
         for g in range(w.n_gates):
             i = g * LANES + l
@@ -40,7 +43,10 @@ def sliding_field(w: Workspace, y: Doubles, f: Doubles) -> None:
         if w.slides[l] != 0:
             i = w.representative[l] * LANES + l
             share = w.v_off[i] / (w.v_off[i] - w.v_on[i])
-            share = fmin(fmax(share, 0.0), 1.0)
+            if w.v_off[i] <= 0.0:
+                share = 0.0
+            if w.v_on[i] >= 0.0:
+                share = 1.0
             for j in range(w.dim):
                 f[j * LANES + l] = share * w.f_on[j * LANES + l] + (1.0 - share) * w.f_off[j * LANES + l]
         else:

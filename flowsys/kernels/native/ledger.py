@@ -2,7 +2,7 @@
 
 from flowsys.kernels.native.constants import EMPTY, LANES, N_COUNTS
 from flowsys.kernels.records import Batch, Workspace
-from flowsys.kernels.restricted import f64, i64
+from flowsys.kernels.restricted import Doubles, f64, i64
 
 
 def record_event(w: Workspace, b: Batch, l: i64, e: i64) -> None:
@@ -31,7 +31,7 @@ def finish(w: Workspace, b: Batch, l: i64, outcome: i64) -> i64:
     for c in range(N_COUNTS):
         b.statistics[n * N_COUNTS + c] = w.counts[c * LANES + l]
     if w.slides[l] != 0:
-        log_entry(w, b, l, -1.0, count_members(w, l))
+        log_entry(w, b, l, -1.0, count_members(w, w.members, l))
         w.slides[l] = 0
         w.n_sliding -= 1
     w.mode[l] = EMPTY
@@ -50,9 +50,9 @@ def log_entry(w: Workspace, b: Batch, l: i64, kind: f64, members: i64) -> None:
         b.log_counts[n] += 1
 
 
-def count_members(w: Workspace, l: i64) -> i64:
+def count_members(w: Workspace, surface: Doubles, l: i64) -> i64:
     found = 0
     for g in range(w.n_gates):
-        if w.members[g * LANES + l] > 0.0:
+        if surface[g * LANES + l] > 0.0:
             found += 1
     return found

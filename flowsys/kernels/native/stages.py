@@ -48,7 +48,7 @@ def enter_stage(w: Workspace, b: Batch, l: i64, stage: i64) -> None:
     """A stage's data, the gates as they stand, events that hold from the start, and a first step size."""
     n = w.trajectory[l]
     if stage > 0 and w.slides[l] != 0:
-        log_entry(w, b, l, -1.0, count_members(w, l))
+        log_entry(w, b, l, -1.0, count_members(w, w.members, l))
     if w.slides[l] != 0:
         w.slides[l] = 0
         w.n_sliding -= 1
