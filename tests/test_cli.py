@@ -187,6 +187,12 @@ def test_a_parameter_that_plays_no_part_is_named(arguments, said, tmp_path):
     assert run.returncode == 0 and said in run.stderr
 
 
+@pytest.mark.parametrize("axes", [("--x", "group=C3,S3"), ("--x", "d=5,60,100")])
+def test_a_sweep_may_have_named_values_and_points_that_are_not_allowed(axes, tmp_path):
+    made = flowsys("phase", "lego", *axes, "--observable", "alpha@t=1", "--no-picture", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+
+
 @pytest.mark.parametrize("arguments", [
     ("plot", "{file}", "--out", "x.xyz"),
     ("check", "mixture", "--claim", "E.3", "--plot", "x.xyz"),

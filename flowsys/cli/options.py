@@ -88,7 +88,7 @@ def say_idle(
         if level not in parameter.levels:
             typer.echo(f"{said} (it belongs to {', '.join(parameter.levels)}).", err=True)
         elif settled[name] != setup[name]:
-            typer.echo(f"{said}: it is {settled[name]:g} there.", err=True)
+            typer.echo(f"{said}: it is {settled[name]} there.", err=True)
 
 
 def requests(text: str | None) -> list[str | float] | None:

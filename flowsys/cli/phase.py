@@ -67,6 +67,7 @@ def phase(
     from flowsys.phase import load as load_diagram
     from flowsys.phase import make_sweep, parse_axis, refined_sweep
     from flowsys.phase.store import Store
+    from flowsys.phase.sweep import example_of
     from flowsys.systems import load
 
     found = load(system)
@@ -92,9 +93,9 @@ def phase(
             chunk_size=chunk,
             seeds=seeds or (named.seeds if named else 1),
         )
-        first = found.setup(**sweep.fixed, **{axis.name: axis.values[0] for axis in sweep.axes})
-        on_axes = {axis.name: f"{axis.values[0]:g} …" for axis in sweep.axes}
-        options.say_idle(found, first, given | on_axes, sweep.level, sweep.variant, sweep.mode)
+        on_axes = {axis.name: f"{axis.values[0]} …" for axis in sweep.axes}
+        example = example_of(found, sweep.axes, sweep.fixed)
+        options.say_idle(found, example, given | on_axes, sweep.level, sweep.variant, sweep.mode)
     else:
         if axis_texts or observable or set or diagram or level or variant or mode:
             raise InputError(f"--refine {refine} takes its sweep from the file: give no axes, observables or settings.")

@@ -3,7 +3,8 @@
 mean(Q)  std(Q)  median(Q)  q10(Q)  q90(Q) …   over the seeds that have a value (std: of the sample)
 share(Q)                                       how many have one, between 0 and 1
 
-A point at which only some seeds have a value says so in its outcome; where none has, the first seed's outcome stands.
+A point at which only some seeds have a value says so in its outcome; where none has, the first seed's outcome stands,
+unless shares are all that is asked for: then the share is 0.
 """
 
 import re
@@ -79,4 +80,6 @@ def reduced(statistics: Sequence[Statistic], values: np.ndarray, outcomes: np.nd
     found = np.array([s.over(of_seeds) for s, of_seeds in zip(statistics, each)])
     fine = has_value(ends)
     some = np.where(fine.all(axis=1), ends.max(axis=1), CODES["only some seeds have a value"])
-    return found, np.where(fine.any(axis=1), some, ends[:, 0]).astype(np.uint8)
+    ran = ends[:, 0] != CODES["invalid parameters"]
+    valued = fine.any(axis=1) | (ran & all(s.kind == "share" for s in statistics))
+    return found, np.where(valued, some, ends[:, 0]).astype(np.uint8)

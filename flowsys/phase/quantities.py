@@ -65,7 +65,8 @@ class Compared:
 
     def value(self, of: Mapping[Term, np.ndarray]) -> np.ndarray:
         if self.over is not None:
-            return of[self.first] / of[self.over]
+            with np.errstate(divide="ignore", invalid="ignore"):  # a point without a value says so in its outcome
+                return np.divide(of[self.first], of[self.over])
         return of[self.first] if self.minus is None else of[self.first] - of[self.minus]
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from flowsys.errors import InputError
+from flowsys.kept import digest_of_sources
 from flowsys.phase.axes import Axis, checked
 from flowsys.phase.over_seeds import Statistic
 from flowsys.phase.quantities import Quantity, Term, parse_quantity
@@ -83,8 +84,8 @@ class Sweep:
 
     @property
     def digest(self) -> str:
-        """A key for everything that determines the numbers: equal sweeps resume each other's files."""
-        text = json.dumps([VERSION, asdict(self)], sort_keys=True, default=str)
+        """A key for everything that determines the numbers, the code too: equal sweeps resume each other's files."""
+        text = json.dumps([digest_of_sources(self.system), asdict(self)], sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
@@ -105,6 +106,11 @@ class Sweep:
             "version": VERSION,
             "digest": self.digest,
         }
+
+
+def example_of(system: System, axes: Sequence[Axis], fixed: Mapping[str, Any]) -> Setup:
+    """The setup in the middle of the axes."""
+    return system.setup(**fixed, **{axis.name: axis.values[len(axis) // 2] for axis in axes})
 
 
 def make_sweep(
@@ -140,7 +146,7 @@ def make_sweep(
         if name not in values:
             raise InputError(f"{system.name} has no parameter {name!r}.")
     seeds = options.get("seeds", 1)
-    example = system.setup(**values, **{axis.name: axis.values[len(axis) // 2] for axis in axes})
+    example = example_of(system, axes, values)
     events, observables, in_batches = _vocabulary(system, example, level, variant, mode)
     # claims are measured at their own level, unless another than the system's usual one is asked for
     parsed = tuple(parse_quantity(q, events, level if level != system.default_level else None) for q in quantities)

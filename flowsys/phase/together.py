@@ -43,7 +43,7 @@ def evaluate_together(
         requested=[event.name in wanted for event in first.events],
         times=np.take_along_axis(times, order, axis=1),
         t_max=np.array([p.t_max for p in problems]),
-        start=first.start,
+        start=np.array([p.start for p in problems]),
         rtol=sweep.rtol,
         atol=np.array([sweep.atol if sweep.atol is not None else 1e-4 * sweep.rtol * p.scale for p in problems]),
         kink_width=sweep.kink_width or 0.0,

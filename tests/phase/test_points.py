@@ -22,6 +22,30 @@ def test_a_point_is_what_solve_gives():
         assert chunk.values[1, index] == pytest.approx(trajectory["w_c"][0], rel=1e-10)
 
 
+FORMS = [
+    ("mixture", "simultaneous", "b=0.6,1.5", {}),
+    ("cooccurrence", "dimensionless", "rho=0.4,0.8", {}),
+    ("lego", "stage_1", "V_0=0.004,0.008", {}),
+    ("lego", "algorithm_1", "C_B=2.9,3.1", {}),
+    ("lego", "algorithm_2", "C_B=2.9,3.1", {"group": "S3", "L": 4, "n_samples": 64}),
+    ("parity", "position", "m=300,500", {}),
+    ("prompt", "planar", "alpha=0.3,0.5", {}),
+]
+
+
+@pytest.mark.parametrize(("name", "mode", "axis", "fixed"), FORMS, ids=[f"{form[0]}-{form[1]}" for form in FORMS])
+def test_a_point_is_what_solve_gives_in_every_mode(name, mode, axis, fixed):
+    system = load(name)
+    event = system.problem(system.setup(mode, **fixed), mode=mode).default_at[0]
+    of = sweep(axis, observables=[event], system=name, mode=mode, fixed=fixed)
+    times = evaluate_chunk(of, 0).values[0]
+    for index in range(of.size):
+        setup = system.setup(mode, **of.parameters(index))
+        alone = flowsys.solve(system, setup, mode=mode, at=[event], max_steps=of.max_steps, observe=[])
+        assert times[index] == pytest.approx(alone.t[0], rel=1e-9)
+    assert times[0] != times[1]
+
+
 def test_numbers_do_not_depend_on_chunks_or_threads():
     whole, of = evaluate_chunk(sweep(), 0, threads=2), sweep(chunk_size=5)
     parts = [evaluate_chunk(of, number) for number in range(of.n_chunks)]
@@ -36,7 +60,7 @@ def test_setups_of_points_are_the_system_s_own(name):
     numbers = [p for p in system.parameters if not p.choices and not p.integer and not callable(p.default)]
     axis = next(p for p in numbers if np.isfinite(p.default) and p.default > 0 and p.levels[-1] == "L4")
     problem = system.problem(system.setup())
-    of = sweep(f"{axis.name}={axis.default},{axis.default}", observables=[f"{problem.observable_names[0]}@t=1"],
+    of = sweep(f"{axis.name}={axis.default},{axis.default * 1.01}", observables=[f"{problem.observable_names[0]}@t=1"],
                system=name, fixed={})  # fmt: skip
     for index, setup in enumerate(setups(system, of, np.arange(of.size))):
         assert setup == system.setup(**of.parameters(index))

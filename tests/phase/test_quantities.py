@@ -51,6 +51,20 @@ def test_statistics_are_numpy_s_own_over_the_seeds_that_have_a_value():
     assert outcomes.tolist() == [0, SOME, CODES["event not reached by t_max"]]
 
 
+def test_a_share_of_no_seeds_is_0_where_shares_are_all_that_is_asked_for():
+    never, wrong = CODES["event not reached by t_max"], CODES["invalid parameters"]
+    ends = np.repeat(np.array([0, never, wrong], dtype=np.uint8), 2)
+    of_seeds = np.where(ends == 0, 1.0, np.nan)[None]
+    values, outcomes = reduced([Statistic.parse("share(T_2)", lambda inner: inner)], of_seeds, ends, 2)
+    assert values[0].tolist() == [1, 0, 0] and outcomes.tolist() == [0, SOME, wrong]
+
+
+def test_a_ratio_with_nothing_below_has_no_value_and_says_so():
+    of = sweep("b=0.5,1", observables=["w_c@T_1:w_c@t=0"], level="L0", fixed={"width": 3, "T_1": 1.0})
+    chunk = evaluate_chunk(of, 0)
+    assert chunk.outcomes.tolist() == [CODES["quantity not finite"]] * 2 and np.isnan(chunk.values).all()
+
+
 def test_statistics_and_seeds_need_each_other():
     with pytest.raises(InputError, match="give --seeds"):
         sweep("width=20,40", observables=["mean(w_c@t=1)"], level="L2")
