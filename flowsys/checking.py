@@ -97,8 +97,9 @@ def _measure(chosen: dict[str, list[Claim]], conditions: Conditions, workers: in
         journal[name].write(file_of(id), verdict)
         verdicts[name, id] = verdict
         told(1)
-    for kept in journal.values():
-        kept.clear()
+    for name, claims in chosen.items():
+        for claim in claims:
+            journal[name].forget(file_of(claim.id))
     return verdicts
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from functools import partial
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +122,7 @@ class Claim:
         if self.measure is None:
             return Verdict(Word.NOT_TESTABLE, "", "", self.reason)
         if conditions.is_default:
-            return self.measure()
+            return _without_gaps(self.measure())
         refused = self.refusal(conditions)
         if refused:
             return Verdict(Word.NOT_TESTABLE, "", "", refused)
@@ -130,11 +131,27 @@ class Claim:
             for seed in range(conditions.seeds or 1):
                 seeded = (("seed", seed),) if conditions.seeds else ()
                 with under(Conditions(conditions.level, None, (*conditions.parameters, *seeded))):
-                    verdicts.append(self.measure())
+                    verdicts.append(_without_gaps(self.measure()))
         except InputError as error:
             return Verdict(Word.NOT_TESTABLE, "", "", str(error))
         found = verdicts[0] if len(verdicts) == 1 else _over_seeds(verdicts)
         return replace(found, parameters={**found.parameters, **conditions.as_dict()})
+
+
+def _without_gaps(verdict: Verdict) -> Verdict:
+    """A verdict cannot hold on values that are no numbers: comparisons with NaN let them pass."""
+    if verdict.word not in (Word.HOLDS, Word.IN_PART) or not _has_nan(verdict.values):
+        return verdict
+    note = "; ".join(filter(None, (verdict.note, "a value is no number, so it cannot hold")))
+    return replace(verdict, word=Word.FAILS, note=note)
+
+
+def _has_nan(values: Any) -> bool:
+    if isinstance(values, Mapping):
+        return any(map(_has_nan, values.values()))
+    if isinstance(values, str) or not isinstance(values, float | Iterable):
+        return False
+    return isnan(values) if isinstance(values, float) else any(map(_has_nan, values))
 
 
 def _over_seeds(verdicts: Sequence[Verdict]) -> Verdict:

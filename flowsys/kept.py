@@ -57,7 +57,8 @@ class Kept:
                 path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(path, lambda temporary: temporary.write_bytes(pickle.dumps(value)))
 
-    def clear(self) -> None:
-        """Forget everything."""
+    def forget(self, name: str) -> None:
+        """Keep a result no longer."""
         if self._all is not None:
-            shutil.rmtree(self._all, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                (self._all / self._digest / f"{name}.pickle").unlink(missing_ok=True)

@@ -16,6 +16,7 @@ def side_by_side(function: Callable, tasks: Iterable[tuple], workers: int) -> It
         yield from (function(*task) for task in tasks)
         return
     context = multiprocessing.get_context("spawn")  # a forked child would share JAX's threads, which did not come along
+    of_others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(workers, context, _die_of_interruptions) as pool:
         waiting = [pool.submit(function, *task) for task in tasks]
         try:
@@ -23,7 +24,7 @@ def side_by_side(function: Callable, tasks: Iterable[tuple], workers: int) -> It
                 yield done.result()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            for child in multiprocessing.active_children():
+            for child in set(multiprocessing.active_children()) - of_others:
                 child.terminate()
             raise
 

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 import flowsys
@@ -63,6 +64,13 @@ def test_places_are_read_from_citations():
     assert places("Lemmas C.2–C.4, Eq. (11)") == ("Lemma C.2", "Lemma C.3", "Lemma C.4", "Eq. 11")
     assert places("Figures 1a, 2 and 9-10") == ("Fig. 1a", "Fig. 2", "Fig. 9", "Fig. 10")
     assert places("Theorem 3.2, items 3, 4; display before Lemma 5.5") == ("Theorem 3.2", "Lemma 5.5")
+
+
+@pytest.mark.parametrize("values", [{"x": float("nan")}, {"x": {"y": [1.0, np.float64("nan")]}}])
+def test_a_verdict_cannot_hold_on_what_is_no_number(values):
+    measure = lambda: Verdict(Word.HOLDS, "", "", values=values)
+    found = Claim("x", Ref("x", "x"), "x", measure=measure, control=measure).check()
+    assert found.word is Word.FAILS and "no number" in found.note
 
 
 def test_a_check_without_a_control_is_refused():

@@ -48,6 +48,8 @@ def test_a_check_that_was_broken_off_measures_only_the_rest(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         check_systems([broken], journal=tmp_path)
     whole = replace(system, claims=(counted(first, False), counted(second, False)))
+    third = system.claims[2]
+    check_systems([system], [third.id], journal=tmp_path)  # another check does not forget this one
     for _ in range(2):  # the second time nothing is kept any more
         found = check_systems([whole], journal=tmp_path)["mixture"]
         assert [c.verdict.word for c in found] == ["holds", "holds"]

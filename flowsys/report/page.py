@@ -6,10 +6,11 @@ be sent as it is; nothing is fetched when it is opened.
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from html import escape
 from pathlib import Path
 
-from flowsys.checking import check, recorded
+from flowsys.checking import check_systems, recorded
 from flowsys.claims import Checked, Claim, Recorded, Verdict, Word
 from flowsys.report import pictures
 from flowsys.report.parts import Part, made
@@ -33,8 +34,9 @@ def report(
 
     Ladders, diagrams and figures are kept in `directory` and made again, by so many workers, when the code has changed.
     """
-    claims = {s.name: check(s, everything=True, workers=workers) if measure else on_record(s) for s in systems}
     pictured = made(systems, directory, workers, on_progress or (lambda part: None))
+    measured = partial(check_systems, everything=True, workers=workers, journal=directory)
+    claims = measured(systems) if measure else {system.name: on_record(system) for system in systems}
     body = "".join(_section(system, claims[system.name], pictured) for system in systems)
     how = "measured for this page" if measure else "on record; <code>flowsys check</code> measures them again"
     return (

@@ -47,22 +47,24 @@ def made(
         results = ((part, _html(by_name[part.system], part)) for part in missing)
     else:
         results = side_by_side(_found, [(part,) for part in missing], workers)
-    for part, text in results:
-        kept[part.system].write(_file(part), text)
+    for part, (text, is_made) in results:
+        if is_made:
+            kept[part.system].write(_file(part), text)
         texts[part] = text
         on_progress(part)
     return texts
 
 
-def _found(part: Part) -> tuple[Part, str]:
+def _found(part: Part) -> tuple[Part, tuple[str, bool]]:
     return part, _html(find(part.system), part)
 
 
-def _html(system: System, part: Part) -> str:
+def _html(system: System, part: Part) -> tuple[str, bool]:
+    """A part, and whether it could be made: a picture that needs runs which are not stored says so in its place."""
     try:
-        return MAKE[part.kind](system, *part[2:]) if part.name else MAKE[part.kind](system)
-    except InputError as error:  # a picture that needs runs which are not stored says so in its place
-        return f'<p class="untested">{escape(part.kind)} {escape(part.name)}: {escape(str(error))}</p>'
+        return MAKE[part.kind](system, *part[2:]) if part.name else MAKE[part.kind](system), True
+    except InputError as error:
+        return f'<p class="untested">{escape(part.kind)} {escape(part.name)}: {escape(str(error))}</p>', False
 
 
 def _file(part: Part) -> str:
