@@ -4,7 +4,7 @@ All dynamics run in float64 inside a precision scope of their own; the importing
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -50,7 +50,7 @@ def solve(
     variant, mode = system.variant(level, variant), system.mode(mode)
     setup = system.settled(setup, level, variant, mode)
     problem = system.build(setup, level, variant, mode)
-    requests = tuple(at) if at is not None else tuple(problem.default_at)
+    requests = plain_requests(at if at is not None else problem.default_at)
     events, times = _sorted_requests(system, problem, requests)
     observe = tuple(observe if observe is not None else (n for n in problem.observable_names if n not in problem.dear))
     _check_observables(system, problem, observe, f"{level} ({variant}) in mode {mode}")
@@ -147,6 +147,11 @@ def _observer(problem: Problem, names: tuple[str, ...]):
     from flowsys.integrate.lsoda import numpy_observer
 
     return numpy_observer(problem.field, names)
+
+
+def plain_requests(at: Iterable[Request]) -> tuple[Request, ...]:
+    """Names and times as Python's own, whatever array they came in."""
+    return tuple(str(request) if isinstance(request, str) else float(request) for request in at)
 
 
 def _sorted_requests(system: System, problem: Problem, requests: Sequence[Request]) -> tuple[list[str], list[float]]:

@@ -15,6 +15,7 @@ import numpy as np
 from flowsys.errors import InputError
 from flowsys.integrate.outcome import Ending, Outcome
 from flowsys.problem import Event, Stage
+from flowsys.solve import plain_requests
 from flowsys.system import Setup, System
 from flowsys.trajectory import Origin, Trajectory
 from flowsys.version import VERSION
@@ -129,6 +130,7 @@ def train(
         raise InputError(f"system = {system.name} has no finite-width model to train.")
     variant, mode = system.variant("L0", variant), system.mode(mode)
     setup = system.settled(setup, "L0", variant, mode)
+    at = plain_requests(at) if at is not None else None
     η = setup["learning_rate"]
     with jax.enable_x64(True):
         training = system.training(setup, variant, mode, seeds)
@@ -164,12 +166,17 @@ def _plan(system: System, training: Training, steps, at, records: int, η: float
             raise InputError(f"at: t = {request:g} is not allowed: it must lie between 0 and t_max = {t_max:g}.")
     times = {round(s / η): "" for s in at or () if not isinstance(s, str)}
     times |= {round(training.marks[s] / η): s for s in at or () if s in training.marks}
+    named = frozenset(s for s in at or () if s in events)
     if steps is not None and steps < 1:
         raise InputError(f"steps = {steps} is not allowed: it must be at least 1.")
-    total = int(steps) if steps is not None else max([1, *times]) if times else training.default_steps
+    if steps is not None:
+        total = int(steps)
+    else:
+        # what stands at a time of its own is no reason to stop before an event
+        total = max([1, *times] if times and not named else [training.default_steps, *times])
     even = np.linspace(0, total, min(records, total) + 1).round().astype(int).tolist()
     wanted = dict.fromkeys([*even, total], "") | times
-    return _Plan(total, wanted, frozenset(times), frozenset(s for s in at or () if s in events))
+    return _Plan(total, wanted, frozenset(times), named)
 
 
 def _run(training: Training, names, plan: _Plan, η: float, batched: bool, stop_when_done: bool, progress):

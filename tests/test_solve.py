@@ -10,6 +10,7 @@ import sys
 import numpy as np
 import pytest
 
+import flowsys
 from flowsys.errors import InputError
 from flowsys.integrate.outcome import Ending
 from flowsys.printers.arrays import arguments
@@ -104,6 +105,11 @@ def test_the_smoothed_kink_tends_to_the_exact_one(a):
 def test_the_smoothed_run_meets_no_kinks():
     statistics = run([7.0], kink_width=1e-3).statistics
     assert statistics["kinks"] == statistics["slides"] == 0
+
+
+def test_times_may_come_in_an_array_of_any_type(tmp_path):
+    found = solve(flowsys.load("mixture"), at=np.arange(1, 4), observe=["w_c"])
+    assert found.requested == (1.0, 2.0, 3.0) and found.save(tmp_path / "x.nc").exists()
 
 
 def test_rows_come_in_the_order_asked_for():

@@ -50,6 +50,11 @@ def test_an_event_is_the_first_step_after_which_it_holds():
     assert row["values"]["preactivation_minus_consistent"] <= 0 < before["preactivation_minus_consistent"][-1]
 
 
+def test_a_mark_does_not_end_training_before_an_event_that_is_asked_for():
+    both, alone = (run(mode="three_stage", at=at, records=1) for at in (("T_1", "T_2"), ("T_2",)))
+    assert both.statistics["steps"] == alone.statistics["steps"] > 200
+
+
 def test_a_requested_time_is_recorded():
     assert run(at=(0.3, 5.0)).at(0.3)["reached"] and run(at=(0.3, 5.0)).at(5.0)["reached"]
 
