@@ -117,7 +117,7 @@ SYSTEM = System(
     },
     events=EVENTS,
     observables=OBSERVABLES,
-    mode_defaults={"stage_1": {"group": "C3", "bias": 0.01}},
+    mode_defaults=dict.fromkeys(("stage_1", "algorithm_1"), {"group": "C3", "bias": 0.01}),  # above, a layer is trapped
     build=_build,
     validate=_validate,
     fixes=_fixes,

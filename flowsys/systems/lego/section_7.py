@@ -105,8 +105,7 @@ def _results(
         return json.loads(path.read_text())
     adds_query = stage.architecture.adds_query
     curves = [
-        rollout_accuracy(trained.learnt, stage.vocabulary, L, size=size, adds_query=adds_query)
-        for L in test_lengths
+        rollout_accuracy(trained.learnt, stage.vocabulary, L, size=size, adds_query=adds_query) for L in test_lengths
     ]
     results = {
         "group": stage.group,
