@@ -1,10 +1,13 @@
 """Which solver runs a problem: the native one where it can, the reference ones where asked, a stiff one where needed.
 
-native     DOP853 on compiled code, for derived programs; the default
+auto       the default: native for derived programs, dopri8 for other fields, with hand-overs that the remarks name
+native     DOP853 on compiled code, for derived programs; stops where auto would hand over
 dopri8, tsit5, kvaerno5    diffrax, for any field: the reference
 lsoda      SciPy, for stiff flows without frozen gates
-auto       native for programs, dopri8 otherwise; hands over to lsoda where the flow turns out stiff, and to kinks
-           smoothed over 1e-5 where it does so on kinks or would slide on two surfaces at once, and says so
+
+A flow that turns out stiff is handed over to lsoda, a program's kinks then smoothed over 1e-5; a field of functions
+with kinks keeps them, on kvaerno5. A flow that would slide on two surfaces at once goes on with kinks smoothed over
+1e-5: native again for programs, lsoda in the reference solvers, which do so whether chosen by auto or by name.
 """
 
 from collections.abc import Sequence

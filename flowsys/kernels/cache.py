@@ -6,16 +6,19 @@ cannot be written is no error, only slower.
 
 import contextlib
 import hashlib
-import os
-import tempfile
+import threading
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
-from flowsys.files import cache_directory
+from flowsys import program
+from flowsys.errors import InputError
+from flowsys.files import cache_directory, write_atomically
 from flowsys.kernels.host import Host
 
 _CHECKSUM = 32
+# a program and the driver are compiled side by side, and a file is given its mode by way of the process's umask
+_writing = threading.Lock()
 
 
 def directory() -> Path:
@@ -25,11 +28,11 @@ def directory() -> Path:
 
 @lru_cache(maxsize=1)
 def generator() -> str:
-    """The identity of this generator: the text of its modules, and llvmlite's and SciPy's versions."""
+    """The identity of this generator: the text of its modules and of `Program`, llvmlite's and SciPy's versions."""
     from importlib.metadata import version
 
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
+    for path in (Path(program.__file__), *sorted(Path(__file__).parent.rglob("*.py"))):
         digest.update(path.read_bytes())
     digest.update(f"{version('llvmlite')} {version('scipy')}".encode())
     return digest.hexdigest()
@@ -50,16 +53,10 @@ def read(name: str) -> bytes | None:
 
 
 def write(name: str, code: bytes) -> None:
-    with contextlib.suppress(OSError):
+    stored = hashlib.sha256(code).digest() + code
+    with contextlib.suppress(OSError, InputError), _writing:
         directory().mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=directory(), prefix=f".{name}")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(hashlib.sha256(code).digest() + code)
-            os.replace(temporary, directory() / f"{name}.o")
-        except OSError:
-            os.unlink(temporary)
-            raise
+        write_atomically(directory() / f"{name}.o", lambda temporary: temporary.write_bytes(stored))
 
 
 def cached(content: str, host: Host, compile_it: Callable[[], bytes]) -> bytes:

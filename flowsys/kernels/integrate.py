@@ -17,7 +17,7 @@ from flowsys.kernels.layout import Layout
 from flowsys.kernels.outcomes import Code
 from flowsys.kernels.packing import as_integers, filled, per_trajectory, per_trajectory_rows, stacked
 from flowsys.kernels.records import Batch as BatchRecord
-from flowsys.kernels.workspace import structure, workspace
+from flowsys.kernels.workspace import WorkspaceMemory, structure, workspace
 
 Fields = dict[str, Any]
 
@@ -157,8 +157,7 @@ def _run(function: str, kernel: Kernel, layout: Layout, fields: Fields, threads:
     groups = -(-fields["n"] // kernel.host.lanes)
     spaces = [workspace(kernel, layout) for _ in range(max(1, min(threads, groups)))]
     workers = [
-        threading.Thread(target=run, args=(ctypes.addressof(space.record), ctypes.addressof(record)), daemon=True)
-        for space in spaces
+        threading.Thread(target=_work, args=(run, space, record, fields, kernel), daemon=True) for space in spaces
     ]
     for worker in workers:
         worker.start()
@@ -170,3 +169,11 @@ def _run(function: str, kernel: Kernel, layout: Layout, fields: Fields, threads:
         for worker in workers:
             worker.join()
         raise
+
+
+def _work(run: Any, space: WorkspaceMemory, record: ctypes.Structure, fields: Fields, kernel: Kernel) -> None:
+    """A thread's share. Native code knows addresses only: what they point to is held here until it returns.
+
+    A second interrupt leaves `_run` while threads still finish their step.
+    """
+    run(ctypes.addressof(space.record), ctypes.addressof(record))

@@ -5,7 +5,9 @@ S. P. Nørsett & G. Wanner, Solving Ordinary Differential Equations I (2nd ed., 
 coefficients are read from SciPy's table when a kernel is built. Every lane has its own step size.
 
     error = |h| e5² / √((e5² + 0.01 e3²) n),      e5, e3: weighted norms of the embedded estimates
-    h|λ| ≈ h ‖f(y_new) - k12‖ / ‖y_new - Y12‖     (IV.2 of the second volume): stiff where it stays above 6.1
+    h|λ| ≈ h ‖f(y_new) - k12‖ / ‖y_new - Y12‖     (IV.2 of the second volume)
+
+A flow counts as stiff once `stiff_after` steps of its trajectory, in a row or not, had h|λ| above 6.1.
 """
 
 import numpy as np

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from flowsys.kernels.batch import BatchResult
 from flowsys.kernels.kernel import Kernel
 from flowsys.kernels.layout import Layout
 from flowsys.kernels.packing import aligned
@@ -31,7 +32,6 @@ _INTEGERS = (
     "slides representative returns hurried trajectory stage mode clipped was_rejected full_clipped trials next_time "
     "pending stiff_steps"
 )
-_N_COUNTS = 6
 
 
 def structure(record: type, values: Mapping[str, Any]) -> ctypes.Structure:
@@ -64,7 +64,7 @@ def workspace(kernel: Kernel, layout: Layout) -> WorkspaceMemory:
     sizes |= {"constants": layout.n_constants, "scratch": max(layout.n_scratch, 1)}
     arrays = {name: aligned(size * lanes) for name, size in sizes.items()}
     arrays |= {name: aligned(lanes, np.int64) for name in _INTEGERS.split()}
-    arrays |= {"counts": aligned(_N_COUNTS * lanes, np.int64), "layout": integers, "indices": indices}
+    arrays |= {"counts": aligned(len(BatchResult.COLUMNS) * lanes, np.int64), "layout": integers, "indices": indices}
     functions = {name: kernel.library.address(name) for name in ("field", "watched", "velocity")}
     numbers = {
         "dim": dim,

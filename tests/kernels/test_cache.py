@@ -1,7 +1,10 @@
 """Compiled kernels on disk, and what importing the back-end costs."""
 
+import os
 import subprocess
 import sys
+import threading
+from pathlib import Path
 
 import pytest
 
@@ -51,3 +54,27 @@ def test_importing_the_back_end_loads_nothing_heavy():
     heavy = ("jax", "sympy", "xarray", "matplotlib", "llvmlite", "scipy")
     code = f"import sys, flowsys.kernels; print([m for m in {heavy} if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_another_reading_of_programs_has_another_key(tmp_path, monkeypatch):
+    identity = cache.generator.__wrapped__
+    changed = tmp_path / "program.py"
+    changed.write_text(Path(cache.program.__file__).read_text(encoding="utf-8") + "\n", encoding="utf-8")
+    before = identity()
+    monkeypatch.setattr(cache.program, "__file__", str(changed))
+    assert identity() != before == cache.generator()
+
+
+def test_kernels_written_by_several_threads_leave_the_umask_alone(directory):
+    mask = os.umask(0o027)
+    try:
+        writers = [threading.Thread(target=cache.write, args=(f"k{i}", bytes(100))) for i in range(50)]
+        for writer in writers:
+            writer.start()
+        for writer in writers:
+            writer.join()
+        assert os.umask(0o027) == 0o027
+    finally:
+        os.umask(mask)
+    assert {path.stat().st_mode & 0o777 for path in directory.glob("*.o")} == {0o640}
+    assert [path.name for path in directory.glob(".*")] == []

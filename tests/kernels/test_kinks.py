@@ -144,3 +144,33 @@ def test_numbers_do_not_depend_on_company_order_or_threads(threads):
     for name in ("time_states", "event_times", "event_states", "final_state", "statistics"):
         shuffled = np.concatenate([getattr(part, name) for part in parts])
         assert np.array_equal(getattr(whole, name)[order], shuffled)
+
+
+# 41 surfaces met within 4e-11, told apart by their velocities: one fewer than counts as several at once
+CROWDED = program(
+    """
+    state x
+    parameters a
+    table rows: place weight
+    for each rows:
+    h = (x - place)*weight
+    r = step(h)
+    once:
+    dx = 1 + 0*total(r)
+    derivative x = dx
+    observe x = x
+    """
+)
+
+
+def test_a_lane_does_not_remember_the_trajectory_before():
+    from flowsys.kernels import Batch, StageBatch, kernel
+
+    rows = np.arange(41)
+    stage = StageBatch(np.zeros(1), {"rows": np.array([1 + 1e-12 * rows, 1 + 0.1 * rows])})
+    native = kernel(CROWDED)
+    # as many late arrivals as there are lanes, then early ones in the same lanes
+    start = np.repeat([-9.0, 0.0], native.host.lanes)[:, None]
+    result = integrate(native, Batch(start, [stage], times=[12.0]))
+    assert {Code(c) for c in result.outcome} == {Code.COMPLETED}
+    assert set(result.statistic("kinks")) == {41}

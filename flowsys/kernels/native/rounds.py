@@ -3,7 +3,9 @@
 One round tries one step in every lane (`attempt`), then each lane decides for itself what the result means. A lane
 steps, or is locating a crossing inside an accepted step; stages, kinks and sliding are dealt with where they occur. A
 lane whose trajectory ends takes the next one of the batch. No decision looks at another lane, so results do not depend
-on which trajectories travel together. The rules are those of `flowsys.integrate.driver`.
+on which trajectories travel together. Stages, events, kinks and sliding mean what they mean in
+`flowsys.integrate.driver`; when to give up is told otherwise (stiffness by h|λ|, chatter by kinks that hurry), and
+going on from there is left to the caller.
 """
 
 from flowsys.kernels.native.constants import (
