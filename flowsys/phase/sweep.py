@@ -85,7 +85,8 @@ class Sweep:
     @property
     def digest(self) -> str:
         """A key for everything that determines the numbers, the code too: equal sweeps resume each other's files."""
-        text = json.dumps([digest_of_sources(self.system), asdict(self)], sort_keys=True, default=str)
+        values = repr([self.fixed, [axis.values for axis in self.axes]])  # of a file it tells what it holds
+        text = json.dumps([digest_of_sources(self.system), asdict(self), values], sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property

@@ -34,6 +34,7 @@ from flowsys.system import FINITE, LazyMapping, LazySequence, Setup, System, Var
 from flowsys.systems.lego.groups import sizes
 from flowsys.systems.lego.vocabulary import EVENTS, MODES, OBSERVABLES, PARAMETERS
 
+UNTRAPPED = {"group": "C3", "bias": 0.01}  # a larger bias leaves stage 1 with an additive function
 ONE_STAGE = ("exchangeable", "frozen_x", "many_variables")
 
 
@@ -117,7 +118,7 @@ SYSTEM = System(
     },
     events=EVENTS,
     observables=OBSERVABLES,
-    mode_defaults=dict.fromkeys(("stage_1", "algorithm_1"), {"group": "C3", "bias": 0.01}),  # above, a layer is trapped
+    mode_defaults=dict.fromkeys(("stage_1", "algorithm_1"), UNTRAPPED),
     build=_build,
     validate=_validate,
     fixes=_fixes,

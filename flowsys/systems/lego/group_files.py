@@ -9,6 +9,7 @@ rows of `action` are the elements, and products are those of permutations. A tab
 law and the elements; from Python, `groups.GroupAction(name, multiplication, action)` makes the same checks.
 """
 
+import hashlib
 import json
 from functools import lru_cache
 from pathlib import Path
@@ -24,25 +25,56 @@ LARGEST_VALUES = 64
 KEYS = {"name", "multiplication", "action"}
 
 
+class GroupFile(str):
+    """The name of a file, with the action that it held when it was read; equal where both are.
+
+    What is computed for a group and found again by its name is not found for what the file holds later.
+    """
+
+    action: GroupAction
+    digest: str
+
+    def __new__(cls, path: str, action: GroupAction):
+        self = super().__new__(cls, path)
+        self.action = action
+        tables = action.multiplication.tobytes() + action.action.tobytes()
+        self.digest = hashlib.blake2b(tables, digest_size=8).hexdigest()
+        return self
+
+    def __getnewargs__(self):
+        return str(self), self.action
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GroupFile) and (str(self), self.digest) == (str(other), other.digest)
+
+    def __hash__(self) -> int:
+        return hash((str(self), self.digest))
+
+    def __repr__(self) -> str:
+        return f"GroupFile({str(self)!r}, {self.digest})"
+
+
 def is_file(name: object) -> bool:
     """Whether a group is given by its file."""
     return str(name).endswith(SUFFIX)
 
 
-def read(path: str) -> GroupAction:
-    """The checked action in a file, or an InputError with what is wrong."""
+def read(path: str) -> GroupFile:
+    """A file with the checked action in it, or an InputError with what is wrong."""
     try:
-        stamp = Path(path).stat().st_mtime_ns
+        text = Path(path).read_text()
     except OSError as error:
         raise InputError(f"group = {path} cannot be read: {error.strerror}.") from None
-    return _read(str(path), stamp)
+    except UnicodeDecodeError as error:
+        raise InputError(f"group = {path} is not a JSON file: {error}.") from None
+    return GroupFile(str(path), _read(str(path), text))
 
 
 @lru_cache(maxsize=32)
-def _read(path: str, stamp: int) -> GroupAction:
+def _read(path: str, text: str) -> GroupAction:
     try:
-        content = json.loads(Path(path).read_text())
-    except (OSError, ValueError) as error:
+        content = json.loads(text)
+    except ValueError as error:
         raise InputError(f"group = {path} is not a JSON file: {error}.") from None
     if not isinstance(content, dict) or "action" not in content or not set(content) <= KEYS:
         raise InputError(f"group = {path} must hold `action`, and may hold `multiplication` and `name`, nothing else.")

@@ -158,7 +158,7 @@ def named(name: str) -> GroupAction:
     from flowsys.systems.lego import group_files
 
     if group_files.is_file(name):
-        return group_files.read(name)
+        return (name if isinstance(name, group_files.GroupFile) else group_files.read(name)).action
     family, size = str(name)[:1], str(name)[1:]
     if family not in ("C", "S") or not size.isdigit():
         raise ValueError(f"group = {name!r}, but C or S followed by a number is needed, such as C5 or S4.")

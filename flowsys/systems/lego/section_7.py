@@ -111,7 +111,7 @@ def _results(
         "group": stage.group,
         "trained_to": stage.L,
         "experiment": asdict(stage),
-        "losses": _short(trained.losses),
+        "losses": [float(f"{loss:.{DIGITS}g}") for loss in trained.losses],
         "sentences": size,
         "all_right": {str(curve["L"]): curve["all_right"] for curve in curves},
         "by_step": {str(curve["L"]): _short(curve["by_step"]) for curve in curves},

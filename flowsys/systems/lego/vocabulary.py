@@ -25,8 +25,7 @@ class GroupParameter(Parameter):
 
     def check(self, value: Any) -> str:
         if is_file(value):
-            read(str(value))
-            return str(value)
+            return read(str(value))
         if str(value) not in self.choices:
             names = f"one of {', '.join(self.choices)}, or a file of tables ending in .json"
             raise InputError(f"{self.name} = {value!s} is not allowed: it must be {names}.")

@@ -59,7 +59,7 @@ def cyclic_group_is_solved_far_beyond_its_training(scale: float = 1.0) -> Verdic
     word = Word.HOLDS if longest >= 160 else Word.IN_PART if longest > 10 else Word.FAILS
     return Verdict(word, "all values right with probability near 1 up to L = 160",
                    f"C6: {by_name(shares, '.3f')}; solved to L = {_by_seed(lengths)}",
-                   f"last loss {stages[0]['losses'][-1]:.2g}", tolerance=SOLVED,
+                   f"least loss {min(stages[0]['losses']):.2g}", tolerance=SOLVED,
                    parameters=_settings(stages[0]) | {"seed": list(lengths)}, values={"L_star": lengths})  # fmt: skip
 
 
