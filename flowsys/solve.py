@@ -43,7 +43,8 @@ def solve(
     `at` mixes event names and times; by default the system's own events. `atol` defaults to 1e-4 · rtol times the
     smallest initial scale of the system. `kink_width` δ replaces every ReLU by δ log(1 + e^(x/δ)).
     """
-    setup = setup if setup is not None else system.setup(mode=mode)
+    setup = system.setup_in(mode, setup)
+    at = (at,) if isinstance(at, str | float | int) else at
     level = level or system.default_level
     if level == "L0":
         return _trained(system, setup, variant, mode, at, observe, command)
@@ -68,10 +69,11 @@ def _trained(system: System, setup: Setup, variant, mode, at, observe, command: 
     from flowsys.train import train
 
     steps = max(1, int(np.ceil(setup["t_max"] / setup["learning_rate"]))) if at is not None else None
-    return train(
+    trained = train(
         system, setup, variant=variant, mode=mode, at=at, observe=observe, steps=steps, records=1,
         stop_when_done=at is not None, command=command,
     )  # fmt: skip
+    return trained if at is None else trained.asked_for()
 
 
 def _integrate(

@@ -100,10 +100,12 @@ def t_max(default: float) -> Parameter:
 
 @dataclass(frozen=True)
 class Setup(Mapping):
-    """Validated parameter values of one system, defaults filled in."""
+    """Validated parameter values of one system, defaults filled in; which of them were `given`, for which `mode`."""
 
     system: str
     values: Mapping[str, Any]
+    mode: str | None = field(default=None, compare=False)
+    given: frozenset[str] = field(default=frozenset(), compare=False)
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name]
@@ -209,7 +211,8 @@ class System:
 
     def setup(self, mode: str | None = None, **given: Any) -> Setup:
         """Validated parameters: those given, the defaults (of the mode, if it has its own) for the rest."""
-        given = {**self.mode_defaults.get(self.mode(mode), {}), **given}
+        mode, asked = self.mode(mode), frozenset(name for name, value in given.items() if value is not None)
+        given = {**self.mode_defaults.get(mode, {}), **given}
         known = {p.name for p in self.parameters}
         for name in given:
             if name not in known:
@@ -221,7 +224,19 @@ class System:
                 value = parameter.default(values) if callable(parameter.default) else parameter.default
             values[parameter.name] = parameter.check(value)
         self.validate(values)
-        return Setup(self.name, values)
+        return Setup(self.name, values, mode, asked)
+
+    def setup_in(self, mode: str | None, setup: Setup | None) -> Setup:
+        """The setup for a mode; one that was made for another mode gets this one's defaults where nothing was given."""
+        if setup is None:
+            return self.setup(mode)
+        if not isinstance(setup, Setup) or setup.system != self.name:
+            of = f"is one of {setup.system}" if isinstance(setup, Setup) else f"is a {type(setup).__name__}"
+            raise InputError(f"setup {of}, but {self.name}.setup(…) makes those that {self.name} takes.")
+        defaults = [self.mode_defaults.get(name, {}) for name in (setup.mode, self.mode(mode))]
+        if setup.mode is None or defaults[0] == defaults[1]:
+            return setup
+        return self.setup(mode, **{name: setup[name] for name in setup.given})
 
     def variant(self, level: str, name: str | None) -> str:
         """The variant asked for at a level, or its default."""

@@ -125,7 +125,8 @@ def train(
     """
     import jax
 
-    setup = setup if setup is not None else system.setup(mode=mode)
+    setup = system.setup_in(mode, setup)
+    at = (at,) if isinstance(at, str | float | int) else at
     if system.training is None:
         raise InputError(f"system = {system.name} has no finite-width model to train.")
     variant, mode = system.variant("L0", variant), system.mode(mode)

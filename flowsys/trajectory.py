@@ -6,7 +6,7 @@ saved and loaded is the same.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -67,17 +67,24 @@ class Trajectory:
         return len(self.t)
 
     def at(self, request: str | float) -> dict[str, Any]:
-        """The row of an event or a time: {"at", "t", "reached", "values"}; not reached means t and values are None."""
-        if isinstance(request, str):
-            found = [i for i, label in enumerate(self.labels) if label == request]
-        else:
-            found = self._rows_at(request)
+        """The row of an event or a time: {"at", "t", "reached", "values"}; not reached means t and values are None.
+
+        With seeds side by side each value is an array over them.
+        """
+        found = self._rows_of(request)
         name = request if isinstance(request, str) else f"t={_number(request)}"
+        if not found and request not in self.requested:
+            raise InputError(f"at = {name} was not asked for: the trajectory has no such row.")
         if not found:
             return {"at": name, "t": None, "reached": False, "values": None}
         row = found[0]
-        values = {key: float(series[row]) for key, series in self.series.items()}
+        values = {key: float(x[row]) if x.ndim == 1 else x[row] for key, x in self.series.items()}
         return {"at": name, "t": float(self.t[row]), "reached": True, "values": values}
+
+    def _rows_of(self, request: str | float) -> list[int]:
+        if isinstance(request, str):
+            return [i for i, label in enumerate(self.labels) if label == request]
+        return self._rows_at(request)
 
     def _rows_at(self, t: float) -> list[int]:
         """Rows at a time; in training, at the step nearest to it."""
@@ -92,13 +99,20 @@ class Trajectory:
         """
         times = tuple(map(float, times))
         rows = np.unique([np.abs(self.t - t).argmin() for t in times]).astype(int)
+        return replace(self._restricted(rows), requested=times)
+
+    def asked_for(self) -> "Trajectory":
+        """The rows that were asked for and reached, and no others."""
+        return self._restricted(sorted({row for request in self.requested for row in self._rows_of(request)[:1]}))
+
+    def _restricted(self, rows: Sequence[int]) -> "Trajectory":
+        rows = np.asarray(rows, dtype=int)
         return replace(
             self,
             t=self.t[rows],
             series={name: values[rows] for name, values in self.series.items()},
             labels=tuple(self.labels[i] for i in rows),
             states=self.states[rows],
-            requested=times,
         )
 
     @property
@@ -107,22 +121,31 @@ class Trajectory:
         return [self.at(request) for request in self.requested]
 
     def to_xarray(self):
-        """The same as an xarray Dataset over `t`, with provenance as attributes."""
+        """The same as an xarray Dataset over `t` (and `seed`, if there are several), with provenance as attributes."""
         import xarray as xr
 
-        data = {name: (("row", "seed")[: values.ndim], values) for name, values in self.series.items()}
-        data["state"] = (("row", "state_name"), self.states)
+        meanings = _meanings(self.origin.system)
+        named = lambda name: {"long_name": meanings[name]} if name in meanings else {}
+        data = {name: (("t", "seed")[: x.ndim], x, named(name)) for name, x in self.series.items()}
+        data["state"] = (("t", "state_name"), self.states)
         coordinates = {
-            "t": ("row", self.t),
-            "label": ("row", np.array(self.labels, dtype=object).astype(str)),
+            "t": ("t", self.t, {"long_name": "time of gradient flow"}),
+            "label": ("t", np.array(self.labels, dtype=object).astype(str)),
             "state_name": np.array(self.state_names, dtype=str),
         }
+        if self._n_seeds:
+            coordinates["seed"] = self.origin.parameters.get("seed", 0) + np.arange(self._n_seeds)
         return xr.Dataset(data, coordinates, attrs=_attributes(self))
 
+    @property
+    def _n_seeds(self) -> int:
+        """How many seeds ran side by side; 0 if there is one run."""
+        return next((x.shape[1] for x in self.series.values() if x.ndim > 1), 0)
+
     def to_pandas(self):
-        """A table with one row for each time, indexed by t."""
-        frame = self.to_xarray().drop_vars(["state", "state_name"]).to_pandas()
-        return frame.set_index("t")
+        """A table with one row for each time (and seed), indexed by t (and seed)."""
+        frame = self.to_xarray().drop_dims("state_name").to_dataframe()
+        return frame[[*self.series, "label"]]
 
     def save(self, path: str | Path) -> Path:
         """Write a netCDF file (whole or not at all)."""
@@ -153,13 +176,25 @@ def _picture(trajectory: Trajectory) -> str:
 
     figure = Figure(figsize=(6, 3), layout="constrained")
     ax = figure.subplots()
-    for name in list(trajectory.series)[:4]:
-        ax.plot(trajectory.t, trajectory[name], label=name, marker="." if trajectory.origin.level == "L0" else None)
+    look = {"marker": "."} if trajectory.origin.level == "L0" else {}
+    for i, name in enumerate(list(trajectory.series)[:4]):
+        first, *_ = ax.plot(trajectory.t, trajectory[name], color=f"C{i}", **look)
+        first.set_label(name)
     ax.set_xlabel("t")
     ax.legend(frameon=False, fontsize="small")
     text = StringIO()
     figure.savefig(text, format="svg")
     return text.getvalue()[text.getvalue().index("<svg") :]
+
+
+def _meanings(system: str) -> Mapping[str, str]:
+    """The observables of a system in words; none if it is not to be found here."""
+    from flowsys.system import find
+
+    try:
+        return find(system).observables
+    except ImportError:
+        return {}
 
 
 def _attributes(trajectory: Trajectory) -> dict[str, str]:

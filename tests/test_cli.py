@@ -173,6 +173,13 @@ def test_the_script_of_phase_diagrams_runs(tmp_path):
     assert made == {entry.name for entry in tmp_path.iterdir()}
 
 
+def test_times_may_be_given_as_a_range():
+    rows = json.loads(
+        flowsys("solve", "mixture", "--at", "t=1:100:3:log,T_1", "--observe", "w_c", "--format", "json").stdout
+    )["rows"]
+    assert [row["at"] for row in rows] == ["t=1", "t=10", "t=100", "T_1"]
+
+
 DIMENSIONLESS = ("--mode", "dimensionless", "--set", "m1=3")
 
 

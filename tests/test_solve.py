@@ -107,6 +107,25 @@ def test_the_smoothed_run_meets_no_kinks():
     assert statistics["kinks"] == statistics["slides"] == 0
 
 
+def test_a_setup_of_another_mode_gets_the_defaults_of_the_one_that_runs():
+    lego = flowsys.load("lego")
+    run = lambda setup: solve(lego, setup, mode="stage_1", at=[1.0], observe=["a"]).origin.parameters
+    assert run(lego.setup()) == run(None) == dict(lego.setup("stage_1"))
+    assert (run(lego.setup(bias=0.1))["group"], run(lego.setup(bias=0.1))["bias"]) == ("C3", 0.1)
+
+
+@pytest.mark.parametrize("wrong", [{"omega": 0.2}, flowsys.load("lego").setup()])
+def test_a_setup_that_is_none_of_the_system_s_is_refused(wrong):
+    with pytest.raises(InputError, match=r"mixture\.setup\(…\) makes those"):
+        solve(flowsys.load("mixture"), wrong, at=["T_1"])
+
+
+def test_training_gives_the_rows_asked_for_like_any_other_level():
+    mixture = flowsys.load("mixture")
+    setup = mixture.setup(width=4, T_1=2.0)
+    assert [solve(mixture, setup, level=level, at="T_1").t.tolist() for level in ("L3", "L0")] == [[2.0], [2.0]]
+
+
 def test_times_may_come_in_an_array_of_any_type(tmp_path):
     found = solve(flowsys.load("mixture"), at=np.arange(1, 4), observe=["w_c"])
     assert found.requested == (1.0, 2.0, 3.0) and found.save(tmp_path / "x.nc").exists()

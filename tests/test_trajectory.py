@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import flowsys
 from flowsys.errors import InputError
 from flowsys.integrate.outcome import Ending, Outcome
 from flowsys.trajectory import Origin, Trajectory, load
@@ -73,7 +74,31 @@ def test_a_row_is_found_by_event_or_by_time():
 
 
 def test_a_row_is_named_by_its_time_in_full():
-    assert [COURSE.at(t)["at"] for t in (5.0, 1e9, 0.1 + 0.2)] == ["t=5", "t=1e+09", "t=0.30000000000000004"]
+    later = replace(COURSE, requested=(1e9,))
+    assert [later.at(t)["at"] for t in (5.0, 1e9, 0.1 + 0.2)] == ["t=5", "t=1e+09", "t=0.30000000000000004"]
+
+
+@pytest.mark.parametrize("request_", ["T_3", 7.0])
+def test_what_was_not_asked_for_is_not_said_to_be_unreached(request_):
+    with pytest.raises(InputError, match="was not asked for"):
+        COURSE.at(request_)
+
+
+def test_the_rows_asked_for_are_left_without_others():
+    kept = COURSE.asked_for()
+    assert kept.t.tolist() == [0.1 + 0.2, 5.0] and str(kept.rows) == str(COURSE.rows)
+
+
+def test_seeds_side_by_side_can_be_shown_and_tabulated():
+    two = replace(COURSE, series={name: np.stack([x, 2 * x], axis=1) for name, x in COURSE.series.items()})
+    assert two.at(5.0)["values"]["w_c"].tolist() == [COURSE["w_c"][2], 2 * COURSE["w_c"][2]]
+    assert two.to_pandas()["w_c"].tolist() == two["w_c"].ravel().tolist()
+    assert "w_c" in two._repr_html_() and two.to_pandas().index.names == ["t", "seed"]
+
+
+def test_a_dataset_says_what_its_series_mean():
+    of_mixture = replace(COURSE, origin=replace(ORIGIN, system="mixture"))
+    assert of_mixture.to_xarray()["w_c"].attrs["long_name"] == flowsys.load("mixture").observables["w_c"]
 
 
 def test_a_request_that_was_not_reached_has_no_values():

@@ -47,7 +47,10 @@ Variant = Annotated[
 Mode = Annotated[str | None, typer.Option(callback=given, help="How it trains; `flowsys show SYSTEM` lists the modes.")]
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Set a parameter; repeatable.")]
 At = Annotated[
-    str | None, typer.Option(metavar="EVENT|t=NUMBER,…", help="Where to look: events and times, comma-separated.")
+    str | None,
+    typer.Option(
+        metavar="EVENT|t=NUMBER|t=FROM:TO:COUNT[:log],…", help="Where to look: events and times, comma-separated."
+    ),
 ]
 Observe = Annotated[str | None, typer.Option(metavar="NAME,…", help="Which observables (default: all).")]
 Rtol = Annotated[float, typer.Option(help="Relative tolerance.")]
@@ -92,14 +95,18 @@ def say_idle(
 
 
 def requests(text: str | None) -> list[str | float] | None:
-    """["T_2", 300.0] from "T_2,t=300"."""
+    """["T_2", 300.0] from "T_2,t=300"; t=0:300:4 stands for 0, 100, 200, 300."""
     if text is None:
         return None
     found: list[str | float] = []
     for part in (p.strip() for p in text.split(",")):
         if not part:
             continue
-        if part.startswith("t="):
+        if part.startswith("t=") and ":" in part:
+            from flowsys.phase.axes import parse_axis
+
+            found += parse_axis(part).values
+        elif part.startswith("t="):
             try:
                 found.append(float(part[2:]))
             except ValueError:

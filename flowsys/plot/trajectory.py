@@ -6,6 +6,8 @@ from matplotlib.axes import Axes
 
 from flowsys.trajectory import Trajectory
 
+FEW = 10  # rows that a line alone would not show
+
 
 def trajectory(
     result: Trajectory, ax: Axes, names: Sequence[str] | None = None, *, label: str = "", logarithmic: bool = False
@@ -18,7 +20,8 @@ def trajectory(
             dots = {"linestyle": "none", "marker": ".", "markersize": 4}
             ax.plot(result.t, result[name], color=f"C{i}", **dots)
         else:
-            ax.plot(result.t, result[name], color=f"C{i}", linewidth=1.5, label=f"{name} {label}".strip())
+            points = {"marker": "o", "markersize": 4} if len(result) < FEW else {}
+            ax.plot(result.t, result[name], color=f"C{i}", linewidth=1.5, label=f"{name} {label}".strip(), **points)
     if is_training:
         ax.plot([], [], ".", color="0.4", label=label or "training")
     for t, event in zip(result.t, result.labels):
