@@ -5,7 +5,7 @@ import numpy as np
 from flowsys.claims import Verdict, judged
 from flowsys.conditions import remembered
 from flowsys.systems.prompt import SYSTEM, seeded
-from flowsys.systems.prompt.claims.runs import SIZE, claim, course, fitted, listed, own, setup
+from flowsys.systems.prompt.claims.runs import SIZE, claim, course, fitted, listed, own, refuse_seeds, setup
 from flowsys.train import train
 
 
@@ -17,6 +17,7 @@ def _descended(learning_rate: float):
 
 def descent_decreases_the_loss(rates: tuple[float, ...] = (1.0, 20.0, 100.0, 400.0)) -> Verdict:
     """Theorem 1 asks η < 1: the loss of full-batch descent falls at every recorded step."""
+    refuse_seeds("full batches from W = 0 draw nothing at random")
     falls = {rate: bool((np.diff(_descended(rate)["loss"]) < 0).all()) for rate in rates}
     return judged(all(falls.values()), "monotone loss for η < 1", "monotone at η = " + listed(
                   [r for r, ok in falls.items() if ok], "g") + " to t = 4000 or 20 steps",
@@ -76,6 +77,7 @@ N_DRAWS = 8
 
 def few_tasks_generalise(name: str = "mass_same_same_test") -> Verdict:
     """Theorem 1 trains on fresh tasks; the deficit on unseen cycles is about 1/N_T, one task already generalises."""
+    refuse_seeds(f"this measurement is a mean over seeds 0 to {N_DRAWS - 1}")
     numbers, sizes = (1, 4, 16, 64), own(M=10, K=2)
     at = lambda t: float(course([t], observe=("mass_same_same",), level="L3", **sizes)["mass_same_same"][0])
     limit, start = at(200.0), at(0.0)

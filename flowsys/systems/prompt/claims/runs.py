@@ -72,6 +72,12 @@ def chosen(name: str, value: Any) -> Any:
     return dict(current().parameters).get(name, value)
 
 
+def refuse_seeds(reason: str) -> None:
+    """Where seeds are asked for, say why the measurement has none to choose."""
+    if "seed" in dict(current().parameters):
+        raise InputError(f"seeds cannot be chosen here: {reason}.")
+
+
 def size(M: int, K: int, alpha: float) -> dict[str, Any]:
     """Sizes by name, for a run."""
     return own(M=M, K=K, alpha=alpha)
