@@ -1,4 +1,4 @@
-"""Pictures of values: every function draws on a given Axes and returns it; nothing here computes or shows.
+"""Pictures of values: a function draws on a given Axes, or makes a Figure of several; nothing here computes or shows.
 
 Theory is a line, simulation is dots, in every picture of the house.
 """

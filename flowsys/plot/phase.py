@@ -13,6 +13,7 @@ from flowsys.phase.axes import Axis
 from flowsys.phase.diagram import CODES, OUTCOMES, PhaseDiagram
 from flowsys.phase.named import Contour, Line
 from flowsys.phase.refine import filled
+from flowsys.system import find
 
 _HATCHES = {
     CODES[name]: hatch
@@ -48,7 +49,7 @@ def phase(
     name = quantity or next(iter(diagram.quantities))
     axes, values, outcomes = _shown(diagram, name, over_seeds)
     if values.ndim == 1:
-        return _curve(axes[0], values, outcomes, ax, name, logarithmic, title)
+        return _curve(axes[0], values, outcomes, ax, name, logarithmic, title, _symbol(diagram, axes[0]))
     x, y = axes[:2]
     picture = np.ma.masked_invalid(values.T)
     low, high = limits or (None, None)
@@ -67,7 +68,7 @@ def phase(
         ax.contour(_positions(x), _positions(y), level, [contour.level], colors="white", linestyles=style, linewidths=1)
         ax.plot([], [], color="0.75", linestyle=style, label=contour.label)
     for axis, where in ((x, "x"), (y, "y")):
-        _scale(ax, axis, where)
+        _scale(ax, axis, where, _symbol(diagram, axis))
     if ax.get_legend_handles_labels()[0]:
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), frameon=False, fontsize="small", ncols=2)
     ax.set_title(title, fontsize="medium")
@@ -104,7 +105,16 @@ def _over_seeds(axes: Sequence[Axis], values: np.ndarray, outcomes: np.ndarray, 
     return [axis for axis in axes if axis.name != "seed"], shown, first
 
 
-def _curve(axis: Axis, values: np.ndarray, outcomes, ax: Axes, name: str, logarithmic: bool, title: str) -> Axes:
+def _symbol(diagram: PhaseDiagram, axis: Axis) -> str:
+    """The paper's symbol of an axis where its parameter has one, else its name."""
+    try:
+        parameters = find(diagram.origin["system"]).parameters
+    except (KeyError, ImportError):
+        return axis.name
+    return next((f"${p.latex}$" for p in parameters if p.name == axis.name and p.latex), axis.name)
+
+
+def _curve(axis: Axis, values: np.ndarray, outcomes, ax: Axes, name: str, logarithmic: bool, title: str, symbol: str):
     positions, edges = _positions(axis), _edges(axis)
     ax.plot(positions, values, marker="o", markersize=3, linewidth=1)
     for code, hatch in _HATCHES.items():
@@ -112,7 +122,7 @@ def _curve(axis: Axis, values: np.ndarray, outcomes, ax: Axes, name: str, logari
             ax.axvspan(edges[first], edges[last], facecolor="0.93", edgecolor="0.6", hatch=hatch, linewidth=0, zorder=0)
         if (outcomes == code).any():
             ax.fill_between([], [], [], facecolor="0.93", edgecolor="0.55", hatch=hatch, label=OUTCOMES[code])
-    _scale(ax, axis, "x")
+    _scale(ax, axis, "x", symbol)
     if logarithmic and (values[np.isfinite(values)] > 0).all():
         ax.set_yscale("log")
     ax.set_ylabel(name)
@@ -168,7 +178,7 @@ def _edges(axis: Axis) -> np.ndarray:
     return unwarp(np.concatenate([[first], middles, [last]]))
 
 
-def _scale(ax: Axes, axis: Axis, where: str) -> None:
+def _scale(ax: Axes, axis: Axis, where: str, symbol: str) -> None:
     set_scale, set_label = (ax.set_xscale, ax.set_xlabel) if where == "x" else (ax.set_yscale, ax.set_ylabel)
     drawn = ax.xaxis if where == "x" else ax.yaxis
     if axis.spacing == "log":
@@ -176,7 +186,7 @@ def _scale(ax: Axes, axis: Axis, where: str) -> None:
         _plain_ticks(drawn, axis)
     elif all(float(v).is_integer() for v in axis.values if not isinstance(v, str)):
         drawn.set_major_locator(MaxNLocator(integer=True))
-    set_label(axis.name)
+    set_label(symbol)
     if any(isinstance(v, str) for v in axis.values):
         (ax.set_xticks if where == "x" else ax.set_yticks)(range(len(axis)), labels=[str(v) for v in axis.values])
 
