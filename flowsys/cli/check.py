@@ -10,7 +10,7 @@ from flowsys.cli import options
 from flowsys.errors import InputError
 
 FORMATS = ("table", "json", "markdown", "html")
-HEAD = ("place", "claim", "predicted", "measured", "verdict", "note")
+HEAD = ("id", "place", "claim", "predicted", "measured", "verdict", "note")
 
 
 def register(app: typer.Typer) -> None:
@@ -143,8 +143,8 @@ def _row(checked, is_compared: bool) -> tuple[str, ...]:
     verdict = str(checked.verdict.word)
     if is_compared and not checked.is_as_recorded:
         verdict += f" (on record: {checked.recorded.verdict if checked.recorded else 'nothing'})"
-    found = checked.verdict
-    return checked.claim.ref.place, checked.claim.statement, found.predicted, found.measured, verdict, found.note
+    claim, found = checked.claim, checked.verdict
+    return claim.id, claim.ref.place, claim.statement, found.predicted, found.measured, verdict, found.note
 
 
 def _markdown(title: str, rows) -> str:

@@ -52,8 +52,8 @@ def features_end_at_the_clip_level(clip: str = "hard") -> Verdict:
     rounded = layer_values(LATE, group="C3", clip="smooth", **SMALL)
     worst = max(abs(abs(ratio) - 1) for ratio in ratios.values())
     return judged(worst < 0.03, "a = c = B, b' = e = -B", f"over B: {by_name(ratios, '.4f')}",
-                  note=f"min(F, B) stops F_c = V + b - ϱ (1 - 1/q) at B, so V ends at B + 0.224; the rounded clip "
-                  f"(ω = 0.1) lets V grow on like ω log t: {rounded['a'] / B:.3f} B; no clip: no end",
+                  note=f"min(F, B) stops F_c = V + b - ϱ (1 - 1/q) at B, so V ends at B + {end['V_psi'] - B:.3f}; "
+                  f"the rounded clip (ω = 0.1) lets V grow on like ω log t: {rounded['a'] / B:.3f} B; no clip: no end",
                   tolerance=0.03, parameters={"group": "C3", "t": LATE, **SMALL}, values=ratios)  # fmt: skip
 
 
