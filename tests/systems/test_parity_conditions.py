@@ -6,7 +6,7 @@ import flowsys
 from flowsys.claims import Word
 from flowsys.conditions import Conditions
 from flowsys.systems.parity import sgd
-from flowsys.systems.parity.claims import runs
+from flowsys.systems.parity.claims import pairs, runs
 
 CLAIMS = {claim.id: claim for claim in flowsys.load("parity").claims}
 OTHER = {"n": 24, "k": 4, "m": 900.0, "rho": 0.25}
@@ -53,9 +53,21 @@ def test_descent_on_the_hinge_learns_what_the_balanced_design_does():
     assert found("hinge_accuracy", "L0", width=64, learning_rate=8.0).holds
 
 
-def test_at_finite_width_later_positions_are_not_independent():
+def test_at_finite_width_later_positions_do_not_follow_the_limit():
     assert found("one_hot_elsewhere", n=50, k=3, m=100.0).holds
     assert found("one_hot_elsewhere", "L2", n=50, k=3, m=100.0).word is Word.FAILS
+
+
+def test_what_fails_at_finite_width_is_the_token_of_a_query_with_fewer_neurons():
+    """Equal counts within pairs mend it; the limit's overlaps between positions do not."""
+    setup = runs.SYSTEM.setup(n=50, k=3, m=100.0)
+    ways = (pairs.as_drawn, pairs.independent_positions, pairs.equal_pairs)
+    drawn, independent, equal = (pairs.one_hot_share(setup, way) for way in ways)
+    assert drawn < 1 and independent < 1 and equal == 1
+
+
+def test_a_token_fails_beyond_a_difference_of_order_one_over_n():
+    assert 50 * pairs.critical_difference(50, 3, halvings=6) == pytest.approx(0.8, abs=0.1)
 
 
 @pytest.mark.parametrize(

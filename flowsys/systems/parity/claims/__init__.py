@@ -1,9 +1,18 @@
 """The claims of the paper, and of its gradient flow, each with a measurement that can fail."""
 
-from flowsys.systems.parity.claims import experiments, first_step, flow, gates, representation, samples, three_steps
+from flowsys.systems.parity.claims import (
+    experiments,
+    first_step,
+    flow,
+    gates,
+    pairs,
+    representation,
+    samples,
+    three_steps,
+)
 
 CLAIMS = tuple(
     claim
-    for part in (representation, first_step, three_steps, flow, gates, samples, experiments)
+    for part in (representation, first_step, three_steps, flow, pairs, gates, samples, experiments)
     for claim in part.CLAIMS
 )
