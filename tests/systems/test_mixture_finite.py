@@ -189,3 +189,25 @@ def test_frozen_neurons_are_looked_at_at_a_time_for_no_event_need_come():
     for horizon, expected in ((1e6, 3000.0), (50.0, 50.0)):
         setup = S.setup(width=4, t_max=horizon)
         assert S.problem(setup, "L2", mode="attention_only").default_at == (expected,)
+
+
+# -- the margin in training -------------------------------------------------------------------------------------------
+
+
+def margins(η, variant="gram", **more):
+    times = (30.0, 60.0, 120.0)
+    setup = S.setup(width=20, learning_rate=η)
+    run = train(S, setup, variant=variant, mode="simultaneous", at=times, records=1, observe=["max_margin"], **more)
+    return run.nearest_to([0.0, *times])["max_margin"]
+
+
+def test_the_margin_of_descent_is_the_flow_s_at_the_start_and_tends_to_it():
+    times = (0.0, 30.0, 60.0, 120.0)
+    flow = solve(S, S.setup(width=20), level="L2", mode="simultaneous", at=times, observe=["max_margin"])["max_margin"]
+    coarse, fine = (np.abs(margins(η) / flow - 1) for η in (0.1, 0.025))
+    assert fine[0] < 1e-12 and fine.max() < min(0.01, coarse.max() / 2)
+
+
+def test_weights_inner_products_and_seeds_side_by_side_have_one_margin():
+    assert margins(0.1, "weights") == pytest.approx(margins(0.1), rel=1e-7)
+    assert margins(0.1, seeds=2)[:, 0] == pytest.approx(margins(0.1), rel=1e-9)

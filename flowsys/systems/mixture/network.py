@@ -166,13 +166,9 @@ def observations(samples: Samples, K: int, neurons, M, arguments: FiniteArgument
     return found
 
 
-def attention_features(samples: Samples, neurons, scores, b: float) -> np.ndarray:
+def attention_features(samples: Samples, neurons, scores, b):
     """y F(X) of every sample (Eq. (2)): gated mean tokens of both heads, and the gated bias."""
-    is_open = np.asarray(preactivations(samples, neurons, scores, b) > 0, dtype=float)
-    tokens = [
-        np.asarray(jax.jacobian(lambda w, h=h: head_output(ops, w, scores[h], samples.sequence))(neurons[h]))
-        for h in (0, 1)
-    ]
-    signs = is_open * HEAD_SIGNS
+    signs = HEAD_SIGNS * (preactivations(samples, neurons, scores, b) > 0)
+    tokens = [jax.jacobian(lambda w, h=h: head_output(ops, w, scores[h], samples.sequence))(neurons[h]) for h in (0, 1)]
     features = [signs[:, h, None] * tokens[h] for h in (0, 1)]
-    return samples.label[:, None] * np.hstack([*features, b * signs.sum(axis=1, keepdims=True)])
+    return samples.label[:, None] * jnp.hstack([*features, b * signs.sum(axis=1, keepdims=True)])

@@ -28,7 +28,7 @@ SELF_SCORES = ("KK_cc", "KK_cv", "KK_vv", "QQ_cc", "QQ_cv", "QQ_vv")
 TRAINED = "L0 L2 L3"
 """Levels of a claim that reads observables along a run."""
 FLOWS = "L2 L3"
-"""Levels of a claim that reads rates or margins too: descent records neither."""
+"""Levels of a claim that reads rates, which descent does not record, or margins late in stage 3."""
 
 claim = partial(claims.claim, "mixture", regime="K = 2, L = 3, infinite width", levels="L3")
 finite = partial(claims.claim, "mixture")

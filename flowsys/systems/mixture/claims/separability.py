@@ -8,7 +8,7 @@ from scipy.special import softmax
 
 from flowsys.claims import Verdict, judged
 from flowsys.fits import power_law
-from flowsys.systems.mixture.claims.runs import FLOWS, claim, finite, listed, start_deviation, values
+from flowsys.systems.mixture.claims.runs import TRAINED, claim, finite, listed, start_deviation, values
 from flowsys.systems.mixture.margin import max_margin
 from flowsys.systems.mixture.model import attention_scores
 from flowsys.systems.mixture.population import Samples, all_samples
@@ -131,8 +131,8 @@ CLAIMS = [
     finite("initial_margin", "after Lemma 5.4", "the initial max margin is Õ(ω²/√m)", initial_margin_is_small,
            control={"exponent": 0.25}, regime="K = 2, L = 3, finite width"),
     claim("margin_at_T_2", "Eq. (2) [ours]", "the max margin at T_2 is Ω(1) and grows with s_star",
-          margin_grows_with_the_final_score, control={"at": "T_1"}, levels=FLOWS, takes="b T_1"),
+          margin_grows_with_the_final_score, control={"at": "T_1"}, levels=TRAINED, takes="b T_1"),
     claim("margin_over_time", "Eq. (2) [ours]", "simultaneous training raises the max margin",
-          margin_grows_during_simultaneous_training, control={"mode": "three_stage", "T_1": 1000.0}, levels=FLOWS,
+          margin_grows_during_simultaneous_training, control={"mode": "three_stage", "T_1": 1000.0}, levels=TRAINED,
           takes="omega b"),
 ]  # fmt: skip
