@@ -1,10 +1,15 @@
-"""`python -m derivations [NAME …] [--check]`: write the derived artefacts, or compare them and exit 1 if stale."""
+"""`python -m derivations [NAME …] [--check]`: write the derived artefacts, or compare them and exit 1 if stale.
+
+A statement that cannot be derived gets one sentence and exit code 2, and nothing of it is written.
+"""
 
 import argparse
 import importlib
 import pkgutil
 import sys
 from pathlib import Path
+
+from flowsys.errors import InputError
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -22,7 +27,12 @@ def main() -> int:
     options = parser.parse_args()
     stale = []
     for name in options.names or names():
-        for path, text in importlib.import_module(f"derivations.{name}").artefacts().items():
+        try:
+            artefacts = importlib.import_module(f"derivations.{name}").artefacts()
+        except InputError as error:
+            print(f"derivations: {name}: {error}", file=sys.stderr)
+            return 2
+        for path, text in artefacts.items():
             target = ROOT / path
             if options.check:
                 if not target.exists() or target.read_text(encoding="utf-8") != text:

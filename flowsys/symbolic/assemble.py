@@ -13,6 +13,7 @@ import sympy as sp
 from flowsys.program import Block, Line, Link, Program
 from flowsys.symbolic.flow import Direct, Gram, chain_rule
 from flowsys.symbolic.lower import Lowering
+from flowsys.symbolic.refusals import refuse
 from flowsys.symbolic.reverse import Tape
 
 
@@ -36,7 +37,8 @@ class Statement:
 
     `entries` gives each entry symbol as an expression in state coordinates. `loss` is the summand over the rows of the
     last level, weights included; without levels it is the loss itself. `totals` are further such summands by name;
-    `observables` are expressions in state, entries, parameters and the names of totals.
+    `observables` are expressions in state, entries, parameters, the names of totals, the rates `d_x` of the state and
+    the slopes `gradient_x` of the loss.
     """
 
     blocks: Sequence[Direct | Gram]
@@ -63,7 +65,8 @@ def symbol(name: str) -> sp.Symbol:
 
 
 def assemble(statement: Statement) -> Program:
-    """The program of the stated system's gradient flow."""
+    """The program of the stated system's gradient flow; InputError if the statement reads what it does not declare."""
+    refuse(statement)
     scalars = Lowering()
     entries = {e: v for e, v in statement.entries.items() if e != v}
     blocks = [Block("", tuple(scalars.lines({}, entries)))] if entries else []

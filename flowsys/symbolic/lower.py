@@ -38,6 +38,11 @@ class ProgramPrinter(StrPrinter):
             raise ValueError(f"the function {name} has no counterpart in a program")
         return f"{name}({self.stringify(expr.args, ', ')})"
 
+    def _print_NumberSymbol(self, expr):
+        return repr(float(expr))
+
+    _print_Pi = _print_Exp1 = _print_GoldenRatio = _print_EulerGamma = _print_Catalan = _print_NumberSymbol
+
 
 def program_text(expression: sp.Expr) -> str:
     return ProgramPrinter().doprint(expression)
