@@ -1,5 +1,7 @@
 """The mixture limit on the native back-end: the spec's numbers, its conserved spectra, and SciPy beside it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -144,3 +146,17 @@ def corner(n, built_in):
         return Batch(initial[places], [stage], [1.0], [1], times=[290.0], t_max=300.0, rtol=1e-8, atol=1e-13)
 
     return native, batch
+
+
+def test_a_second_surface_is_crossed_as_the_smoothed_flow_crosses_it():
+    # sliding since t = 102.9, the flow meets another surface at 104.48, and the first lets it go there
+    stated = problem("simultaneous", omega=0.05, b=0.44, L=5)
+    run = run_problem(stated, [104.4, 108.0], rtol=1e-11)
+    before, after = run.records
+    assert run.handover is None and any("from t = 102.92451 to 104.48394" in remark for remark in run.remarks)
+    left = replace(stated, initial=before.y, start=before.t)
+    errors = [
+        np.abs(run_problem(left, [108.0], rtol=1e-11, kink_width=width).records[0].y - after.y).max()
+        for width in (1e-3, 1e-4, 1e-5)
+    ]
+    assert errors[2] < 1e-5 and np.allclose(np.divide(errors[:2], errors[1:]), 10, rtol=0.1)
