@@ -36,7 +36,10 @@ class Descent:
 
 @dataclass(frozen=True)
 class Training:
-    """A descent with its initial weights and stages; the discrete counterpart of a `Problem`."""
+    """A descent with its initial weights and stages; the discrete counterpart of a `Problem`.
+
+    `start` is the time that was trained before, and is a multiple of the learning rate.
+    """
 
     descent: Descent
     initial: Any
@@ -44,6 +47,7 @@ class Training:
     events: tuple[Event, ...] = ()
     marks: Mapping[str, float] = field(default_factory=dict)
     default_steps: int = 1000
+    start: float = 0.0
 
 
 def gradient_step(loss: Callable) -> Callable:
@@ -163,19 +167,23 @@ def _plan(system: System, training: Training, steps, at, records: int, η: float
         if isinstance(request, str) and request not in events | set(training.marks):
             known = ", ".join([*events, *training.marks]) or "none"
             raise InputError(f"at = {request} is not an event of {system.name} in training; there are {known}.")
-        if not isinstance(request, str) and not 0 <= request <= t_max:
-            raise InputError(f"at: t = {request:g} is not allowed: it must lie between 0 and t_max = {t_max:g}.")
+        if not isinstance(request, str) and not training.start <= request <= t_max:
+            raise InputError(
+                f"at: t = {request:g} is not allowed: it must lie between the start, t = {training.start:g}, "
+                f"and t_max = {t_max:g}."
+            )
     times = {round(s / η): "" for s in at or () if not isinstance(s, str)}
     times |= {round(training.marks[s] / η): s for s in at or () if s in training.marks}
     named = frozenset(s for s in at or () if s in events)
     if steps is not None and steps < 1:
         raise InputError(f"steps = {steps} is not allowed: it must be at least 1.")
+    first = round(training.start / η)
     if steps is not None:
-        total = int(steps)
+        total = first + int(steps)
     else:
         # what stands at a time of its own is no reason to stop before an event
-        total = max([1, *times] if times and not named else [training.default_steps, *times])
-    even = np.linspace(0, total, min(records, total) + 1).round().astype(int).tolist()
+        total = max([first + 1, *times] if times and not named else [first + training.default_steps, *times])
+    even = np.linspace(first, total, min(records, total - first) + 1).round().astype(int).tolist()
     wanted = dict.fromkeys([*even, total], "") | times
     return _Plan(total, wanted, frozenset(times), named)
 
@@ -183,8 +191,8 @@ def _plan(system: System, training: Training, steps, at, records: int, η: float
 def _run(training: Training, names, plan: _Plan, η: float, batched: bool, stop_when_done: bool, progress):
     """Rows (step, label, observables) at the wanted steps and at the events, stage after stage."""
     values = _observer(training.descent.observe, names, batched)
-    weights, done, reached = training.initial, 0, set()
-    yield 0, plan.wanted.get(0, ""), np.asarray(values(weights, training.stages[0].arguments))
+    weights, done, reached = training.initial, round(training.start / η), set()
+    yield done, plan.wanted.get(done, ""), np.asarray(values(weights, training.stages[0].arguments))
     for number, stage in enumerate(training.stages):
         is_last = number == len(training.stages) - 1
         terminal = None if is_last else stage.ends_on

@@ -154,3 +154,36 @@ def test_claims_at_finite_levels_hold_and_their_controls_do_not(id, level):
     assert claim.check(Conditions(level)).word is Word.HOLDS
     with under(Conditions(level)):
         assert claim.control().word is Word.FAILS
+
+
+def test_self_training_of_the_finite_model_follows_its_limit():
+    at_12 = {"group": "C3", "L": 4, "loss_target": 0.05, "n_samples": 256}
+    setup = SYSTEM.setup("algorithm_2", **at_12, learning_rate=0.05)
+    trained = train(SYSTEM, setup, mode="algorithm_2", at=["loss_threshold"], records=1)
+    end = trained.at("loss_threshold")
+    limit_setup = SYSTEM.setup("algorithm_2", **at_12, n_x=5, d=12)
+    limit = solve(SYSTEM, limit_setup, mode="algorithm_2", at=["loss_threshold"]).at("loss_threshold")
+    assert trained.t[0] > 1 and end["values"]["label_accuracy"] == 1.0
+    # another sample of 256 sentences of length 4, and steps of 0.05
+    for name, slack in {"alpha": 0.1, "gamma": 0.1, "eps_attention": 0.02}.items():
+        assert end["values"][name] == pytest.approx(limit["values"][name], abs=slack)
+    assert end["t"] == pytest.approx(limit["t"], rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "message"),
+    [
+        ({"L": 6, "n_x": 7}, {}, "it must be a power of 2"),
+        ({"L": 8}, {}, "L = 8 is not allowed: a chain needs L \\+ 1 distinct variables, but n_x = 5"),
+        ({}, {"seeds": 2}, "seeds = 2 is not allowed in algorithm_2"),
+    ],
+)
+def test_self_training_refuses_what_it_cannot_do(given, options, message):
+    with pytest.raises(InputError, match=message):
+        train(SYSTEM, SYSTEM.setup("algorithm_2", group="C3", **given), mode="algorithm_2", steps=1, **options)
+
+
+@pytest.mark.parametrize("level", ["L1", "L2"])
+def test_a_finite_level_needs_variables_for_its_chain(level):
+    with pytest.raises(InputError, match="L = 2 is not allowed: a chain needs L"):
+        SYSTEM.problem(SYSTEM.setup(group="C3", n_x=2), level)

@@ -23,7 +23,7 @@ from flowsys.systems.lego.events import stage_2_events
 from flowsys.systems.lego.finite_layer import check_work, nonlinearity_of, vocabulary_of
 from flowsys.systems.lego.isotropic import Isotropic
 from flowsys.systems.lego.layer_observed import Nonlinearity
-from flowsys.systems.lego.limits import trained_steps
+from flowsys.systems.lego.limits import check_length, trained_steps
 from flowsys.systems.lego.stage_1 import outside_logit
 from flowsys.systems.lego.stage_2 import Scores
 
@@ -149,6 +149,7 @@ def attention_problem(setup: Setup, level: str) -> Problem:
     steps = trained_steps(setup, "stage_2", 2)
     if setup["L"] != 2:
         raise InputError(f"L = {setup['L']} is not allowed at {level}: the full population is listed for L = 2 only.")
+    check_length(setup)
     vocabulary = vocabulary_of(setup)
     variant = "weights" if level == "L1" else "full"
     n_x, group, d = vocabulary.n_x, vocabulary.group, vocabulary.d

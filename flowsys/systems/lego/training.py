@@ -3,9 +3,9 @@
     stage_1        W_5 on Loss_5¹, from random weights
     stage_2        Q_43 and Q_44 on Loss_5^{2,1} + Loss_5^{2,2}, over the ideal layer
     algorithm_1    W_5 until t = T_1, then Q over what was learnt
+    algorithm_2    Q on Loss_5^{L,2} at L = 2, 4, …, on labels of its own (`self_trained`)
 
-In stage 2 time is τ = t / n_x: the step on Q is learning_rate · n_x. Self-training (Algorithm 2) needs labels from its
-own earlier weights, so it is a function of its own, `algorithms.algorithm_2`.
+In stage 2 time is τ = t / n_x: the step on Q is learning_rate · n_x.
 """
 
 from functools import lru_cache, partial
@@ -21,10 +21,10 @@ from flowsys.system import Setup
 from flowsys.systems.lego import data, finite_attention, finite_layer, groups, layer_observed, transformer
 from flowsys.systems.lego.events import stage_1_events, stage_2_events
 from flowsys.systems.lego.layer_observed import Nonlinearity
-from flowsys.systems.lego.limits import trained_steps
+from flowsys.systems.lego.limits import check_length, trained_steps
+from flowsys.systems.lego.self_trained import self_training
 from flowsys.train import Descent, Training
 
-MODES = ("stage_1", "stage_2", "algorithm_1")
 SHARED = ("loss", "log_loss", "unsettled")
 
 
@@ -42,7 +42,7 @@ def descent(mode: str, group_name: str, n_x: int, m: int, kind: Nonlinearity) ->
     """One step on the weights a stage trains; kinks, if any, as they are."""
     vocabulary = data.Vocabulary(n_x, groups.named(group_name))
     layer = finite_layer.form("weights", group_name, n_x, m, kind)
-    two_steps = data.population(vocabulary.group, n_x, 2, variables_read=2)
+    two_steps = data.population(vocabulary.group, n_x, 2, variables_read=2) if mode != "stage_1" else None
 
     def step_losses(weights, numbers: finite_attention.Numbers):
         feedforward = kind.with_numbers(numbers)
@@ -81,22 +81,30 @@ def descent(mode: str, group_name: str, n_x: int, m: int, kind: Nonlinearity) ->
 
 
 def weights_of_seed(setup: Setup, mode: str, seed) -> dict:
-    """Q = 0; W_5 random, or the ideal layer in stage 2."""
+    """Q = 0; W_5 random, or the ideal layer where only Q is trained."""
     vocabulary = finite_layer.vocabulary_of(setup)
     weights = transformer.weights(jax.random.key(seed), vocabulary, setup["width"], setup["sigma_0"])
-    if mode == "stage_2":
+    if not trains_layer(setup, mode):
         features = finite_attention.numbers_of(setup, (1, 2)).features
         weights["W_5"] = jnp.asarray(transformer.isotropic_head(vocabulary, *features))
     return {name: weights[name] for name in ("W_5", "Q_43", "Q_44")}
 
 
+def trains_layer(setup: Setup, mode: str) -> bool:
+    """Whether W_5 is learnt, not given."""
+    return mode in ("stage_1", "algorithm_1") or (mode == "algorithm_2" and setup["features"] == "trained")
+
+
 def training(setup: Setup, mode: str, seeds: int | None = None) -> Training:
     """Gradient descent from the weights of `seed` (or of `seeds` seeds side by side)."""
-    if mode not in MODES:
-        raise InputError(f"mode = {mode} is not allowed in training: it must be one of {', '.join(MODES)}.")
-    if setup["L"] != 2:
-        raise InputError(f"L = {setup['L']} is not allowed in training: the full population is listed for L = 2 only.")
     vocabulary = finite_layer.vocabulary_of(setup)
+    if mode == "algorithm_2":
+        check_length(setup)
+        return self_training(setup, weights_of_seed(setup, mode, setup["seed"]), seeds)
+    if setup["L"] != 2:
+        raise InputError(f"L = {setup['L']} is not allowed in {mode} by training: all sentences of L = 2 are listed.")
+    if mode != "stage_1":
+        check_length(setup)
     n_x, group = vocabulary.n_x, vocabulary.group
     m = group.n_y if mode == "stage_2" else setup["width"]
     n_sentences = n_x * (n_x - 1) * group.n_g * group.n_y * (1 if mode == "stage_1" else group.n_g)
