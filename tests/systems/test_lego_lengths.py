@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 
 from flowsys import ops
+from flowsys.errors import InputError
+from flowsys.systems import load
 from flowsys.systems.lego import (
     algorithms,
     closed_forms,
@@ -19,6 +21,7 @@ from flowsys.systems.lego import (
 from flowsys.systems.lego.feedforward import FeedForward
 from flowsys.systems.lego.stage_2 import Scores
 
+SYSTEM = load("lego")
 FEEDFORWARD = FeedForward(bias=0.1, rho=0.3, q=4)
 D = 1e3
 
@@ -91,6 +94,15 @@ def test_solvable_length_times_attention_error_is_near_constant():
             error = float(stage_2.eps_attention(ops, scores, 2, 2))
         products.append(error * lengths.L_star(lambda L, s=scores: accuracy("C3", s, L, size=128)))
     assert all(0.6 <= p <= 0.85 for p in products)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [({"L_test": 6, "ell_test": 7}, "ell_test = 7 is not allowed: it must be at most L_test = 6.")],
+)
+def test_a_test_that_no_chain_allows_is_refused(parameters, sentence):
+    with pytest.raises(InputError, match=sentence):
+        SYSTEM.problem(SYSTEM.setup(**parameters))
 
 
 def test_an_unknown_reading_is_refused():

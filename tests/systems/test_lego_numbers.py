@@ -191,6 +191,19 @@ def test_late_steps_of_a_doubled_length_lag():
     assert [eps(end, 16, ell) for ell in at] == pytest.approx([0.307, 0.321, 0.394, 0.470], abs=2e-3)
 
 
+@pytest.mark.parametrize(
+    ("ell", "p", "eps"), [(1, 0.9986, 0.307), (2, 0.9973, 0.321), (8, 0.9445, 0.394), (None, 0.508, 0.470)]
+)  # the last step by default
+def test_one_step_of_a_longer_test_is_observed(ell, p, eps):
+    choices = {"group": "S4", "L": 8, "ell_test": ell, "n_sequences": 1024}
+    found = values(["loss_threshold"], ["p_test", "eps_test", "gap_test", *SCORES], "algorithm_2", **choices)
+    assert found["p_test"][0] == pytest.approx(p, abs=0.02)
+    assert found["eps_test"][0] == pytest.approx(eps, abs=2e-3)
+    weights = np.exp([found[name][0] for name in SCORES])
+    total = weights @ [1, 15, 1, (ell or 16) - 1]
+    assert found["gap_test"][0] == pytest.approx((weights[0] - weights[2]) / total, rel=1e-12)
+
+
 def test_training_on_all_steps_lifts_the_late_ones():
     found = values(["loss_threshold"], SCORES, group="S4", L=8, n_samples=256, seed=1, trained_steps="all")
     end = Scores(*(float(found[name][0]) for name in SCORES))

@@ -100,7 +100,7 @@ def stage_2_problem(
     start: float = 0.0,
 ) -> Problem:
     """Attention over a fixed layer, on the given configurations."""
-    from flowsys.systems.lego.measured import accuracies
+    from flowsys.systems.lego.measured import accuracies, tested_attention
 
     text = program("stage_2", setup["q"], setup["activation"], clip)
     return Problem(
@@ -109,7 +109,7 @@ def stage_2_problem(
         stages=(Stage("stage_2", stage_2_arguments(setup, text, features, steps)),),
         events=stage_2_events(setup),
         marks={"look": setup["t_look"]} if setup["t_look"] > start else {},
-        derived=accuracies(setup, features, clip),
+        derived=tested_attention(setup) | accuracies(setup, features, clip),
         dear=frozenset({"accuracy_rollout"}),
         t_max=setup["t_max"],
         start=start,
@@ -155,6 +155,7 @@ def is_exact(group, L: int, ell: int) -> bool:
 def limit_problem(setup: Setup, mode: str) -> Problem:
     """The reduced flow of a mode."""
     check_length(setup)
+    check_test(setup)
     if mode == "stage_1":
         return stage_1_problem(setup)
     if mode == "algorithm_2":
@@ -174,3 +175,10 @@ def check_length(setup: Setup) -> None:
         raise InputError(
             f"L = {setup['L']} is not allowed: a chain needs L + 1 distinct variables, but n_x = {setup['n_x']:g}."
         )
+
+
+def check_test(setup: Setup) -> None:
+    """The step that is looked at must be one of the test's."""
+    L_test, ell_test = setup["L_test"], setup["ell_test"]
+    if ell_test > L_test:
+        raise InputError(f"ell_test = {ell_test} is not allowed: it must be at most L_test = {L_test}.")

@@ -1,4 +1,7 @@
-"""Accuracy and solvable length as observables of a stage-2 run: Monte-Carlo, evaluated after the fact."""
+"""What a stage-2 run is measured by after the fact: attention at another length, accuracy, solvable length.
+
+Attention at (L_test, ell_test) is a closed form in the scores; accuracy and solvable length are Monte-Carlo.
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -19,18 +22,39 @@ def layer_nonlinearity(setup: Setup, clip: str) -> FeedForward:
     )  # fmt: skip
 
 
-def accuracies(setup: Setup, features, clip: str) -> dict[str, Callable[[np.ndarray], float]]:
-    """Acc at L_test in three readings, and L_star, as functions of (α, β, γ, δ)."""
+def tested_attention(setup: Setup) -> dict[str, Callable[[np.ndarray], float]]:
+    """ε^{L,ℓ} and Δ^{L,ℓ} at L = L_test, ℓ = ell_test, as functions of (α, β, γ, δ)."""
 
-    def accuracy(y: np.ndarray, L: int, reading: str) -> float:
+    def at_test(y: np.ndarray, measure: str) -> float:
+        import jax
+
+        from flowsys import ops
+        from flowsys.systems.lego import stage_2
+
+        with jax.enable_x64(True):
+            scores = stage_2.Scores(*map(float, y))
+            return float(getattr(stage_2, measure)(ops, scores, float(setup["L_test"]), float(setup["ell_test"])))
+
+    return {"eps_test": partial(at_test, measure="eps_attention"), "gap_test": partial(at_test, measure="gap")}
+
+
+def accuracies(setup: Setup, features, clip: str) -> dict[str, Callable[[np.ndarray], float]]:
+    """p(right value) at ell_test, Acc at L_test in three readings, and L_star, as functions of (α, β, γ, δ)."""
+
+    def of_model(measure: str, y: np.ndarray, L: int, **options):
         from flowsys.systems.lego import lengths
         from flowsys.systems.lego.stage_2 import Scores
 
-        return lengths.accuracy(
+        return getattr(lengths, measure)(
             Scores(*map(float, y)), features, groups.named(setup["group"]), L, setup["d"],
-            layer_nonlinearity(setup, clip), reading=reading, n_steps=setup["n_steps"], size=setup["n_sequences"],
-            seed=setup["seed"],
+            layer_nonlinearity(setup, clip), size=setup["n_sequences"], seed=setup["seed"], **options,
         )  # fmt: skip
+
+    def accuracy(y: np.ndarray, L: int, reading: str) -> float:
+        return of_model("accuracy", y, L, reading=reading, n_steps=setup["n_steps"])
+
+    def p_test(y: np.ndarray) -> float:
+        return of_model("step_accuracies", y, setup["L_test"], at=[setup["ell_test"]])["sampled"][0]
 
     def longest(y: np.ndarray) -> float:
         from flowsys.systems.lego.lengths import L_star
@@ -38,6 +62,7 @@ def accuracies(setup: Setup, features, clip: str) -> dict[str, Callable[[np.ndar
         return L_star(lambda L: accuracy(y, L, "sampled"), setup["accuracy_target"], setup["L_max"])
 
     return {
+        "p_test": p_test,
         "accuracy": partial(accuracy, L=setup["L_test"], reading="sampled"),
         "accuracy_greedy": partial(accuracy, L=setup["L_test"], reading="greedy"),
         "accuracy_rollout": partial(accuracy, L=setup["L_test"], reading="rollout"),

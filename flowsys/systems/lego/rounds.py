@@ -89,8 +89,8 @@ def rounds(setup: Setup, L: int | None = None) -> tuple[Round, ...]:
     L = setup["L"] if L is None else L
     if L & (L - 1):
         raise InputError(f"L = {L} is not allowed in algorithm_2: it must be a power of 2.")
-    # the last length does not matter to a round: one run serves every L
-    items = tuple((setup.values | {"L": 2}).items())
+    # neither the last length nor what is tested afterwards matters to a round: one run serves them all
+    items = tuple((setup.values | {"L": 2, "L_test": 2, "ell_test": 2}).items())
     return tuple(_round(items, 2**k) for k in range(1, L.bit_length()))
 
 

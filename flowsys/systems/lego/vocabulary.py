@@ -77,6 +77,8 @@ PARAMETERS = (
     Parameter("clip_margin", 0.1, "stage_1_end: the correct logit comes this close to B", low=0, high=100),
     Parameter("L_test", lambda p: 2 * p["L"], "length at which accuracy is measured", low=1, high=10_000, integer=True,
               default_text="2 L"),
+    Parameter("ell_test", lambda p: p["L_test"], "eps_test, gap_test, p_test: the step looked at, up to L_test", low=1,
+              high=10_000, integer=True, default_text="L_test", latex=r"\ell_{\mathrm{test}}"),
     Parameter("accuracy_target", 0.9, "L_star: accuracy a solvable length must have", low=0.01, high=1),
     Parameter("L_max", 10_000, "L_star is looked for up to this length", low=2, high=100_000, integer=True),
     Parameter("n_sequences", 256, "sequences of an accuracy measurement", low=1, high=65_536, integer=True),
@@ -146,6 +148,9 @@ STAGE_2_OBSERVABLES = {
     "p_correct": "mean probability of the right value over the trained steps",
 }
 DERIVED = {
+    "eps_test": "attention of step ell_test on clauses that do not matter, at length L_test (Eq. 20)",
+    "gap_test": "attention of step ell_test on the right predicate minus on the right answer, at length L_test, signed",
+    "p_test": "mean probability of the right value at step ell_test of length L_test, given the true prefix",
     "accuracy": "Acc at L_test: mean probability of the right value given the true prefix (Eq. 5)",
     "accuracy_greedy": "share of steps with the right likeliest token at L_test, given the true prefix",
     "accuracy_rollout": "share of right answers at L_test when the model continues its own (dear: by name only)",
