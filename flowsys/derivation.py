@@ -13,6 +13,11 @@ import numpy as np
 
 from flowsys.program import Program
 
+# Rounding gives certificates up to 2e-15 and agreements up to 3e-14 with the five papers' systems and their variants; a
+# wrong term differs by the size of a rate, a merged class that must not be by 3e-3 or more. Between the two lies the
+# tolerance at which `lump` calls rates equal.
+EXACT = 1e-9
+
 if TYPE_CHECKING:
     from flowsys.symbolic.assemble import Statement
     from flowsys.symbolic.lumping import Partition
@@ -20,24 +25,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Derivation:
-    """What `flowsys derive` reports.
+    """What `flowsys derive` reports: the program, LaTeX of its flow and (where short) of its loss, certificates.
 
     `certificate` is how far the unlumped field leaves the lumped subspace (about 1e-16 if exact), `control` the same
-    after merging two classes that differ (of order one), `agreement` the largest difference between the stated
-    program and the found one at random points.
+    after merging the two classes `unlike` (of order one; None if no two were found that it notices), `agreement` the
+    largest difference between the stated program and the found one at random points. `n_eliminable` counts variables of
+    the stated program beyond the classes found.
     """
 
     program: Program
     equations: Mapping[str, str]
+    loss: Mapping[str, str]
     size: str
     n_coordinates: int
     n_classes: int
     alike: tuple[str, ...]
     classes: tuple[str, ...]
     certificate: float
-    control: float
+    control: float | None
+    unlike: tuple[str, ...]
+    n_eliminable: int
     agreement: float
     seconds: float
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What is wrong with it, a sentence each; none if the derivation stands."""
+        found = []
+        if not self.agreement <= EXACT:
+            found.append(f"the stated program and the found one differ by {self.agreement:.1e}, more than {EXACT:g}")
+        if not self.certificate <= EXACT:
+            found.append(f"the full flow leaves the lumped subspace by {self.certificate:.1e}, more than {EXACT:g}")
+        if self.control is None:
+            found.append("no control found: no two classes tried are noticed when they are merged")
+        return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -66,21 +87,32 @@ class Stated:
         latex: Mapping[str, str],
         apart: tuple[int, int] = (0, 1),
     ) -> Derivation:
-        """The stated program beside the lumping found of the full field; the control merges the two classes `apart`."""
-        from flowsys.symbolic.lumping import certificate, describe, merged
-        from flowsys.symbolic.render import flow_equations
+        """The stated program beside the lumping found of the full field; `apart` are the classes to merge first."""
+        from flowsys.symbolic.lumping import certificate, control, describe
+        from flowsys.symbolic.render import flow_equations, loss_equations
 
         words = describe(found, names)
+        left, unlike = control(full, found, apart) or (None, ())
         return Derivation(
             program=self.program,
             equations=flow_equations(self.statement, latex),
+            loss=loss_equations(self.statement, latex),
             size=size,
             n_coordinates=len(names),
             n_classes=found.n_classes,
             alike=words.alike,
             classes=words.classes,
             certificate=certificate(full, found),
-            control=certificate(full, merged(found, *apart)),
+            control=left,
+            unlike=tuple(names[found.representatives[c]] for c in unlike),
+            n_eliminable=max(0, len(self._moving) - found.n_classes),
             agreement=agreement,
             seconds=self.seconds,
         )
+
+    @property
+    def _moving(self) -> set[str]:
+        """The variables that the flow itself reads: not clocks, which it only drives."""
+        needed = self.program.needed_for(self.program.derivatives)
+        read = {name for block in needed for line in block.lines for name in line.reads}
+        return read & set(self.program.state)

@@ -21,7 +21,10 @@ def derive(
     format: Annotated[str, typer.Option(help="table | latex | program | json")] = "table",
     out: options.Out = None,
 ) -> None:
-    """Derive a system's reduced equations and certify them at the size given by --set."""
+    """Derive a system's reduced equations and certify them at the size given by --set.
+
+    Exit code 0: what was stated is what was found. 1: they differ, or a certificate does not hold. 2: bad input.
+    """
     from flowsys.systems import load
 
     if format not in FORMATS:
@@ -39,6 +42,9 @@ def derive(
         write_text(out, text + "\n")
     else:
         typer.echo(text)
+    if derivation.faults:
+        typer.echo(f"flowsys: {system}: {'; '.join(derivation.faults)}.", err=True)
+        raise typer.Exit(1)
 
 
 def _table(d) -> str:
@@ -49,16 +55,28 @@ def _table(d) -> str:
         *(f"  {sentence}" for sentence in (*d.alike, *d.classes)),
         "",
         f"certificate: the full flow leaves the lumped subspace by {d.certificate:.1e} (relative)",
-        f"control: with two unlike classes merged it leaves by {d.control:.1e}",
+        _control(d),
+        *([_eliminable(d)] if d.n_eliminable else []),
         f"the stated program and the found one differ by {d.agreement:.1e} at random points",
         "",
+        *(d.loss.values() or ["the loss is too long for a line of LaTeX: --format program has it"]),
         *d.equations.values(),
     ]
     return "\n".join(lines)
 
 
+def _control(d) -> str:
+    if d.control is None:
+        return "control: no control found, no two classes tried are noticed when they are merged"
+    return f"control: with two unlike classes merged ({' and '.join(d.unlike)}) it leaves by {d.control:.1e}"
+
+
+def _eliminable(d) -> str:
+    return f"{d.n_eliminable} of the {len(d.program.state)} variables could be eliminated: from this start {d.n_classes} do"
+
+
 def _latex(d) -> str:
-    body = " \\\\\n".join(d.equations.values())
+    body = " \\\\\n".join([*d.loss.values(), *d.equations.values()])
     return "\\begin{gather*}\n" + body + "\n\\end{gather*}"
 
 
@@ -76,8 +94,11 @@ def _json(d) -> str:
             "classes": list(d.classes),
             "certificate": d.certificate,
             "control": d.control,
+            "unlike": list(d.unlike),
+            "n_eliminable": d.n_eliminable,
             "agreement": d.agreement,
             "seconds": d.seconds,
+            "loss": dict(d.loss),
             "equations": dict(d.equations),
             "program": str(d.program),
         },

@@ -11,6 +11,9 @@ import sympy as sp
 from flowsys.program import Program
 from flowsys.symbolic.assemble import Statement, symbol
 from flowsys.symbolic.flow import chain_rule
+from flowsys.symbolic.primitives import AttentionMean, LogSumExp, Named, Sigmoid, Softmax, Softplus
+
+_LONGEST_LOSS, _LONGEST_SLOPE = 400, 200  # characters of LaTeX that a reader still takes in
 
 
 def module_text(name: str, summary: str, programs: Mapping[str, Program], equations: Mapping[str, str]) -> str:
@@ -48,6 +51,44 @@ def flow_equations(statement: Statement, latex_names: Mapping[str, str]) -> dict
         for x, rate in block.derivatives(named).items():
             equations[str(x)] = rf"\frac{{d}}{{dt}} {latex(x, names)} = {latex(rate, names)}"
     return equations
+
+
+def loss_equations(statement: Statement, latex_names: Mapping[str, str]) -> dict[str, str]:
+    """LaTeX of the loss and, without tables, of its gradient; what is too long to read is left out."""
+    names = {symbol(k): v for k, v in latex_names.items()}
+    over = rf"\sum_{{\text{{{statement.levels[-1].table}}}}} " if statement.levels else ""
+    loss = sp.sympify(statement.loss)
+    text = latex(written_out(loss), names)
+    if len(text) > _LONGEST_LOSS:
+        return {}
+    equations = {"loss": rf"\mathcal{{L}} = {over}{text}"}
+    if not statement.levels and not loss.has(Named):
+        for x in statement.differentiable:
+            slope = latex(written_out(loss.diff(x)), names)
+            if x in loss.free_symbols and len(slope) <= _LONGEST_SLOPE:
+                equations[f"gradient_{x}"] = rf"\partial_{{{latex(x, names)}}}\mathcal{{L}} = {slope}"
+    return equations
+
+
+def written_out(expression: sp.Expr) -> sp.Expr:
+    """Softmaxes and their kin in exponentials, named parts by their names: for reading, not for computing."""
+    if isinstance(expression, Named):
+        return symbol(str(expression.args[0]))
+    if not expression.args:
+        return expression
+    args = [written_out(a) for a in expression.args]
+    if isinstance(expression, Softplus):
+        return sp.log(1 + sp.exp(args[0]))
+    if isinstance(expression, Sigmoid):
+        return 1 / (1 + sp.exp(-args[0]))
+    if not isinstance(expression, (Softmax, AttentionMean, LogSumExp)):
+        return expression.func(*args)
+    size = expression.size
+    terms = [n * sp.exp(score) for score, n in zip(args[-2 * size : -size], args[-size:])]
+    if isinstance(expression, LogSumExp):
+        return sp.log(sp.Add(*terms))
+    chosen = terms[int(args[0])] if isinstance(expression, Softmax) else sp.Add(*[v * t for v, t in zip(args, terms)])
+    return chosen / sp.Add(*terms)
 
 
 def latex(expression: sp.Expr, names: Mapping[sp.Symbol, str]) -> str:

@@ -1,0 +1,100 @@
+"""What `flowsys derive` certifies, on a two-layer linear network: stated mode by mode, found by lumping."""
+
+import numpy as np
+import pytest
+import sympy as sp
+from typer.testing import CliRunner
+
+import flowsys.systems
+from flowsys.cli import app
+from flowsys.derivation import Derivation, Stated
+from flowsys.printers.arrays import arguments, vector_field
+from flowsys.references import Paper
+from flowsys.symbolic.assemble import Statement, symbol
+from flowsys.symbolic.flow import Gram, pair
+from flowsys.symbolic.lumping import certificate, control, lump, merged
+from flowsys.system import System, Variants
+
+TEACHER = np.diag([2.0, 1.0])
+UPPER = np.triu_indices(4)
+NAMES = tuple(f"M_{i}{j}" for i, j in zip(*UPPER))
+WHERE = {"KK_1": "M_00", "S_1": "M_02", "QQ_1": "M_22", "KK_2": "M_11", "S_2": "M_13", "QQ_2": "M_33"}
+
+
+def full(y: np.ndarray) -> np.ndarray:
+    """dM/dt = -(ΓM + MΓ) of L = |S - diag(s)|²/2, S the off-diagonal block of the 4 × 4 matrix M."""
+    M = np.zeros((4, 4))
+    M[UPPER] = y
+    M = M + np.triu(M, 1).T
+    G = M[:2, 2:] - TEACHER
+    Γ = np.block([[np.zeros((2, 2)), G], [G.T, np.zeros((2, 2))]])
+    return -(Γ @ M + M @ Γ)[UPPER]
+
+
+START = 0.01 * np.eye(4)[UPPER]
+FOUND = lump(full, START)
+
+
+def derived(factor: float = 1, field=full) -> Derivation:
+    """The network's limit, the loss of its first mode off by a factor."""
+    one = lambda name: sp.Matrix([[symbol(name)]])
+    blocks = [Gram(pair(one(f"KK_{i}"), one(f"S_{i}"), one(f"QQ_{i}"))) for i in (1, 2)]
+    loss = factor * (symbol("S_1") - symbol("s")) ** 2 / 2 + (symbol("S_2") - 1) ** 2 / 2
+    stated = Stated.assembled(Statement(blocks, (symbol("s"),), loss))
+    at = [NAMES.index(WHERE[name]) for name in stated.program.state]
+    y = FOUND.lift(np.random.default_rng(0).standard_normal(FOUND.n_classes))
+    ours = vector_field(stated.program, "exact", np)(y[at], arguments(stated.program, {"s": 2.0}))
+    agreement = float(np.abs(ours - full(y)[at]).max())
+    return stated.beside(FOUND, field, NAMES, agreement, "2 modes", {"S_1": "S_1", "s": "s"})
+
+
+def run(derivation: Derivation, monkeypatch, *options: str):
+    levels = {"L3": Variants(("6",), ("the limit",))}
+    toy = System("toy", Paper("toy", "Toy", ""), "", (), {"flow": ""}, levels, {}, {}, lambda *_: None,
+                 derive=lambda setup, variant: derivation)  # fmt: skip
+    monkeypatch.setattr(flowsys.systems, "load", lambda name: toy)
+    return CliRunner().invoke(app, ["derive", "toy", *options])
+
+
+def test_a_right_derivation_ends_with_exit_code_0(monkeypatch):
+    answer = run(derived(), monkeypatch)
+    assert answer.exit_code == 0 and answer.stderr == ""
+
+
+@pytest.mark.parametrize("format", ["table", "latex", "program", "json"])
+def test_a_statement_that_disagrees_with_the_model_ends_with_exit_code_1(format, monkeypatch):
+    answer = run(derived(factor=1.001), monkeypatch, "--format", format)
+    assert answer.exit_code == 1
+    assert "the stated program and the found one differ by" in answer.stderr
+    assert len(answer.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("bent", [lambda y: full(y) + 1e-3 * np.arange(10) * y, lambda y: full(y) * np.nan])
+def test_a_subspace_that_the_flow_leaves_is_a_fault_also_where_it_is_no_number(bent):
+    assert any("leaves the lumped subspace" in fault for fault in derived(field=bent).faults)
+
+
+def test_the_control_passes_over_classes_that_may_be_merged():
+    assert certificate(full, merged(FOUND, 0, 1)) < 1e-15  # KK = S is invariant too, so this pair shows nothing
+    left, pair_found = control(full, FOUND)
+    assert pair_found != (0, 1) and left == certificate(full, merged(FOUND, *pair_found)) > 1e-3
+
+
+def test_without_a_control_derive_says_so_and_ends_with_exit_code_1(monkeypatch):
+    still = lambda y: 0 * y
+    assert control(still, FOUND) is None
+    answer = run(derived(field=still), monkeypatch)
+    assert answer.exit_code == 1
+    assert "no control found" in answer.stdout and "no control found" in answer.stderr
+
+
+def test_variables_beyond_the_classes_are_counted(monkeypatch):
+    assert FOUND.n_classes == 4 and derived().n_eliminable == 2  # KK = QQ of either mode, from a balanced start
+    assert "2 of the 6 variables could be eliminated" in run(derived(), monkeypatch).stdout
+
+
+def test_the_loss_and_its_gradient_are_shown(monkeypatch):
+    for format in ("table", "latex"):
+        shown = run(derived(), monkeypatch, "--format", format).stdout
+        assert r"\mathcal{L} = \frac{\left(S_1 - s\right)^{2}}{2} + \frac{\left(S_{2} - 1\right)^{2}}{2}" in shown
+        assert r"\partial_{S_{2}}\mathcal{L} = S_{2} - 1" in shown
