@@ -98,11 +98,23 @@ def test_solvable_length_times_attention_error_is_near_constant():
 
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
-    [({"L_test": 6, "ell_test": 7}, "ell_test = 7 is not allowed: it must be at most L_test = 6.")],
+    [
+        ({"L_test": 6, "ell_test": 7}, "ell_test = 7 is not allowed: it must be at most L_test = 6."),
+        ({"L_test": 200, "n_x": 100}, "L_test = 200 is not allowed: a chain needs .* but n_x = 100."),
+    ],
 )
 def test_a_test_that_no_chain_allows_is_refused(parameters, sentence):
     with pytest.raises(InputError, match=sentence):
         SYSTEM.problem(SYSTEM.setup(**parameters))
+
+
+def test_tested_lengths_stop_where_the_variables_end():
+    long = Scores(9.0, 0.0, 9.0, 0.0)
+    few, many = (SYSTEM.setup(group="C3", L=8, n_x=n_x, L_max=40) for n_x in (12, np.inf))
+    assert [(s["L_test"], s["ell_test"]) for s in (few, many)] == [(11, 11), (16, 16)]
+    assert [SYSTEM.problem(s).derived["L_star"](np.array(long)) for s in (few, many)] == [11, 37]
+    settled = SYSTEM.settled(SYSTEM.setup(n_x_finite=4), "L2", "full", "stage_2")
+    assert (settled["L_test"], settled["ell_test"]) == (3, 3)
 
 
 def test_an_unknown_reading_is_refused():

@@ -59,7 +59,8 @@ def accuracies(setup: Setup, features, clip: str) -> dict[str, Callable[[np.ndar
     def longest(y: np.ndarray) -> float:
         from flowsys.systems.lego.lengths import L_star
 
-        return L_star(lambda L: accuracy(y, L, "sampled"), setup["accuracy_target"], setup["L_max"])
+        most = min(setup["L_max"], setup["n_x"] - 1)  # a chain of length L names L + 1 variables
+        return L_star(lambda L: accuracy(y, L, "sampled"), setup["accuracy_target"], most)
 
     return {
         "p_test": p_test,
