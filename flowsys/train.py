@@ -26,12 +26,18 @@ class Descent:
     """A model to train: how one step changes its weights, and what can be observed.
 
     `step(weights, arguments, learning_rate)` and `observe(weights, arguments) -> {name: scalar}` are JAX functions on
-    pytrees. Build one per structure (`functools.lru_cache`), so that what was compiled is found again.
+    pytrees. Build one per structure (`functools.lru_cache`), so that what was compiled is found again. `derived` are
+    further observables, computed from the weights outside JAX where they are asked for.
     """
 
     step: Callable
     observe: Callable
     observables: tuple[str, ...]
+    derived: Mapping[str, Callable[[Any, Any], float]] = field(default_factory=dict)
+
+    @property
+    def observable_names(self) -> tuple[str, ...]:
+        return (*self.observables, *self.derived)
 
 
 @dataclass(frozen=True)
@@ -101,6 +107,29 @@ def _observer(observe: Callable, names: tuple[str, ...], batched: bool) -> Calla
     return jax.jit(jax.vmap(values, in_axes=(0, None)) if batched else values)
 
 
+def _recorder(descent: Descent, names: tuple[str, ...], batched: bool) -> Callable:
+    """Named values of the weights, the derived ones (seed by seed) among them."""
+    import jax
+
+    direct = tuple(name for name in names if name not in descent.derived)
+    observed = _observer(descent.observe, direct, batched)
+    if direct == names:
+        return lambda weights, arguments: np.asarray(observed(weights, arguments))
+
+    def values(weights, arguments) -> np.ndarray:
+        found = dict(zip(direct, np.moveaxis(np.asarray(observed(weights, arguments)), -1, 0)))
+        for name in (name for name in names if name in descent.derived):
+            of = descent.derived[name]
+            if batched:
+                n = len(jax.tree.leaves(weights)[0])
+                found[name] = np.array([of(jax.tree.map(lambda w, i=i: w[i], weights), arguments) for i in range(n)])
+            else:
+                found[name] = np.asarray(of(weights, arguments))
+        return np.stack([found[name] for name in names], axis=-1)
+
+    return values
+
+
 def steps_from(descent: Descent, weights, arguments, learning_rate: float, n: int):
     """The weights after n steps from given ones."""
     return _chunk(descent, (), False)(weights, arguments, learning_rate, n, np.zeros(0), np.zeros(0))[1]
@@ -139,9 +168,9 @@ def train(
     η = setup["learning_rate"]
     with jax.enable_x64(True):
         training = system.training(setup, variant, mode, seeds)
-        names = tuple(observe) if observe is not None else training.descent.observables
+        names = tuple(observe) if observe is not None else training.descent.observable_names
         for name in names:
-            if name not in training.descent.observables:
+            if name not in training.descent.observable_names:
                 raise InputError(f"observe = {name} is not an observable of {system.name} in training.")
         plan = _plan(system, training, steps, at, records, η, setup["t_max"])
         if seeds is not None and (plan.events or any(stage.ends_on for stage in training.stages[:-1])):
@@ -190,7 +219,7 @@ def _plan(system: System, training: Training, steps, at, records: int, η: float
 
 def _run(training: Training, names, plan: _Plan, η: float, batched: bool, stop_when_done: bool, progress):
     """Rows (step, label, observables) at the wanted steps and at the events, stage after stage."""
-    values = _observer(training.descent.observe, names, batched)
+    values = _recorder(training.descent, names, batched)
     weights, done, reached = training.initial, round(training.start / η), set()
     yield done, plan.wanted.get(done, ""), np.asarray(values(weights, training.stages[0].arguments))
     for number, stage in enumerate(training.stages):

@@ -180,7 +180,7 @@ def _vocabulary(system: System, setup: Setup, level: str, variant: str, mode: st
 
     with jax.enable_x64(True):
         training = system.training(system.settled(setup, level, variant, mode), variant, mode, None)
-    return (*(e.name for e in training.events), *training.marks), training.descent.observables, False
+    return (*(e.name for e in training.events), *training.marks), training.descent.observable_names, False
 
 
 def _check_seeds(system: System, level: str, quantities: Sequence[Quantity], axes: Sequence[str], seeds: int) -> None:

@@ -28,13 +28,19 @@ from flowsys.systems.mixture.network import (
     observations,
     preactivations,
 )
-from flowsys.systems.mixture.population import all_samples
+from flowsys.systems.mixture.population import Samples, all_samples
 from flowsys.systems.mixture.stages import default_at, events_of, marks_of, stages_of
 from flowsys.systems.mixture.vocabulary import OBSERVABLES
 from flowsys.train import Descent, Training
 
 MEASURED = tuple(name for name in OBSERVABLES if name != "max_margin")
-"""What is observed of a flow's state in JAX; the margin, a quadratic program, is added to the recorded states."""
+"""What is observed in JAX; the margin, a quadratic program, is added where states or weights are recorded."""
+
+
+def margin_of(samples: Samples, K: int, neurons, M, b: float) -> float:
+    """The max margin of the attention features; NaN where weights are no numbers any more."""
+    features = np.asarray(attention_features(samples, neurons, M[:, : 2 * K, 2 * K :], b))
+    return max_margin(features) if np.isfinite(features).all() else np.nan
 
 
 @lru_cache(maxsize=16)
@@ -145,7 +151,7 @@ def finite_problem(setup: Setup, level: str, mode: str) -> Problem:
 
     def margin(y: np.ndarray) -> float:
         neurons, M = split(jnp.asarray(y))
-        return max_margin(np.asarray(attention_features(samples, neurons, M[:, : 2 * K, 2 * K :], setup["b"])))
+        return margin_of(samples, K, neurons, M, setup["b"])
 
     def spectra(states: np.ndarray) -> np.ndarray:
         M = np.array([np.asarray(split(jnp.asarray(y))[1]) for y in states])
@@ -184,9 +190,12 @@ def weights_descent(K: int, L: int) -> Descent:
         )
 
     def observe(weights, arguments):
-        return _observed_in_training(K, L, weights.neurons, gram_matrices(weights), arguments)
+        return observations(samples, K, weights.neurons, gram_matrices(weights), arguments, "exact")
 
-    return Descent(step, observe, (*MEASURED, "max_margin"))
+    def margin(weights, arguments):
+        return margin_of(samples, K, weights.neurons, gram_matrices(weights), arguments.b)
+
+    return Descent(step, observe, MEASURED, {"max_margin": margin})
 
 
 @lru_cache(maxsize=16)
@@ -202,26 +211,12 @@ def gram_descent(K: int, L: int) -> Descent:
         return neurons - learning_rate * arguments.train_neurons * d_neurons, gram_step(M, pair_rate(G), η_attention)
 
     def observe(state, arguments):
-        return _observed_in_training(K, L, *state, arguments)
+        return observations(samples, K, *state, arguments, "exact")
 
-    return Descent(step, observe, (*MEASURED, "max_margin"))
+    def margin(state, arguments):
+        return margin_of(samples, K, *state, arguments.b)
 
-
-def _observed_in_training(K: int, L: int, neurons, M, arguments: FiniteArguments) -> dict[str, Any]:
-    """The flow's observables and the margin, which is computed outside JAX and only where it is asked for."""
-    samples = all_samples(K, L)
-    features = attention_features(samples, neurons, M[:, : 2 * K, 2 * K :], arguments.b)
-    # the thread of a callback is outside the precision scope and would round: numbers cross as their bits
-    bits = jax.lax.bitcast_convert_type(features, jnp.uint32)
-    margin = jax.pure_callback(_margin_of_bits, jax.ShapeDtypeStruct((2,), np.uint32), bits, vmap_method="sequential")
-    found = observations(samples, K, neurons, M, arguments, "exact")
-    return found | {"max_margin": jax.lax.bitcast_convert_type(margin, jnp.float64)}
-
-
-def _margin_of_bits(bits) -> np.ndarray:
-    """`max_margin` on the bits of float64 numbers, and its bits."""
-    features = np.ascontiguousarray(bits).view(np.float64)[..., 0]
-    return np.array([max_margin(features)]).view(np.uint32)
+    return Descent(step, observe, MEASURED, {"max_margin": margin})
 
 
 def training(setup: Setup, variant: str, mode: str, seeds: int | None = None) -> Training:

@@ -1,4 +1,4 @@
-"""Infinite width: initial values, stages and the program of the limit (L3); the surrogates beyond it (L4).
+"""Infinite width: initial values, stages and the program of the limit (L3).
 
 At infinite width the initial inner products are their means (Lemma C.1): S = 0, KK = QQ = ω²I, w = 0. Stage 1 has a
 closed form [ours]: with τ = 2t/K,
@@ -137,6 +137,6 @@ def stage_1_group_signal(t: float, K: int, b: float) -> float:
 
 def _plus_exponential(c: float) -> float:
     """The solution F of F + e^F = c."""
-    from scipy.special import lambertw
+    from scipy.special import wrightomega
 
-    return float(c - np.real(lambertw(np.exp(c)))) if c < 500 else float(np.log(c - np.log(c)))
+    return float(np.log(wrightomega(c)))  # ω + log ω = c with ω = e^F
