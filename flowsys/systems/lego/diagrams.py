@@ -27,8 +27,8 @@ def _inside(x: np.ndarray, y: np.ndarray, plane: tuple[np.ndarray, np.ndarray], 
 def _trap(setup: Setup, bias: np.ndarray, V_0: np.ndarray) -> list[Line]:
     fine = np.geomspace(bias.min(), bias.max(), 3000)
     edge = trap_boundary(fine, *sizes(setup["group"]), setup["q"], setup["rho"], setup["d"])
-    theory = _inside(fine, edge, (bias, V_0), "theory: head start = half a linear phase")
-    return [theory, _inside(fine, fine, (bias, V_0), r"$V_0 = b$")]
+    escape = _inside(fine, edge, (bias, V_0), "heuristic: head start = half a linear phase")
+    return [escape, _inside(fine, fine, (bias, V_0), r"$V_0 = b$")]
 
 
 def _separation(setup: Setup, d: np.ndarray, width: np.ndarray) -> list[Line]:
@@ -45,7 +45,7 @@ def _lengths(setup: Setup, eps: np.ndarray, C_B: np.ndarray) -> list[Line]:
     fine = np.linspace(C_B.min(), C_B.max(), 300)
     per_length = solvable_length(0.5, fine) - 1  # ε_max / (1 - ε_max)
     levels = ((L, 1 / (1 + (L - 1) / per_length)) for L in (10, 100, 500))
-    return [_inside(edge, fine, (eps, C_B), f"theory: $L^* = {L}$") for L, edge in levels]
+    return [_inside(edge, fine, (eps, C_B), f"estimate: $L^* = {L}$") for L, edge in levels]
 
 
 def _fixed_loss(setup: Setup, L_test: np.ndarray, group: np.ndarray) -> list[Line]:
@@ -54,7 +54,7 @@ def _fixed_loss(setup: Setup, L_test: np.ndarray, group: np.ndarray) -> list[Lin
     length = float(solvable_length(eps_at_loss(setup["loss_target"], C_B, setup["d"]), C_B))
     if not L_test.min() <= length <= L_test.max():
         return []
-    return [Line(np.full(2, length), np.array([-0.5, len(group) - 0.5]), f"theory: $L = {length:.1f}$")]
+    return [Line(np.full(2, length), np.array([-0.5, len(group) - 0.5]), f"estimate: $L^* = {length:.1f}$")]
 
 
 def _doubling(setup: Setup, L_test: np.ndarray, C_B: np.ndarray) -> list[Line]:
