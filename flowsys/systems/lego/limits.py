@@ -182,7 +182,7 @@ def check_test(setup: Setup) -> None:
     L_test, ell_test = setup["L_test"], setup["ell_test"]
     if L_test + 1 > setup["n_x"]:
         raise InputError(
-            f"L_test = {L_test} is not allowed: a chain needs L_test + 1 distinct variables, but n_x = {setup['n_x']:g}."
+            f"L_test = {L_test} is not allowed: a chain needs L + 1 distinct variables, but n_x = {setup['n_x']:g}."
         )
     if ell_test > L_test:
         raise InputError(f"ell_test = {ell_test} is not allowed: it must be at most L_test = {L_test}.")
