@@ -2,13 +2,14 @@
 
 The package of a system lists them in `statements.py`: `STATEMENTS = {place: Statement}`, places like "Lemma E.1" or
 "Lemmas C.2–C.5". A claim checks a statement if its own place names it. A statement that no claim checks carries the
-reason.
+reason. The file is optional: a package without it lists none.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 
 from flowsys.claims import Claim
 from flowsys.system import System
@@ -64,8 +65,10 @@ def _expanded(part: str) -> list[str]:
 
 
 def statements(system: System) -> Mapping[str, Statement]:
-    """What a system's package lists of its paper."""
-    return import_module(f"flowsys.systems.{system.name}.statements").STATEMENTS
+    """What a system's package lists of its paper; nothing if it has no `statements.py`."""
+    package = f"flowsys.systems.{system.name}"
+    is_listed = find_spec(package) and find_spec(f"{package}.statements")
+    return import_module(f"{package}.statements").STATEMENTS if is_listed else {}
 
 
 def coverage(system: System) -> list[Covered]:
@@ -100,10 +103,10 @@ def summary(system: System, covered: Sequence[Covered]) -> str:
     checked = [c for c in covered if any(claim.measure for claim in c.claims)]
     measured = [claim for claim in system.claims if claim.measure]
     ours = [claim for claim in measured if "[ours]" in claim.ref.place]
-    lines = [
-        f"{system.name}: {len(checked)} of {len(covered)} numbered statements are checked, by {len(measured)} claims "
-        f"({len(ours)} of them not in the paper)"
-    ]
+    counted = f"{len(checked)} of {len(covered)} numbered statements are checked" if covered else (
+        "none of its paper's statements are listed (statements.py); it is checked"
+    )  # fmt: skip
+    lines = [f"{system.name}: {counted}, by {len(measured)} claims ({len(ours)} of them not in the paper)"]
     lines += [f"  not testable here: {c.ref.place}: {c.statement} ({c.reason})" for c in system.claims if c.reason]
     left: dict[str, list[Covered]] = {}
     for c in covered:

@@ -1,5 +1,6 @@
 """`flowsys check` as people and scripts use it: its exit codes, its formats, and the residual plot."""
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -89,3 +90,13 @@ def test_coverage_counts_statements_and_names_the_rest():
     answer = run("mixture", "--coverage")
     assert answer.output.startswith("mixture: 47 of 49 numbered statements are checked")
     assert "Lemma H.1" in answer.output
+
+
+def test_coverage_says_so_if_a_package_lists_no_statements(monkeypatch):
+    unlisted = dataclasses.replace(flowsys.load("mixture"), name="unlisted")
+    monkeypatch.setattr("flowsys.systems.load", lambda name: unlisted)
+    answer = run("unlisted", "--coverage")
+    assert answer.exit_code == 0, answer.output
+    assert answer.output.startswith(
+        "unlisted: none of its paper's statements are listed (statements.py); it is checked"
+    )
