@@ -14,10 +14,15 @@ def register(app: typer.Typer) -> None:
 
 def list_systems() -> None:
     """List the systems."""
-    from flowsys.systems import load, names
+    from flowsys.errors import InputError
+    from flowsys.systems import load, packages
 
-    for name in names():
-        typer.echo(f"{name:14}{load(name).summary}")
+    for name in packages():
+        try:
+            summary = load(name).summary
+        except InputError as error:
+            summary = str(error).removeprefix(f"system = {name} ")
+        typer.echo(f"{name:14}{summary}")
 
 
 def show(

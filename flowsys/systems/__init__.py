@@ -1,27 +1,57 @@
 """The papers' systems, one package each, found by looking: a new package needs no entry anywhere.
 
-A package `flowsys/systems/<name>/` defines `SYSTEM`, a `flowsys.system.System`. See `flowsys.system` for the contract
-and `flowsys/systems/mixture` for the model to follow.
+A package `flowsys/systems/<name>/` defines `SYSTEM`, a `flowsys.system.System` of that name. See `flowsys.system` for
+the contract and `flowsys/systems/mixture` for the model to follow. A package that cannot be loaded, because it is not
+finished, stands in nobody's way: only who asks for it is told.
 """
 
 import importlib
+import logging
 import pkgutil
 from difflib import get_close_matches
+from functools import cache
 
 from flowsys.errors import InputError
-from flowsys.system import System, find
+from flowsys.system import System
+
+_log = logging.getLogger("flowsys")
+
+
+def packages() -> tuple[str, ...]:
+    """The packages that are there, finished or not; none of them is imported."""
+    return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if m.ispkg and not m.name.startswith("_")))
 
 
 def names() -> tuple[str, ...]:
-    """The systems that are there: the packages that define one."""
-    packages = sorted(m.name for m in pkgutil.iter_modules(__path__) if m.ispkg)
-    return tuple(p for p in packages if hasattr(importlib.import_module(f"{__name__}.{p}"), "SYSTEM"))
+    """The systems that are there: the packages that can be loaded."""
+    return tuple(name for name in packages() if _is_loadable(name))
+
+
+@cache
+def _is_loadable(name: str) -> bool:
+    try:
+        load(name)
+    except InputError as error:
+        _log.warning("%s It is left out.", error)
+        return False
+    return True
 
 
 def load(name: str) -> System:
-    """The system of that name."""
-    if name not in names():
-        near = get_close_matches(name, names(), n=1)
+    """The system of that name; InputError if there is none, or if its package cannot be loaded."""
+    if name not in packages():
+        near = get_close_matches(name, packages(), n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
-        raise InputError(f"system = {name} is not known: it must be one of {', '.join(names())}.{hint}")
-    return find(name)
+        raise InputError(f"system = {name} is not known: it must be one of {', '.join(packages())}.{hint}")
+    try:
+        package = importlib.import_module(f"{__name__}.{name}")
+    except Exception as error:
+        said = " ".join(str(error).split())
+        raise InputError(f"system = {name} cannot be loaded: {type(error).__name__}: {said}.") from error
+    system = getattr(package, "SYSTEM", None)
+    if not isinstance(system, System):
+        what = f"its SYSTEM is of type {type(system).__name__}" if hasattr(package, "SYSTEM") else "it defines no SYSTEM"
+        raise InputError(f"system = {name} cannot be loaded: {what}, but a package defines SYSTEM = System(…).")
+    if system.name != name:
+        raise InputError(f"system = {name} cannot be loaded: its SYSTEM is named {system.name}, not as its package.")
+    return system
