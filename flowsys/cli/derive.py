@@ -72,7 +72,8 @@ def _control(d) -> str:
 
 
 def _eliminable(d) -> str:
-    return f"{d.n_eliminable} of the {len(d.program.state)} variables could be eliminated: from this start {d.n_classes} do"
+    n = len(d.program.state)
+    return f"{d.n_eliminable} of the {n} variables could be eliminated: from this start {n - d.n_eliminable} suffice"
 
 
 def _latex(d) -> str:
