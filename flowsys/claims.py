@@ -20,6 +20,7 @@ from flowsys.conditions import DEFAULT, Conditions, under
 from flowsys.errors import InputError
 from flowsys.fits import Fit
 from flowsys.references import Ref
+from flowsys.system import FINITE
 
 
 class Word(StrEnum):
@@ -68,6 +69,11 @@ def judged(holds: bool, predicted: str, measured: str, **more: Any) -> Verdict:
     return Verdict(Word.HOLDS if holds else Word.FAILS, predicted, measured, **more)
 
 
+def listed(numbers: Iterable[float], form: str = ".4g") -> str:
+    """Numbers as text."""
+    return ", ".join(format(float(x), form) for x in numbers)
+
+
 def word_of(holds: Iterable[bool]) -> Word:
     """All: holds; none: does not; some: in part."""
     holds = list(holds)
@@ -114,7 +120,9 @@ class Claim:
                 can = f"it takes {', '.join(self.takes)}" if self.takes else "it sets its parameters itself"
                 return f"claim {self.id} cannot be measured with {name} = {value}: {can}."
         if conditions.seeds is not None and not conditions.is_finite:
-            return f"claim {self.id} has no seeds = {conditions.seeds} to measure: give a finite --level, L0 or L2."
+            finite = [level for level in self.levels if level in FINITE]
+            can = f"give --level {' or '.join(finite)}" if finite else "it can be measured only where it is stated"
+            return f"claim {self.id} has no seeds = {conditions.seeds} to measure here: {can}."
         return ""
 
     def check(self, conditions: Conditions = DEFAULT) -> Verdict:

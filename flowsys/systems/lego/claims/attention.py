@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from flowsys.claims import Verdict, Word, judged
+from flowsys.claims import Verdict, Word, judged, listed
 from flowsys.conditions import current
 from flowsys.fits import power_law
-from flowsys.systems.lego.claims.runs import LAYER_SHAPE, by_name, claim, listed, run, values
+from flowsys.systems.lego.claims.runs import LAYER_SHAPE, by_name, claim, run, values
 
 SIZES = (100.0, 1e3, 1e4)
 CLIPS = (2.0, 3.0)

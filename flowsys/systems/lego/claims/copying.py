@@ -7,10 +7,10 @@ Gradient descent on Loss_4^1 of the finite model (L0): C3, m = 4 neurons a class
 import jax
 import numpy as np
 
-from flowsys.claims import Verdict, judged
+from flowsys.claims import Verdict, judged, listed
 from flowsys.conditions import remembered
 from flowsys.systems.lego import algorithms, groups, model, transformer
-from flowsys.systems.lego.claims.runs import claim, listed
+from flowsys.systems.lego.claims.runs import claim
 from flowsys.systems.lego.closed_forms import clip_level
 from flowsys.systems.lego.data import Vocabulary
 from flowsys.systems.lego.feedforward import FeedForward

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from flowsys.claims import Claim, Verdict, Word, judged, word_of
+from flowsys.claims import Claim, Verdict, Word, judged, listed, word_of
 from flowsys.references import Ref
 from flowsys.systems.lego import section_7
-from flowsys.systems.lego.claims.runs import by_name, claim, listed
+from flowsys.systems.lego.claims.runs import by_name, claim
 
 GROUPS = ("C6", "S5")
 SOLVED = 0.9

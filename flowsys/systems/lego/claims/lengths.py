@@ -4,10 +4,10 @@ from functools import partial
 
 import numpy as np
 
-from flowsys.claims import Verdict, judged
+from flowsys.claims import Verdict, judged, listed
 from flowsys.fits import power_law
 from flowsys.systems.lego import SYSTEM, groups
-from flowsys.systems.lego.claims.runs import LAYER_SHAPE, by_name, claim, listed, run, values
+from flowsys.systems.lego.claims.runs import LAYER_SHAPE, by_name, claim, run, values
 from flowsys.systems.lego.closed_forms import largest_solvable_eps
 from flowsys.systems.lego.lengths import accuracy
 from flowsys.systems.lego.limits import ideal_features

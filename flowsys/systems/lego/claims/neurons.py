@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from flowsys.claims import Verdict, Word, judged
+from flowsys.claims import Verdict, Word, judged, listed
 from flowsys.systems.lego import groups, stage_1
-from flowsys.systems.lego.claims.runs import Neurons, by_name, claim, listed, neurons, random_layer, random_run
+from flowsys.systems.lego.claims.runs import Neurons, by_name, claim, neurons, random_layer, random_run
 
 SEEDS = (0, 1, 2)
 LARGE, MIDDLE, SMALL = 1e12, 1e8, 1e4

@@ -6,7 +6,6 @@ vocabulary is that of n_x_finite variables.
 Stage 1: the isotropic layer (L3), or random neurons with n_x = ∞ (L3, many_variables), times in t.
 """
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -81,11 +80,6 @@ def neurons(group: str, d: float, seed: int, activation: str = "azl") -> Neurons
     V_g, V_y, _ = np.split(found.states[-1], [n_y * m * n_g, n_y * m * (n_g + n_y)])
     start = initial_state(SYSTEM.setup("stage_1", **choices), "many_variables")
     return Neurons(V_g.reshape(n_y, m, n_g), V_y.reshape(n_y, m, n_y), start, float(found["loss"][-1]))
-
-
-def listed(numbers: Sequence[float], form: str = ".4g") -> str:
-    """Numbers as text."""
-    return ", ".join(format(float(x), form) for x in numbers)
 
 
 def by_name(found: dict[Any, float], form: str = ".4g") -> str:

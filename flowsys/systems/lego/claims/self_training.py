@@ -6,10 +6,10 @@ import jax
 import numpy as np
 
 from flowsys import ops
-from flowsys.claims import Verdict, Word, judged
+from flowsys.claims import Verdict, Word, judged, listed
 from flowsys.fits import power_law
 from flowsys.systems.lego import SYSTEM, stage_2
-from flowsys.systems.lego.claims.runs import by_name, claim, listed, values
+from flowsys.systems.lego.claims.runs import by_name, claim, values
 from flowsys.systems.lego.closed_forms import c_1
 from flowsys.systems.lego.lengths import step_accuracies
 from flowsys.systems.lego.limits import limit_problem

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from flowsys.claims import Verdict, Word, judged, word_of
-from flowsys.systems.lego.claims.runs import by_name, claim, listed, run, values
+from flowsys.claims import Verdict, Word, judged, listed, word_of
+from flowsys.systems.lego.claims.runs import by_name, claim, run, values
 from flowsys.systems.lego.closed_forms import c_1, log_loss_threshold
 
 CLIPS = (4.0, 6.0, 8.0)

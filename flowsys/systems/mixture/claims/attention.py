@@ -3,10 +3,10 @@
 import numpy as np
 from scipy.special import softmax
 
-from flowsys.claims import Verdict, Word, judged
+from flowsys.claims import Verdict, Word, judged, listed
 from flowsys.conditions import at_level
 from flowsys.fits import power_law
-from flowsys.systems.mixture.claims.runs import OMEGAS, TRAINED, claim, listed, local_exponents, values
+from flowsys.systems.mixture.claims.runs import OMEGAS, TRAINED, claim, local_exponents, values
 from flowsys.systems.mixture.claims.separability import scores_of_limit
 
 POSITIVE = {"c_1": (0, 1), "v_1": (2, 1), "v_2": (3, 1)}

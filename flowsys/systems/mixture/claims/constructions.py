@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.special import softmax
 
-from flowsys.claims import Verdict, judged
-from flowsys.systems.mixture.claims.runs import claim, listed
+from flowsys.claims import Verdict, judged, listed
+from flowsys.systems.mixture.claims.runs import claim
 from flowsys.systems.mixture.claims.separability import head_features
 from flowsys.systems.mixture.population import all_samples
 

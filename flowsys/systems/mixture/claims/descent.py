@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from flowsys.claims import Verdict, Word, judged
+from flowsys.claims import Verdict, Word, judged, listed
 from flowsys.fits import power_law
 from flowsys.systems.mixture import SYSTEM
-from flowsys.systems.mixture.claims.runs import finite, listed, run, time, values
+from flowsys.systems.mixture.claims.runs import finite, run, time, values
 from flowsys.systems.mixture.ladder import AFTER_KINK, END, SCORES, descent_error
 from flowsys.train import train
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from flowsys.claims import Verdict, Word, judged
+from flowsys.claims import Verdict, Word, judged, listed
 from flowsys.conditions import at_level
 from flowsys.fits import line
-from flowsys.systems.mixture.claims.runs import TRAINED, claim, listed, mean_sector, run, stage_2_length, time, values
+from flowsys.systems.mixture.claims.runs import TRAINED, claim, mean_sector, run, stage_2_length, time, values
 
 GROUPS = (2, 3, 4, 8)
 ENDS = {2: 3e3, 3: 3e3, 4: 6e3, 8: 2e4}

@@ -2,13 +2,12 @@
 
 import numpy as np
 
-from flowsys.claims import Verdict, Word, judged
+from flowsys.claims import Verdict, Word, judged, listed
 from flowsys.conditions import at_level
 from flowsys.systems.mixture.claims.runs import (
     FLOWS,
     OMEGAS,
     claim,
-    listed,
     rates,
     run,
     setup,

@@ -153,10 +153,5 @@ def local_exponents(y: Sequence[float], x: Sequence[float] = OMEGAS) -> np.ndarr
     return np.diff(np.log(np.abs(y))) / np.diff(np.log(x))
 
 
-def listed(numbers: Sequence[float], form: str = ".4g") -> str:
-    """Numbers as text."""
-    return ", ".join(format(float(x), form) for x in numbers)
-
-
 def _parameters(options: dict[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in options.items() if k not in ("observe", "rtol", "level", "variant", "kink_width")}

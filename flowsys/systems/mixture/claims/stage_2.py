@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from flowsys.claims import Verdict, Word, judged
+from flowsys.claims import Verdict, Word, judged, listed
 from flowsys.conditions import at_level
 from flowsys.fits import line, power_law
 from flowsys.systems.mixture.claims.runs import (
@@ -13,7 +13,6 @@ from flowsys.systems.mixture.claims.runs import (
     TRAINED,
     claim,
     course,
-    listed,
     local_exponents,
     mean_sector,
     rates,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from flowsys.claims import Verdict, Word, judged
+from flowsys.claims import Verdict, Word, judged, listed
 from flowsys.fits import power_law
 from flowsys.printers.arrays import observed
 from flowsys.systems.mixture import SYSTEM
@@ -11,7 +11,6 @@ from flowsys.systems.mixture.claims.runs import (
     TRAINED,
     claim,
     course,
-    listed,
     rates,
     run,
     setup,

@@ -4,10 +4,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from flowsys.claims import Verdict, judged
+from flowsys.claims import Verdict, judged, listed
 from flowsys.fits import power_law
 from flowsys.systems.mixture import SYSTEM
-from flowsys.systems.mixture.claims.runs import SCORES, claim, finite, listed, rates, run, values
+from flowsys.systems.mixture.claims.runs import SCORES, claim, finite, rates, run, values
 from flowsys.systems.mixture.claims.separability import scores_of_limit
 from flowsys.systems.mixture.finite import reduced_field, stage_arguments, weights_field, weights_split
 from flowsys.systems.mixture.network import ReducedLayout

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from flowsys.claims import Verdict, Word, judged
+from flowsys.claims import Verdict, Word, judged, listed
 from flowsys.conditions import chosen_level, remembered
 from flowsys.systems.prompt import surrogate
 from flowsys.systems.prompt.claims.runs import (
@@ -14,7 +14,6 @@ from flowsys.systems.prompt.claims.runs import (
     course,
     fitted,
     horizon,
-    listed,
     own,
     remark,
     setup,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from flowsys.claims import Verdict, Word, judged, word_of
+from flowsys.claims import Verdict, Word, judged, listed, word_of
 from flowsys.systems.prompt import planar, surrogate
 from flowsys.systems.prompt.claims.runs import (
     FLOWS,
@@ -14,7 +14,6 @@ from flowsys.systems.prompt.claims.runs import (
     course,
     fitted,
     horizon,
-    listed,
     remark,
     setup,
     size,

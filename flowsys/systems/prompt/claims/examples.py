@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from flowsys.claims import Verdict, judged
+from flowsys.claims import Verdict, judged, listed
 from flowsys.conditions import remembered
 from flowsys.systems.prompt import plurality, transitions
 from flowsys.systems.prompt.claims.attention import LATE
 from flowsys.systems.prompt.claims.attention import tested as random_patterns
-from flowsys.systems.prompt.claims.runs import SIZE, TRAINED, claim, exponent_verdict, fitted, horizon, listed, setup
+from flowsys.systems.prompt.claims.runs import SIZE, TRAINED, claim, exponent_verdict, fitted, horizon, setup
 from flowsys.systems.prompt.testing import limit_errors
 
 TASK = transitions.shifting_task(10, 3)

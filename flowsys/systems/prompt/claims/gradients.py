@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from flowsys.claims import Verdict, judged, word_of
+from flowsys.claims import Verdict, judged, listed, word_of
 from flowsys.conditions import at_level
 from flowsys.systems.prompt import lemmas, surrogate
 from flowsys.systems.prompt.claims.runs import (
@@ -13,7 +13,6 @@ from flowsys.systems.prompt.claims.runs import (
     claim,
     course,
     horizon,
-    listed,
     remark,
     setup,
     size,

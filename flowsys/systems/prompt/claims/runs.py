@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from flowsys import claims
-from flowsys.claims import Verdict, Word, judged
+from flowsys.claims import Verdict, Word, judged, listed
 from flowsys.conditions import chosen_level, chosen_parameters, current, remembered
 from flowsys.errors import InputError
 from flowsys.fits import Fit, power_law
@@ -189,11 +189,6 @@ def word_of_inequality(kept: Sequence[np.ndarray]) -> Word:
     if all(at.all() for at in kept):
         return Word.HOLDS
     return Word.IN_PART if any(at.all() for at in kept) or all(at.any() for at in kept) else Word.FAILS
-
-
-def listed(numbers: Sequence[float], form: str = ".4g") -> str:
-    """Numbers as text."""
-    return ", ".join(format(float(x), form) for x in numbers)
 
 
 def stretches(t: Sequence[float], is_true: Sequence[bool]) -> str:

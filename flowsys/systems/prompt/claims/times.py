@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from flowsys.claims import Verdict, Word, judged
+from flowsys.claims import Verdict, Word, judged, listed
 from flowsys.conditions import at_level, current
 from flowsys.fits import line
 from flowsys.systems.prompt import planar, surrogate
@@ -18,7 +18,6 @@ from flowsys.systems.prompt.claims.runs import (
     claim,
     exponent_verdict,
     fitted,
-    listed,
     local_exponents,
     own,
     reached,
