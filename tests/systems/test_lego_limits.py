@@ -118,10 +118,8 @@ def test_a_long_chain_is_sampled_and_a_short_one_exact():
 )  # fmt: skip
 def test_initial_drive_of_the_first_step(d, C_B, alpha, gamma):
     # Spec: 3.25 in the second row, where ours is 3.244.
-    features = closed_forms.final_features(5, 5, closed_forms.clip_level(C_B, d))
-    first = [configurations.exact(groups.cyclic(5), 2, 1)]
-    problem = stage_2_problem(SYSTEM.setup(d=d, C_B=C_B), features, "none", first)
-    assert field_at(problem, np.zeros(4))[[0, 2]] == pytest.approx([alpha, gamma], abs=5.1e-3)
+    (found,) = values([0.0], ["alpha_rate", "gamma_rate"], d=d, C_B=C_B, trained_steps="first")
+    assert list(found.values()) == pytest.approx([alpha, gamma], abs=5.1e-3)
 
 
 TABLE_5A = [

@@ -100,16 +100,17 @@ def stage_2_problem(
     start: float = 0.0,
 ) -> Problem:
     """Attention over a fixed layer, on the given configurations."""
-    from flowsys.systems.lego.measured import accuracies, tested_attention
+    from flowsys.systems.lego.measured import accuracies, score_rates, tested_attention
 
     text = program("stage_2", setup["q"], setup["activation"], clip)
+    numbers = stage_2_arguments(setup, text, features, steps)
     return Problem(
         field=ProgramField(text),
         initial=np.array(initial, dtype=float),
-        stages=(Stage("stage_2", stage_2_arguments(setup, text, features, steps)),),
+        stages=(Stage("stage_2", numbers),),
         events=stage_2_events(setup),
         marks={"look": setup["t_look"]} if setup["t_look"] > start else {},
-        derived=tested_attention(setup) | accuracies(setup, features, clip),
+        derived=score_rates(text, numbers) | tested_attention(setup) | accuracies(setup, features, clip),
         dear=frozenset({"accuracy_rollout"}),
         t_max=setup["t_max"],
         start=start,
@@ -127,7 +128,7 @@ def trained_steps(setup: Setup, mode: str, L: int) -> tuple[int, ...]:
     choice = setup["trained_steps"]
     if choice == "algorithm":
         choice = "second" if mode == "algorithm_2" else "first_two"
-    return {"first_two": (1, 2), "second": (2,), "all": tuple(range(1, L + 1))}[choice]
+    return {"first_two": (1, 2), "first": (1,), "second": (2,), "all": tuple(range(1, L + 1))}[choice]
 
 
 def true_steps(setup: Setup, mode: str) -> list[Configurations]:

@@ -1,6 +1,7 @@
-"""What a stage-2 run is measured by after the fact: attention at another length, accuracy, solvable length.
+"""What a stage-2 run is measured by after the fact: how fast it moves, attention at another length, accuracy.
 
-Attention at (L_test, ell_test) is a closed form in the scores; accuracy and solvable length are Monte-Carlo.
+Rates are the program's own field; attention at (L_test, ell_test) is a closed form in the scores; accuracy and
+solvable length are Monte-Carlo.
 """
 
 from collections.abc import Callable
@@ -8,6 +9,8 @@ from functools import partial
 
 import numpy as np
 
+from flowsys.printers.arrays import Arguments, vector_field
+from flowsys.program import Program
 from flowsys.system import Setup
 from flowsys.systems.lego import groups
 from flowsys.systems.lego.closed_forms import clip_level
@@ -20,6 +23,13 @@ def layer_nonlinearity(setup: Setup, clip: str) -> FeedForward:
         setup["bias"], setup["rho"], setup["q"], setup["activation"], setup["varpi"], clip,
         clip_level(setup["C_B"], setup["d"]), setup["clip_width"],
     )  # fmt: skip
+
+
+def score_rates(text: Program, numbers: Arguments) -> dict[str, Callable[[np.ndarray], float]]:
+    """dα/dτ and dγ/dτ as functions of (α, β, γ, δ)."""
+    velocity = vector_field(text, "exact", np)
+    rate = lambda y, score: float(velocity(y, numbers)[text.state.index(score)])
+    return {f"{score}_rate": partial(rate, score=score) for score in ("alpha", "gamma")}
 
 
 def tested_attention(setup: Setup) -> dict[str, Callable[[np.ndarray], float]]:

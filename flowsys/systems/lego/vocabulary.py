@@ -12,7 +12,7 @@ from flowsys.systems.lego.groups import LARGEST_SYMMETRIC
 
 GROUPS = (*(f"C{n}" for n in range(2, 13)), *(f"S{n}" for n in range(2, LARGEST_SYMMETRIC + 1)))
 FEATURES = ("ideal", "trained")
-TRAINED_STEPS = ("algorithm", "first_two", "second", "all")
+TRAINED_STEPS = ("algorithm", "first_two", "first", "second", "all")
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ PARAMETERS = (
     Parameter("features", "ideal", "feed-forward layer of stage_2 and algorithm_2: the ideal one, or stage 1's end",
               choices=FEATURES),
     Parameter("trained_steps", "algorithm",
-              "which steps' losses are summed: 1 and 2 (first_two), 2 only (second), the mean of all, or as the "
-              "algorithm says (first_two; algorithm_2: second)", choices=TRAINED_STEPS),
+              "which steps' losses are summed: 1 and 2 (first_two), 1 only (first), 2 only (second), the mean of all, or "
+              "as the algorithm says (first_two; algorithm_2: second)", choices=TRAINED_STEPS),
     Parameter("n_samples", 1024, "fixed sample where the expectation is not exact", low=1, high=8192, integer=True),
     Parameter("alpha_1", lambda p: 1 / log(p["d"]), "stage_2_1: alpha reaches this", low=1e-6, high=10,
               default_text="1/log d", latex=r"\alpha_1"),
@@ -140,6 +140,8 @@ STAGE_2_OBSERVABLES = {
     "gap_growth": "gap times its time derivative",
     "eps_rate": "time derivative of eps_attention",
     "log_eps_rate": "time derivative of log eps_attention",
+    "alpha_rate": "time derivative of alpha, -dLoss/dalpha of the trained steps",
+    "gamma_rate": "time derivative of gamma, -dLoss/dgamma of the trained steps",
     "spread": "largest difference of an entry of Q from the mean of its kind (finite levels)",
     "unsettled": "positive until stage_2_3 (stage 1: until phase_2_3)",
     "loss": "the loss that is trained",
