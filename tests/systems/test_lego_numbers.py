@@ -36,6 +36,14 @@ def test_features_of_the_symmetric_group_on_five_points():
     assert [features.a, features.c] == pytest.approx([1.552, 0.448], abs=5e-4)
 
 
+@pytest.mark.parametrize(("group", "ratio"), [("C5", 1.0), ("S3", 1.25), ("S4", 2.1111), ("S5", 3.4643), ("S6", 4.808)])
+@pytest.mark.parametrize("level", ["L3", "L4"])
+def test_final_ratio_of_the_features_is_observed(group, ratio, level):
+    setup = SYSTEM.setup("stage_1", group=group)
+    found = solve(SYSTEM, setup, level=level, mode="stage_1", at=[1.0], observe=["C_alpha"])
+    assert found["C_alpha"][0] == pytest.approx(ratio, abs=1e-3)
+
+
 def test_head_start_and_linear_phase_of_the_additive_trap():
     assert closed_forms.linear_phase_time(3, 3, 1e3) == pytest.approx(124, abs=0.5)
     starts = [closed_forms.head_start(ratio * 0.03, 0.03, 3, 3, 4, 0.3) for ratio in (0.1, 0.2)]
@@ -118,6 +126,7 @@ def test_power_of_d_that_attention_reaches():
 def test_level_of_the_symmetry_proof():
     assert closed_forms.c_1(3) == pytest.approx(0.1675, abs=1e-9)
     assert [closed_forms.c_1(C_B) for C_B in (4, 6, 8)] == pytest.approx([0.1256, 0.0837, 0.0628], abs=5e-5)
+    assert values([1.0], ["c_1"], group="S4", C_B=6)["c_1"][0] == closed_forms.c_1(6)
     assert closed_forms.largest_solvable_eps(3) == pytest.approx(0.33, abs=5e-3)
 
 

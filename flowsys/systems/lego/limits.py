@@ -16,7 +16,7 @@ from flowsys.problem import Problem, ProgramField, Stage
 from flowsys.program import Program
 from flowsys.system import Setup
 from flowsys.systems.lego import configurations, groups
-from flowsys.systems.lego.closed_forms import clip_level, final_features
+from flowsys.systems.lego.closed_forms import C_alpha, c_1, clip_level, final_features
 from flowsys.systems.lego.configurations import Configurations
 from flowsys.systems.lego.events import stage_1_events, stage_2_events
 from flowsys.systems.lego.tables import program_tables
@@ -69,6 +69,7 @@ def stage_1_problem(setup: Setup) -> Problem:
         initial=np.array([setup["V_0"], 0.0, setup["V_0"], 0.0]),
         stages=(Stage("stage_1", arguments(text, stage_1_values(setup))),),
         events=stage_1_events(setup),
+        derived={"C_alpha": lambda y: C_alpha(n_g, n_y)},
         conserved=conserved,
         scale=min(setup["V_0"], 1.0),
         t_max=setup["t_max"],
@@ -104,13 +105,14 @@ def stage_2_problem(
 
     text = program("stage_2", setup["q"], setup["activation"], clip)
     numbers = stage_2_arguments(setup, text, features, steps)
+    measured = score_rates(text, numbers) | tested_attention(setup) | accuracies(setup, features, clip)
     return Problem(
         field=ProgramField(text),
         initial=np.array(initial, dtype=float),
         stages=(Stage("stage_2", numbers),),
         events=stage_2_events(setup),
         marks={"look": setup["t_look"]} if setup["t_look"] > start else {},
-        derived=score_rates(text, numbers) | tested_attention(setup) | accuracies(setup, features, clip),
+        derived={"c_1": lambda y: c_1(setup["C_B"])} | measured,
         dear=frozenset({"accuracy_rollout"}),
         t_max=setup["t_max"],
         start=start,

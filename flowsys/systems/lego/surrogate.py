@@ -2,7 +2,8 @@
 
     dx/dt = k x^(q-1),   x = V_psi + b,   k = (1 + f) / (4 n_g n_y ϱ^(q-1)),
 
-so x reaches ϱ at t_1 = t_* (1 - (x_0/ϱ)^(q-2)), which `closed_forms` gives as a number.
+so x reaches ϱ at t_1 = t_* (1 - (x_0/ϱ)^(q-2)), which `closed_forms` gives as a number, with the C_α that a / c tends
+to afterwards.
 """
 
 import numpy as np
@@ -13,7 +14,7 @@ from flowsys.problem import Problem, ProgramField, Stage
 from flowsys.program import Program
 from flowsys.system import Setup
 from flowsys.systems.lego import groups
-from flowsys.systems.lego.closed_forms import phase_1_blow_up, phase_1_rate, phase_1_time
+from flowsys.systems.lego.closed_forms import C_alpha, phase_1_blow_up, phase_1_rate, phase_1_time
 from flowsys.systems.lego.events import stage_1_events
 
 
@@ -34,6 +35,7 @@ def surrogate_problem(setup: Setup, mode: str) -> Problem:
     if x_0 >= rho:
         raise InputError(f"V_0 + bias = {x_0:g} is not allowed at L4: phase I needs it below rho = {rho:g}.")
     t_1 = phase_1_time(x_0, *sizes, q, rho)
+    t_star = phase_1_blow_up(x_0, *sizes, q, rho)
     text, values = program(q), {"rate": phase_1_rate(*sizes, q, rho), "bias": setup["bias"]}
     events = [e for e in stage_1_events(setup) if e.name == "phase_1"]
     return Problem(
@@ -41,7 +43,7 @@ def surrogate_problem(setup: Setup, mode: str) -> Problem:
         initial=np.array([x_0]),
         stages=(Stage("phase_1", arguments(text, values)),),
         events=tuple(events),
-        derived={"t_1": lambda y: t_1, "t_star": lambda y: phase_1_blow_up(x_0, *sizes, q, rho)},
+        derived={"t_1": lambda y: t_1, "t_star": lambda y: t_star, "C_alpha": lambda y: C_alpha(*sizes)},
         scale=x_0,
         t_max=min(setup["t_max"], 1.001 * t_1),
         default_at=("phase_1",),

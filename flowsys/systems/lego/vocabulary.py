@@ -58,8 +58,8 @@ PARAMETERS = (
     Parameter("features", "ideal", "feed-forward layer of stage_2 and algorithm_2: the ideal one, or stage 1's end",
               choices=FEATURES),
     Parameter("trained_steps", "algorithm",
-              "which steps' losses are summed: 1 and 2 (first_two), 1 only (first), 2 only (second), the mean of all, or "
-              "as the algorithm says (first_two; algorithm_2: second)", choices=TRAINED_STEPS),
+              "which steps' losses are summed: 1 and 2 (first_two), 1 only (first), 2 only (second), the mean of all, "
+              "or as the algorithm says (first_two; algorithm_2: second)", choices=TRAINED_STEPS),
     Parameter("n_samples", 1024, "fixed sample where the expectation is not exact", low=1, high=8192, integer=True),
     Parameter("alpha_1", lambda p: 1 / log(p["d"]), "stage_2_1: alpha reaches this", low=1e-6, high=10,
               default_text="1/log d", latex=r"\alpha_1"),
@@ -142,6 +142,7 @@ STAGE_2_OBSERVABLES = {
     "log_eps_rate": "time derivative of log eps_attention",
     "alpha_rate": "time derivative of alpha, -dLoss/dalpha of the trained steps",
     "gamma_rate": "time derivative of gamma, -dLoss/dgamma of the trained steps",
+    "c_1": "1.005 log d / (2 B), the level of attention in the symmetry proof (Lemma E.35), in closed form",
     "spread": "largest difference of an entry of Q from the mean of its kind (finite levels)",
     "unsettled": "positive until stage_2_3 (stage 1: until phase_2_3)",
     "loss": "the loss that is trained",
@@ -170,6 +171,7 @@ STAGE_1_OBSERVABLES = {
     "confounder_ae": "(a + e) / 2",
     "confounder_bc": "(b' + c) / 2",
     "a_over_c": "a / c, tending to C_alpha",
+    "C_alpha": "(1 + n_g (n_y - 1)/n_y) / (n_y - 1 + n_g/n_y), the final a / c in closed form (Theorem C.1)",
     "F_c": "logit of the correct value, not clipped",
     "F_w": "logit of a wrong value, not clipped",
     "F_gap": "F_c - F_w; 0 in the additive trap",
