@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from flowsys import load
+
 SOLVE = ["solve", "mixture", "--set", "omega=0.1"]
 
 
@@ -154,6 +156,15 @@ def test_list_and_show_name_everything():
     shown = json.loads(flowsys("show", "mixture", "--format", "json").stdout)
     assert {"K", "L", "omega", "b", "T_1", "s_star", "epsilon", "t_max"} <= shown["parameters"].keys()
     assert {"T_0.5", "T_1", "T_2", "T_3"} == shown["events"].keys()
+    assert shown["claims"]["D.2"] == "holds" and "1" in shown["figures"]
+
+
+def test_show_lists_what_check_and_figure_take():
+    system = load("cooccurrence")
+    shown = flowsys("show", "cooccurrence", env=os.environ | {"COLUMNS": "4000"}).stdout
+    for claim in system.claims:
+        assert f" {claim.id}" in shown
+    assert f"figures, for `flowsys figure cooccurrence`: {', '.join(system.figures)}\n" in shown
 
 
 def test_derive_certifies_the_lumping():

@@ -43,3 +43,10 @@ def test_the_reference_solver_is_double_precision_also_when_it_is_the_first_to_n
     code += "run = flowsys.solve(system, at=[1.0], solver='dopri8', rtol=1e-10, observe=['w_v'], max_steps=500)\n"
     code += "print(run.outcome.ending)"
     assert run(code).strip() == "completed"
+
+
+def test_show_imports_no_jax():
+    code = "import sys, contextlib, io\nimport flowsys.cli as c\nsys.argv=['flowsys','show','mixture']\n"
+    code += "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit): c.main()\n"
+    code += "print([m for m in ('jax', 'sympy', 'diffrax', 'llvmlite') if m in sys.modules])"
+    assert run(code).strip() == "[]"

@@ -1,4 +1,7 @@
-"""`flowsys list` and `flowsys show`: what there is, and every name of a system with meaning, range and default."""
+"""`flowsys list` and `flowsys show`: what there is, and every name of a system with meaning, range and default.
+
+Claims are read from the verdicts on record, where there are any: to import what measures them would take JAX.
+"""
 
 from typing import Annotated
 
@@ -30,7 +33,7 @@ def show(
     format: Annotated[str, typer.Option(help="table | json")] = "table",
     equations: Annotated[bool, typer.Option("--equations", help="Print the reduced equations in LaTeX.")] = False,
 ) -> None:
-    """Show a system's parameters, levels, modes, events and observables."""
+    """Show a system's parameters, levels, modes, events, observables, diagrams, claims and figures."""
     from flowsys.errors import InputError
     from flowsys.systems import load
 
@@ -38,6 +41,8 @@ def show(
         raise InputError(f"--format {format} is not known: it must be table or json.")
     found = load(system)
     if equations:
+        if found.equations is None:
+            raise InputError(f"system = {system} has no equations.")
         for name, text in found.equations().items():
             typer.echo(f"{name}: {text}" if format == "table" else text)
         return
@@ -69,6 +74,22 @@ def show(
         for name, meaning in zip(variants.names, variants.meanings):
             table.add_row(level, name, meaning)
     console.print(table)
+    by_verdict: dict[str, list[str]] = {}
+    for id, verdict in _claims(found).items():
+        by_verdict.setdefault(verdict, []).append(id)
+    table = Table("verdict", f"claims, for `flowsys check {found.name} --claim`")
+    for verdict, ids in by_verdict.items():
+        table.add_row(verdict, ", ".join(ids))
+    console.print(table if by_verdict else "no claims")
+    console.print(f"figures, for `flowsys figure {found.name}`: {', '.join(found.figures) or 'none'}")
+
+
+def _claims(system) -> dict[str, str]:
+    """The verdict on record of every claim by its id; of a system that has none on record yet, what is claimed."""
+    from flowsys.checking import recorded
+
+    on_record = {id: content.verdict for id, content in recorded(system).items()}
+    return on_record or {claim.id: "not on record" for claim in system.claims}
 
 
 def _default(parameter) -> str:
@@ -89,5 +110,6 @@ def _as_dict(system) -> dict:
         "events": dict(system.events),
         "observables": dict(system.observables),
         "diagrams": {name: diagram.title for name, diagram in system.diagrams.items()},
+        "claims": _claims(system),
         "figures": list(system.figures),
     }
