@@ -19,6 +19,7 @@ from flowsys.systems.lego import (
     transformer,
 )
 from flowsys.systems.lego.feedforward import FeedForward
+from flowsys.systems.lego.rounds import rounds
 from flowsys.systems.lego.stage_2 import Scores
 
 SYSTEM = load("lego")
@@ -134,6 +135,15 @@ def test_a_poor_model_gives_wrong_labels_which_become_the_targets():
         F = np.asarray(stage_2.configuration_logits(ops, scores, l.features, tables[0], FEEDFORWARD))
     assert share < 0.9
     assert (F[:, 0] >= F.max(axis=1) - 1e-12).all()
+
+
+def test_a_round_that_wrong_labels_hold_up_says_so_and_what_to_change():
+    choices = {"group": "S4", "trained_steps": "all", "n_samples": 256}
+    sentence = "1 of its 1024 self-labels are wrong, and with them the loss cannot fall below 0.00314, above loss"
+    with pytest.raises(InputError, match=sentence):
+        rounds(SYSTEM.setup("algorithm_2", L=4, **choices))
+    for change in ({"loss_target": 2e-5}, {"seed": 1}):
+        assert rounds(SYSTEM.setup("algorithm_2", L=4, **choices, **change))[-1].label_accuracy == 1
 
 
 VOCABULARY = data.Vocabulary(4, groups.cyclic(2))

@@ -15,6 +15,7 @@ from flowsys.errors import InputError
 from flowsys.integrate.outcome import Ending
 from flowsys.integrate.record import Tolerances
 from flowsys.problem import Problem
+from flowsys.solve import observe_states
 from flowsys.system import Setup
 from flowsys.systems.lego import groups
 from flowsys.systems.lego.isotropic import Isotropic
@@ -40,6 +41,18 @@ def run_to(problem: Problem, event: str, most_steps: int) -> tuple[float, np.nda
     if not found:
         raise InputError(f"an earlier stage does not reach {event}: {run.outcome.sentence}")
     return found[0].t, found[0].y
+
+
+def lowest_loss(problem: Problem) -> float | None:
+    """The loss at which a problem's flow comes to rest; None if it still falls where the round's budget ends."""
+    import jax
+
+    times = [t for t in 10.0 ** np.arange(16) if t <= problem.t_max]
+    with jax.enable_x64(True):
+        run = integrate(problem, times, (), Tolerances(RTOL, 1e-4 * RTOL * problem.scale, ROUND_STEPS))
+    losses = observe_states(problem, run.records, ("loss",))["loss"]
+    is_at_rest = len(losses) > 1 and losses[-1] > 0.999 * losses[-2]
+    return float(losses[-1]) if is_at_rest else None
 
 
 @lru_cache(maxsize=64)
@@ -70,9 +83,23 @@ def _round(items: tuple, L: int) -> Round:
     try:
         tau, y = run_to(problem, "loss_threshold", ROUND_STEPS)
     except InputError as error:
-        labels = f"{100 * label_accuracy:.1f} % of its self-labels are right"
-        raise InputError(f"the round at L = {L} of algorithm_2 does not end ({labels}): {error}") from None
+        raise InputError(_not_ended(setup, L, problem, label_accuracy, error)) from None
     return Round(L, start, Scores(*map(float, y)), tau, label_accuracy)
+
+
+def _not_ended(setup: Setup, L: int, problem: Problem, label_accuracy: float, error: InputError) -> str:
+    """Why a round does not end, in a sentence: wrong labels put a floor under the loss."""
+    n_labels = setup["n_samples"] * max(trained_steps(setup, "algorithm_2", L))
+    n_wrong = round((1 - label_accuracy) * n_labels)
+    floor = lowest_loss(problem) if n_wrong else None
+    if floor is None:
+        labels = f"{100 * label_accuracy:.4g} % of its self-labels are right"
+        return f"the round at L = {L} of algorithm_2 does not end ({labels}): {error}"
+    return (
+        f"the round at L = {L} of algorithm_2 does not end: {n_wrong} of its {n_labels} self-labels are wrong, and with "
+        f"them the loss cannot fall below {floor:.3g}, above loss_target = {setup['loss_target']:g}; a smaller "
+        "loss_target lets the round before it label better, and another seed or a smaller n_samples draws other chains."
+    )
 
 
 def _round_problem(setup: Setup, L: int, start: Scores, tau: float = 0.0) -> tuple[Problem, float]:
