@@ -1,1 +1,1 @@
-"""Printers of a program: to functions on NumPy or JAX arrays, and to pages for a reader."""
+"""Printers of a program: to functions on NumPy or JAX arrays. LaTeX is rendered from statements (`symbolic.render`)."""

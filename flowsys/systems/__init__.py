@@ -1,8 +1,9 @@
 """The papers' systems, one package each, found by looking: a new package needs no entry anywhere.
 
 A package `flowsys/systems/<name>/` defines `SYSTEM`, a `flowsys.system.System` of that name. See `flowsys.system` for
-the contract and `flowsys/systems/mixture` for the model to follow. A package that cannot be loaded, because it is not
-finished, stands in nobody's way: only who asks for it is told.
+the contract and `flowsys/systems/mixture` for the model to follow. Two more files are found by their names, if they are
+there: `statements.py` (what the paper says) and `verdicts.json` (the verdicts on record). A package that cannot be
+loaded, because it is not finished, stands in nobody's way: only who asks for it is told.
 """
 
 import importlib
@@ -50,7 +51,9 @@ def load(name: str) -> System:
         raise InputError(f"system = {name} cannot be loaded: {type(error).__name__}: {said}.") from error
     system = getattr(package, "SYSTEM", None)
     if not isinstance(system, System):
-        what = f"its SYSTEM is of type {type(system).__name__}" if hasattr(package, "SYSTEM") else "it defines no SYSTEM"
+        what = (
+            f"its SYSTEM is of type {type(system).__name__}" if hasattr(package, "SYSTEM") else "it defines no SYSTEM"
+        )
         raise InputError(f"system = {name} cannot be loaded: {what}, but a package defines SYSTEM = System(…).")
     if system.name != name:
         raise InputError(f"system = {name} cannot be loaded: its SYSTEM is named {system.name}, not as its package.")
