@@ -6,11 +6,14 @@ import pkgutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import derivations
+import derivations.__main__ as command
+from flowsys.errors import InputError
 from flowsys.printers.arrays import Arguments, function
 from flowsys.program import Program
 
@@ -88,3 +91,13 @@ def test_artefacts_do_not_depend_on_the_hash_seed():
         for seed in ("0", "1", "2")
     }  # fmt: skip
     assert len(digests) == 1
+
+
+def test_a_statement_that_is_refused_gets_one_sentence_and_exit_code_2(monkeypatch, capsys):
+    def artefacts():
+        raise InputError("the loss reads T.")
+
+    monkeypatch.setitem(sys.modules, "derivations.toy", SimpleNamespace(artefacts=artefacts))
+    monkeypatch.setattr(sys, "argv", ["derivations", "toy"])
+    assert command.main() == 2
+    assert capsys.readouterr() == ("", "derivations: toy: the loss reads T.\n")
