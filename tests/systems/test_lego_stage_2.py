@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from flowsys import ops
+from flowsys.errors import InputError
 from flowsys.symbolic import primitives
+from flowsys.systems import load
 from flowsys.systems.lego import closed_forms, configurations, data, groups, isotropic, stage_2, transformer
 from flowsys.systems.lego.feedforward import FeedForward
 from flowsys.systems.lego.stage_2 import Scores
@@ -146,6 +148,17 @@ def test_correct_and_spurious_logit_are_a_third_of_the_clip_level_at_the_start()
         F = np.asarray(stage_2.configuration_logits(ops, ZERO, ideal("C5"), table, bare))
     spurious = F[table.distractors[:, 0, 0] == 0]
     np.testing.assert_allclose(np.sort(spurious, axis=1)[:, -2:], B / 3, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("mode", "features"), [("algorithm_1", "ideal"), ("stage_2", "trained"), ("algorithm_2", "trained")]
+)
+def test_a_layer_that_stage_1_leaves_in_the_additive_trap_is_refused_at_once(mode, features):
+    system = load("lego")
+    sentence = r"bias = 0.1 and V_0 = 0.005 leave stage 1 in the additive trap: .* choose a smaller bias"
+    with pytest.raises(InputError, match=sentence):
+        system.problem(system.setup(mode, group="C5", bias=0.1, features=features), mode=mode)
+    assert system.problem(system.setup(mode, group="C5", bias=0.01, features=features), mode=mode).initial.size == 4
 
 
 def test_attention_adds_up_and_the_gap_is_signed():

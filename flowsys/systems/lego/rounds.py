@@ -13,7 +13,7 @@ import numpy as np
 from flowsys.automatic import integrate
 from flowsys.errors import InputError
 from flowsys.integrate.outcome import Ending
-from flowsys.integrate.record import Tolerances
+from flowsys.integrate.record import Record, Tolerances
 from flowsys.problem import Problem
 from flowsys.solve import observe_states
 from flowsys.system import Setup
@@ -26,6 +26,7 @@ from flowsys.systems.lego.stage_2 import Scores
 
 RTOL = 1e-9
 STAGE_1_STEPS = 20_000
+TRAPPED = 1e-6  # F_c - F_w below this: an additive layer, exactly so but for rounding
 ROUND_STEPS = 2_000  # a round that ends takes about 100; one whose loss cannot fall that far is stiff and never ends
 
 
@@ -57,7 +58,16 @@ def lowest_loss(problem: Problem) -> float | None:
 
 @lru_cache(maxsize=64)
 def _trained_features(items: tuple) -> Isotropic:
-    _, y = run_to(stage_1_problem(Setup("lego", dict(items))), "stage_1_end", STAGE_1_STEPS)
+    setup = Setup("lego", dict(items))
+    problem = stage_1_problem(setup)
+    t, y = run_to(problem, "stage_1_end", STAGE_1_STEPS)
+    F_gap = observe_states(problem, [Record("stage_1_end", t, y, 0)], ("F_gap",))["F_gap"][0]
+    if abs(F_gap) < TRAPPED:
+        raise InputError(
+            f"bias = {setup['bias']:g} and V_0 = {setup['V_0']:g} leave stage 1 in the additive trap: its layer gives "
+            "right and wrong values the same logit (F_c = F_w), so that attention has nothing to read; choose a "
+            "smaller bias or a larger V_0."
+        )
     return Isotropic(*map(float, y))
 
 
@@ -96,8 +106,8 @@ def _not_ended(setup: Setup, L: int, problem: Problem, label_accuracy: float, er
         labels = f"{100 * label_accuracy:.4g} % of its self-labels are right"
         return f"the round at L = {L} of algorithm_2 does not end ({labels}): {error}"
     return (
-        f"the round at L = {L} of algorithm_2 does not end: {n_wrong} of its {n_labels} self-labels are wrong, and with "
-        f"them the loss cannot fall below {floor:.3g}, above loss_target = {setup['loss_target']:g}; a smaller "
+        f"the round at L = {L} of algorithm_2 does not end: {n_wrong} of its {n_labels} self-labels are wrong, and "
+        f"with them the loss cannot fall below {floor:.3g}, above loss_target = {setup['loss_target']:g}; a smaller "
         "loss_target lets the round before it label better, and another seed or a smaller n_samples draws other chains."
     )
 
