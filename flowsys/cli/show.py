@@ -3,6 +3,7 @@
 Claims are read from the verdicts on record, where there are any: to import what measures them would take JAX.
 """
 
+import sys
 from typing import Annotated
 
 import typer
@@ -54,15 +55,15 @@ def show(
     from rich.console import Console
     from rich.table import Table
 
-    console = Console(markup=False, highlight=False)
+    console = Console(markup=False, highlight=False, width=None if sys.stdout.isatty() else 160)
     console.print(f"{found.name}: {found.summary}")
     console.print(f"{found.paper.title} ({found.paper.venue})\n")
     table = Table("parameter", "default", "allowed", "meaning", "levels")
     for p in found.parameters:
         levels = "" if len(p.levels) == 5 else " ".join(p.levels)
-        table.add_row(p.name, _default(p), p.allowed, p.meaning, levels)
+        table.add_row(p.name, _default(p, found.mode_defaults), p.allowed, p.meaning, levels)
     console.print(table)
-    diagrams = {name: diagram.title for name, diagram in found.diagrams.items()}
+    diagrams = {name: _diagram(diagram) for name, diagram in found.diagrams.items()}
     named = {"mode": found.modes, "event": found.events, "observable": found.observables, "diagram": diagrams}
     for title, entries in named.items():
         table = Table(title, "meaning")
@@ -92,9 +93,21 @@ def _claims(system) -> dict[str, str]:
     return on_record or {claim.id: "not on record" for claim in system.claims}
 
 
-def _default(parameter) -> str:
-    return parameter.default_text or (f"{parameter.default:g}" if isinstance(parameter.default, float) else
-                                      str(parameter.default))  # fmt: skip
+def _default(parameter, mode_defaults) -> str:
+    """The default, and those of modes that have another one."""
+    usual = parameter.default_text or _number(parameter.default)
+    others = {mode: of[parameter.name] for mode, of in mode_defaults.items() if parameter.name in of}
+    return "; ".join([usual, *(f"{mode}: {_number(value)}" for mode, value in others.items())])
+
+
+def _number(value) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _diagram(diagram) -> str:
+    """What a named diagram shows, and where."""
+    fixed = ", ".join(f"{name} = {_number(value)}" for name, value in diagram.fixed.items())
+    return f"{diagram.title} ({fixed})" if fixed else diagram.title
 
 
 def _as_dict(system) -> dict:
@@ -102,7 +115,12 @@ def _as_dict(system) -> dict:
         "system": system.name,
         "paper": system.paper.title,
         "parameters": {
-            p.name: {"default": _default(p), "allowed": p.allowed, "meaning": p.meaning, "levels": list(p.levels)}
+            p.name: {
+                "default": _default(p, system.mode_defaults),
+                "allowed": p.allowed,
+                "meaning": p.meaning,
+                "levels": list(p.levels),
+            }
             for p in system.parameters
         },
         "modes": dict(system.modes),
