@@ -1,9 +1,12 @@
 """Groups, actions and sentences of the LEGO system: laws that hold, and tables that are refused."""
 
+import json
+
 import numpy as np
 import pytest
 
-from flowsys.systems.lego import data, groups
+from flowsys.errors import InputError
+from flowsys.systems.lego import data, group_files, groups
 from tests.systems import lego_oracle as oracle
 
 
@@ -57,6 +60,30 @@ NON_ASSOCIATIVE = [[0, 1, 2, 3, 4], [1, 0, 3, 4, 2], [2, 4, 0, 1, 3], [3, 2, 4, 
 def test_wrong_tables_are_refused_by_law_and_element(law, multiplication, action):
     with pytest.raises(ValueError, match=law):
         groups.GroupAction("G", np.array(multiplication), np.array(action))
+
+
+def cyclic_table(n):
+    return ((np.arange(n)[:, None] + np.arange(n)) % n).tolist()
+
+
+def written(folder, **content):
+    path = folder / "group.json"
+    path.write_text(json.dumps(content))
+    return str(path)
+
+
+@pytest.mark.parametrize("given", [("action",), ("action", "multiplication")])
+def test_files_of_too_many_values_are_refused_with_and_without_products(tmp_path, given):
+    with pytest.raises(InputError, match="action has 65 columns, but at most 64 values are allowed"):
+        group_files.read(written(tmp_path, **dict.fromkeys(given, cyclic_table(65))))
+    assert group_files.read(written(tmp_path, **dict.fromkeys(given, cyclic_table(64)))).action.n_y == 64
+
+
+def test_files_of_many_elements_may_have_fewer_values(tmp_path):
+    n_g, n_y = 960, 32
+    action = (np.arange(n_g)[:, None] + np.arange(n_y)) % n_y
+    with pytest.raises(InputError, match="action has 32 columns, but with 960 rows at most 25 values are allowed"):
+        group_files.read(written(tmp_path, action=action.tolist(), multiplication=cyclic_table(n_g)))
 
 
 def test_an_action_that_is_not_faithful_is_accepted():

@@ -7,6 +7,9 @@
 gh = multiplication[g][h] and g(y) = action[g][y], elements and values numbered from 0. Without `multiplication` the
 rows of `action` are the elements, and products are those of permutations. A table that breaks a law is refused by the
 law and the elements; from Python, `groups.GroupAction(name, multiplication, action)` makes the same checks.
+
+Two bounds keep a run within seconds and a gigabyte. The exact tables of step 2 hold n_g n_y³ numbers, at most as many
+as those of C64.
 """
 
 import hashlib
@@ -22,6 +25,7 @@ from flowsys.systems.lego.groups import GroupAction
 SUFFIX = ".json"
 LARGEST_GROUP = 1000
 LARGEST_VALUES = 64
+LARGEST_TABLES = LARGEST_VALUES**4
 KEYS = {"name", "multiplication", "action"}
 
 
@@ -80,6 +84,7 @@ def _read(path: str, text: str) -> GroupAction:
         raise InputError(f"group = {path} must hold `action`, and may hold `multiplication` and `name`, nothing else.")
     try:
         action = _matrix("action", content["action"])
+        _check_size(action)
         given = content.get("multiplication")
         multiplication = products(action) if given is None else _matrix("multiplication", given)
         return GroupAction(str(content.get("name", Path(path).stem)), multiplication, action)
@@ -99,11 +104,19 @@ def _matrix(name: str, rows: object) -> np.ndarray:
     return table
 
 
-def products(action: np.ndarray) -> np.ndarray:
-    """The multiplication table of distinct permutations, gh being first h, then g."""
+def _check_size(action: np.ndarray) -> None:
+    """Refuse actions whose exact tables would not fit."""
     n_g, n_y = action.shape
     if n_y > LARGEST_VALUES:
         raise InputError(f"action has {n_y} columns, but at most {LARGEST_VALUES} values are allowed.")
+    if n_g * n_y**3 > LARGEST_TABLES:
+        most = int((LARGEST_TABLES / n_g) ** (1 / 3))
+        raise InputError(f"action has {n_y} columns, but with {n_g} rows at most {most} values are allowed.")
+
+
+def products(action: np.ndarray) -> np.ndarray:
+    """The multiplication table of distinct permutations, gh being first h, then g."""
+    n_g, n_y = action.shape
     for g, row in enumerate(action):
         if sorted(row.tolist()) != list(range(n_y)):
             raise InputError(f"closure of the action fails, row {g} = {row.tolist()} is no permutation of the values.")
