@@ -144,6 +144,17 @@ def test_gap_left_at_the_end_of_table_5a(d, gap, tolerance):
     assert end == pytest.approx(gap, abs=tolerance)
 
 
+@pytest.mark.parametrize("rtol", [1e-6, 1e-8, 1e-10])
+def test_late_gaps_are_accurate_to_the_tolerance_of_the_scores(rtol):
+    found, exact = (
+        solve(SYSTEM, SYSTEM.setup(), at=[1e8, 1e10], observe=["gap", "alpha_minus_gamma", "alpha"], rtol=r)
+        for r in (rtol, 1e-12)
+    )
+    # a difference of two scores, each with a relative error of rtol; half as much in terms of attention
+    for name, scores in (("alpha_minus_gamma", 2), ("gap", 1)):
+        assert (np.abs(found[name] - exact[name]) < scores * rtol * exact["alpha"]).all()
+
+
 def test_solvable_lengths_of_the_cyclic_group_of_six():
     found = values(["loss_threshold", 1e8], ["L_star"], group="C6", loss_target=1e-5)["L_star"]
     alone = values([1e8], ["L_star"], group="C6", trained_steps="second")["L_star"]

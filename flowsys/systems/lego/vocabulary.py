@@ -130,9 +130,10 @@ STAGE_2_OBSERVABLES = {
     "beta": "score of the other predicates",
     "gamma": "score of the right answer",
     "delta": "score of the other answers",
-    "alpha_minus_gamma": "alpha - gamma",
+    "alpha_minus_gamma": "alpha - gamma; accurate to about rtol (alpha + gamma) in absolute terms",
     "eps_attention": "attention of step 2 on clauses that do not matter, at length L (Eq. 20)",
-    "gap": "attention of step 2 on the right predicate minus on the right answer, at length L, signed",
+    "gap": "attention of step 2 on the right predicate minus on the right answer, at length L, signed; accurate to "
+    "about rtol alpha in absolute terms: late, when it has closed, its digits need a smaller rtol",
     "log_eps": "log of eps_attention",
     "eps_22": "eps_attention at length 2",
     "gap_22": "gap at length 2",
