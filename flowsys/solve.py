@@ -43,6 +43,8 @@ def solve(
     `at` mixes event names and times; by default the system's own events. `atol` defaults to 1e-4 · rtol times the
     smallest initial scale of the system. `kink_width` δ replaces every ReLU by δ log(1 + e^(x/δ)).
     """
+    if not isinstance(system, System):
+        raise InputError(f"system = {system!r} is none: flowsys.load(name) gives one.")
     setup = system.setup_in(mode, setup)
     at = (at,) if isinstance(at, str | float | int) else at
     level = level or system.default_level
@@ -169,7 +171,7 @@ def _sorted_requests(system: System, problem: Problem, requests: Sequence[Reques
         else:
             if not (np.isfinite(request) and problem.start <= request <= problem.t_max):
                 raise InputError(
-                    f"at: t = {request:g} is not allowed: it must lie between {problem.start:g} "
+                    f"at: t = {request:g} is not allowed: it must lie between {problem.start:g}, where the run starts, "
                     f"and t_max = {problem.t_max:g}."
                 )
             times.append(float(request))

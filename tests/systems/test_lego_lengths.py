@@ -6,6 +6,7 @@ import pytest
 
 from flowsys import ops
 from flowsys.errors import InputError
+from flowsys.solve import solve
 from flowsys.systems import load
 from flowsys.systems.lego import (
     algorithms,
@@ -144,6 +145,13 @@ def test_a_round_that_wrong_labels_hold_up_says_so_and_what_to_change():
         rounds(SYSTEM.setup("algorithm_2", L=4, **choices))
     for change in ({"loss_target": 2e-5}, {"seed": 1}):
         assert rounds(SYSTEM.setup("algorithm_2", L=4, **choices, **change))[-1].label_accuracy == 1
+
+
+def test_a_time_before_the_last_round_is_refused_with_where_that_starts():
+    setup = SYSTEM.setup("algorithm_2", group="S3", L=4, n_samples=64)
+    start = SYSTEM.problem(setup, mode="algorithm_2").start
+    with pytest.raises(InputError, match=rf"t = 0 .* must lie between {start:g}, where the run starts, and t_max"):
+        solve(SYSTEM, setup, mode="algorithm_2", at=[0.0], observe=["loss"])
 
 
 VOCABULARY = data.Vocabulary(4, groups.cyclic(2))
