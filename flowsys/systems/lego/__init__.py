@@ -17,9 +17,11 @@ predicate and the answer that share the query's variable (stage 2).
 | a, b', c, e            | `a, b_prime, c, e`   | features: in fibre, off it, own value, others | scalars           |
 | α, β, γ, δ             | `alpha … delta`      | diagonal, off-diagonal of Q_43 and of Q_44    | scalars           |
 | ε^{L,ℓ}, Δ^{L,ℓ}       | `eps_attention, gap` | attention elsewhere; predicate minus answer   | scalars           |
+|                        | `eps_test, gap_test` | the same at L = `L_test`, ℓ = `ell_test`      | scalars           |
 | s, ϱ, q, b             | `rho, q, bias`       | smoothed ReLU, its width and power, the bias  | numbers           |
 | B = C_B log d          | `B, C_B`             | logit clip                                    | numbers           |
 | C_α                    | `C_alpha`            | final ratio a / c                             | number            |
+| c_1                    | `c_1`                | 1.005 log d / (2 B)                           | number            |
 
 Time of stage 1 is gradient-flow time of Loss¹; time of stage 2 is τ = t / n_x.
 """
