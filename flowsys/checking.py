@@ -48,7 +48,7 @@ def check_systems(
 
     What is measured is kept in the directory `journal` until all of it is: a check that was broken off goes on there.
     """
-    ids = None if ids is None else list(ids)
+    ids = None if ids is None else [ids] if isinstance(ids, str) else list(ids)
     chosen = selected(systems, ids, everything)
     verdicts = _measure(chosen, conditions, workers, on_progress or (lambda n: None), journal)
     if ids is not None and not conditions.is_default:

@@ -24,6 +24,10 @@ class Conditions:
     seeds: int | None = None
     parameters: tuple[tuple[str, Any], ...] = ()
 
+    def __post_init__(self):
+        if isinstance(self.parameters, Mapping):
+            object.__setattr__(self, "parameters", tuple(self.parameters.items()))
+
     @property
     def is_default(self) -> bool:
         return self == DEFAULT

@@ -111,8 +111,10 @@ class Stated:
         )
 
     @property
-    def _moving(self) -> set[str]:
-        """The variables that the flow itself reads: not clocks, which it only drives."""
-        needed = self.program.needed_for(self.program.derivatives)
-        read = {name for block in needed for line in block.lines for name in line.reads}
-        return read & set(self.program.state)
+    def _moving(self) -> list:
+        """The coordinates that the loss moves: not clocks, whose rates are given."""
+        from sympy import Dummy
+
+        slopes = {x: Dummy() for x in self.statement.state}
+        rates = {x: rate for b in self.statement.blocks for x, rate in b.derivatives(slopes.__getitem__).items()}
+        return [x for x, rate in rates.items() if rate.free_symbols & set(slopes.values())]

@@ -245,6 +245,10 @@ def _run(training: Training, names, plan: _Plan, η: float, batched: bool, stop_
                     yield done, event.name, now
             if done in plan.wanted:
                 yield done, plan.wanted[done], now
+            if not np.isfinite(now).all():
+                if done not in plan.wanted:
+                    yield done, "", now
+                return
             if progress is not None:
                 progress(done, plan.total)
 

@@ -120,6 +120,11 @@ def test_a_setup_that_is_none_of_the_system_s_is_refused(wrong):
         solve(flowsys.load("mixture"), wrong, at=["T_1"])
 
 
+def test_a_name_is_no_system():
+    with pytest.raises(InputError, match=r"system = 'mixture' is none: flowsys.load"):
+        solve("mixture")
+
+
 def test_training_gives_the_rows_asked_for_like_any_other_level():
     mixture = flowsys.load("mixture")
     setup = mixture.setup(width=4, T_1=2.0)
@@ -179,8 +184,8 @@ def test_the_defaults_of_the_system_are_used():
     [
         ({"at": ["noon"]}, "at = noon is not an event of toy"),
         ({"at": []}, "at is empty"),
-        ({"at": [1e3]}, "between 0 and t_max = 100"),
-        ({"at": [-1.0]}, "between 0 and t_max = 100"),
+        ({"at": [1e3]}, "between 0, where the run starts, and t_max = 100"),
+        ({"at": [-1.0]}, "between 0, where the run starts, and t_max = 100"),
         ({"at": [float("nan")]}, "not allowed"),
         ({"at": [1.0], "observe": ["z"]}, "observe = z is not an observable"),
         ({"at": [1.0], "rtol": 1.0}, "rtol = 1 is not allowed"),

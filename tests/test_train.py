@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from flowsys.errors import InputError
+from flowsys.integrate.outcome import Ending
 from flowsys.solve import solve
 from flowsys.systems import load
 from flowsys.systems.mixture.finite import gram_descent, stage_arguments
@@ -48,6 +49,11 @@ def test_an_event_is_the_first_step_after_which_it_holds():
     row = run(steps=100, at=("T_0.5",)).at("T_0.5")
     before = train(S, S.setup(width=3), mode="simultaneous", at=[row["t"] - 0.1], records=1)
     assert row["values"]["preactivation_minus_consistent"] <= 0 < before["preactivation_minus_consistent"][-1]
+
+
+def test_training_that_diverges_stops_there():
+    lost = run(steps=4000, records=400, learning_rate=1e160)
+    assert lost.outcome.ending is Ending.NOT_FINITE and lost.statistics["steps"] == 10
 
 
 def test_a_mark_does_not_end_training_before_an_event_that_is_asked_for():

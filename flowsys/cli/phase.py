@@ -97,7 +97,8 @@ def phase(
         example = example_of(found, sweep.axes, sweep.fixed)
         options.say_idle(found, example, given | on_axes, sweep.level, sweep.variant, sweep.mode)
     else:
-        if axis_texts or observable or set or diagram or level or variant or mode:
+        numerical = (rtol, atol, solver, kink_width, seeds, chunk) != (1e-8, None, "auto", None, None, None)
+        if axis_texts or observable or set or diagram or level or variant or mode or numerical:
             raise InputError(f"--refine {refine} takes its sweep from the file: give no axes, observables or settings.")
         old = load_diagram(refine)
         if old.origin.get("system") != system:

@@ -19,7 +19,6 @@ class Status(IntEnum):
     TOO_MANY_STEPS = 2
     STEP_TOO_SMALL = 3
     NOT_FINITE = 4
-    STIFF = 5
 
 
 class Watch(NamedTuple):

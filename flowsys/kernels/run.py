@@ -42,7 +42,6 @@ class Handover:
     t: float
     y: np.ndarray
     stage: int
-    gates: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -112,7 +111,6 @@ def run_problem(
         kink_width=width,
         max_steps=max_steps,
         log_size=_LOG,
-        keeps_gates=True,
     )
     result = integrate(compiled, batch)
     remarks = _remarks(result)
@@ -194,6 +192,4 @@ def _handover(result: BatchResult) -> Handover | None:
     code = Code(result.outcome[0])
     if not code.is_handover:
         return None
-    return Handover(
-        code, float(result.final_t[0]), result.final_state[0], int(result.final_stage[0]), result.final_gates[0]
-    )
+    return Handover(code, float(result.final_t[0]), result.final_state[0], int(result.final_stage[0]))

@@ -35,16 +35,17 @@ START = 0.01 * np.eye(4)[UPPER]
 FOUND = lump(full, START)
 
 
-def derived(factor: float = 1, field=full) -> Derivation:
+def derived(factor: float = 1, field=full, more=()) -> Derivation:
     """The network's limit, the loss of its first mode off by a factor."""
     one = lambda name: sp.Matrix([[symbol(name)]])
     blocks = [Gram(pair(one(f"KK_{i}"), one(f"S_{i}"), one(f"QQ_{i}"))) for i in (1, 2)]
     loss = factor * (symbol("S_1") - symbol("s")) ** 2 / 2 + (symbol("S_2") - 1) ** 2 / 2
-    stated = Stated.assembled(Statement(blocks, (symbol("s"),), loss))
-    at = [NAMES.index(WHERE[name]) for name in stated.program.state]
+    stated = Stated.assembled(Statement([*blocks, *more], (symbol("s"),), loss))
+    at = [NAMES.index(WHERE[name]) for name in stated.program.state if name in WHERE]
     y = FOUND.lift(np.random.default_rng(0).standard_normal(FOUND.n_classes))
-    ours = vector_field(stated.program, "exact", np)(y[at], arguments(stated.program, {"s": 2.0}))
-    agreement = float(np.abs(ours - full(y)[at]).max())
+    state = np.append(y[at], np.zeros(len(more)))
+    ours = vector_field(stated.program, "exact", np)(state, arguments(stated.program, {"s": 2.0}))
+    agreement = float(np.abs(ours[: len(at)] - full(y)[at]).max())
     return stated.beside(FOUND, field, NAMES, agreement, "2 modes", {"S_1": "S_1", "s": "s"})
 
 
@@ -91,6 +92,19 @@ def test_without_a_control_derive_says_so_and_ends_with_exit_code_1(monkeypatch)
 def test_variables_beyond_the_classes_are_counted(monkeypatch):
     assert FOUND.n_classes == 4 and derived().n_eliminable == 2  # KK = QQ of either mode, from a balanced start
     assert "2 of the 6 variables could be eliminated" in run(derived(), monkeypatch).stdout
+
+
+class Clock:
+    """A passive coordinate, beside those that the loss moves."""
+
+    coordinates = (symbol("tau"),)
+
+    def derivatives(self, gradient):
+        return {symbol("tau"): sp.S.One}
+
+
+def test_a_clock_is_no_variable_that_could_be_eliminated():
+    assert derived(more=[Clock()]).n_eliminable == 2
 
 
 def test_the_loss_and_its_gradient_are_shown(monkeypatch):

@@ -46,10 +46,6 @@ class GroupAction:
     def fibre_size(self) -> int:
         return self.n_g // self.n_y
 
-    @property
-    def is_simply_transitive(self) -> bool:
-        return self.n_g == self.n_y
-
     @cached_property
     def identity(self) -> int:
         return _identity(self.multiplication)

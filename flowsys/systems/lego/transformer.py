@@ -22,11 +22,6 @@ def initial_scale(d) -> float:
     return float(d) ** -0.5
 
 
-def initial_bias(d) -> float:
-    """b = μ = σ_0 log d."""
-    return initial_scale(d) * float(np.log(d))
-
-
 def weights(key, vocabulary: Vocabulary, m: int, sigma_0: float | None = None) -> dict:
     """Q = 0 and W ~ N(0, σ_0²) (Assumption 3.3), in float64."""
     if not isinstance(m, (int, np.integer)) or m < 1:
