@@ -49,7 +49,7 @@ def test_elsewhere_nothing_is_compared_and_the_exit_code_is_0():
         (("mixture", "--claim", "D.3", "--set", "b=1"), "cannot be measured with b = 1"),
         (("mixture", "--claim", "D.1", "--set", "b=-1"), "b = -1 is not allowed"),
         (("mixture", "--claim", "D.1", "--level", "L7"), "--level L7 is not known"),
-        (("mixture", "--claim", "D.1", "--seeds", "3"), "give a finite --level"),
+        (("mixture", "--claim", "D.1", "--seeds", "3"), "give --level L2"),
         (("mixture", "--claim", "nothing"), "claim = nothing is not known"),
         (("--set", "b=1"), "needs one system"),
         (("mixture", "--claim", "D.1", "--plot", "x.png"), "rests on no fit"),

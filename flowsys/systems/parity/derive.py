@@ -59,7 +59,7 @@ def stated_against_found(partition: Partition, full, n: int, k: int, m: float, s
         for _ in range(5):
             y = partition.lift(0.7 * rng.standard_normal(partition.n_classes))
             here, there = (stated_state(program, dict(zip(names, z)), n, i) for z in (y, full(y)))
-            worst = max(worst, float(np.abs(field(here, arguments(program, values)) - there).max()))
+            worst = float(np.maximum(worst, np.abs(field(here, arguments(program, values)) - there).max()))  # NaN stays
     return worst
 
 
