@@ -40,6 +40,13 @@ def run(*at: str | float, mode: str = "stage_2", observe: tuple[str, ...] | None
                  rtol=rtol, solver=solver)  # fmt: skip
 
 
+def vocabulary_size(mode: str = "stage_2", **parameters: Any) -> float:
+    """d of a run: what is set, or at a finite level what is counted."""
+    level = chosen_level(None, "L3")
+    setup = SYSTEM.setup(mode, **chosen_parameters(parameters))
+    return SYSTEM.settled(setup, level, SYSTEM.variant(level, None), mode)["d"]
+
+
 def values(at: str | float, **options: Any) -> dict[str, float]:
     """The observables at one event or time, and its t; all nan if it is never reached."""
     found = run(at, **options)
