@@ -40,7 +40,7 @@ MEASURES = {
     experiment.predicates_in_any_order_are_found: {"shift": 1},
     experiment.attention_dilutes_with_length: {"lengths": (20, 10)},
     experiment.symmetric_group_loses_predicates_with_position: {"tilt": -9.0},
-    experiment.cyclic_group_loses_answers_with_position: {"pair": ("S5", "C6")},
+    experiment.cyclic_group_loses_answers_with_position: {"tilt": -9.0},
 }
 
 
