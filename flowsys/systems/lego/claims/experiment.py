@@ -111,7 +111,8 @@ def _by_seed(lengths: Mapping[int, int]) -> str:
 def attention_has_two_diagonals(shown: str = "in_order", shift: int = 0) -> Verdict:
     """Figures 2, 5: ans_ℓ attends to pred_{ℓ+1} and to itself more than to any other clause, and than evenly."""
     shares, rows_right = {}, []
-    for group, seed, found in _attention_by_seed():
+    for name, model in (pair for group in GROUPS for pair in _models(group).items()):
+        found = model["attention"]["5"]
         attention, order = np.array(found[shown]["map"]), np.array(found["order"])
         L = len(attention)
         place = np.argsort(order) if shown == "shuffled" else np.arange(L)
@@ -121,7 +122,6 @@ def attention_has_two_diagonals(shown: str = "in_order", shift: int = 0) -> Verd
             is_largest = set(np.argsort(visible)[-2:].tolist()) == wanted
             rows_right.append(is_largest and min(row[list(wanted)]) > 1 / len(visible))
         at = np.arange(L)
-        name = f"{group} seed {seed}"
         shares[f"{name} predicate"] = float(attention[at, place[(at + shift) % L]].mean())
         shares[f"{name} answer"] = float(attention[at, L + at].mean())
     return Verdict(word_of(rows_right), "the two largest of every row, both above even attention",
@@ -131,9 +131,10 @@ def attention_has_two_diagonals(shown: str = "in_order", shift: int = 0) -> Verd
                    parameters={"groups": GROUPS, "L": 5}, values=shares)  # fmt: skip
 
 
-def _attention_by_seed() -> list[tuple[str, int, dict[str, Any]]]:
-    """(group, seed, attention at L = 5) of every model trained at L = 5."""
-    return [(group, seed, stage["attention"]["5"]) for group in GROUPS for seed, stage in first_stages(group).items()]
+def _models(group: str) -> dict[str, dict[str, Any]]:
+    """Every model trained at L = 5; that without a residual around attention sees nothing but what it attends to."""
+    seeds = {f"{group} seed {seed}": stage for seed, stage in first_stages(group).items()}
+    return seeds | {f"{group} without residual": section_7.packaged(group, adds_query=False)[0]}
 
 
 def predicates_in_any_order_are_found(shift: int = 0) -> Verdict:
@@ -143,8 +144,7 @@ def predicates_in_any_order_are_found(shift: int = 0) -> Verdict:
 
 def _diagonals(group: str, L: int, kind: str) -> dict[str, np.ndarray]:
     """Attention on the right clause by position, of every model trained at L = 5."""
-    found = {f"{group} seed {seed}": stage["attention"][str(L)] for seed, stage in first_stages(group).items()}
-    return {name: np.array(attention["in_order"][kind]) for name, attention in found.items()}
+    return {name: np.array(model["attention"][str(L)]["in_order"][kind]) for name, model in _models(group).items()}
 
 
 def _fall(line: np.ndarray) -> float:
