@@ -42,7 +42,7 @@ def test_full_attention_follows_the_four_variable_limit(level, group, n_x):
 
 def test_a_finite_level_counts_its_vocabulary_and_says_so():
     given = SYSTEM.setup(group="C3", n_x_finite=4, d=500.0, gap_target=0.02)
-    finite = solve(SYSTEM, given, level="L2", at=["stage_2_1", "loss_threshold"], observe=SCORES, rtol=1e-9)
+    finite = solve(SYSTEM, given, level="L2", at=["stage_2_1", "stage_2_2"], observe=SCORES, rtol=1e-9)
     there = finite.origin.parameters
     assert (there["d"], there["n_x"]) == (4 + 3 + 3 + 1, 4)
     assert there["alpha_1"] == pytest.approx(1 / np.log(11)) and there["gap_target"] == 0.02
