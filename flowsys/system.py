@@ -1,11 +1,11 @@
 """A paper's system as a value: its parameters, levels, variants, modes, events and observables, and its problems.
 
 The contract of a package under `flowsys/systems/`: it defines `SYSTEM = System(...)`. `build` turns a validated
-`Setup` into a `Problem` for one level (L1 … L4), variant and mode; `fixes` says
-which parameters a level sets by itself; `training` gives
-the finite-width model to train (L0, a `flowsys.train.Training`; n seeds at once if asked); `derive` runs the engine on
-the packaged definition; everything else (command line, sweeps, comparison,
-checks) works from these values. Parameters are named and ranged here and nowhere else.
+`Setup` into a `Problem` for one level (L1 … L4), variant and mode; `fixes` says which parameters a level sets by
+itself; `training` gives the finite-width model to train (L0, a `flowsys.train.Training`; n seeds at once if asked);
+`derive` runs the engine on the packaged definition; everything else (command line, sweeps, comparison, checks) works
+from these values. Parameters are named and ranged here and nowhere else. Two files are found by their names beside it,
+if they are there: `statements.py`, the numbered statements of the paper, and `verdicts.json`, the verdicts on record.
 """
 
 from collections.abc import Callable, Mapping, Sequence
