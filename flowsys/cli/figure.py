@@ -36,7 +36,12 @@ def figure(
     if paper and not has_paper_sizes(draw):
         raise InputError(f"--paper is not allowed with figure {number} of {system}: it has no other size.")
     more = {"on_run": lambda name: typer.echo(name, err=True)} if paper else {}
-    drawing = draw(found.setup(mode_of(draw), **options.assignments(set)), **more)
+    try:
+        drawing = draw(found.setup(mode_of(draw), **options.assignments(set)), **more)
+    except KeyboardInterrupt:
+        kept = "; what was trained is kept, and the same command goes on from there" if paper else ""
+        typer.echo(f"flowsys: interrupted{kept}.", err=True)
+        raise typer.Exit(130) from None
     if drawing.notes:
         typer.echo(drawing.notes)
     for path in drawing.save(out or f"{system}-figure-{number}.png"):
