@@ -179,7 +179,7 @@ CLAIMS = [
           control={"C_B": 3.5}, regime="B/3 ≫ log d; C3", takes=f"d {LAYER_SHAPE}"),
     claim("D.33", "Section 6.2.1, Lemma D.33", "α - γ stays within [Ω(1/log d), O(1)]", gap_of_scores_stays_bounded,
           control={"most": 0.2}),
-    claim("D.45_gap", "Section 6.2.1, Lemma D.45 (a)", "the gap closes", gap_closes, control={"group": "S4"},
+    claim("D.45_gap", "Section 6.2.1, Lemma D.45 (a)", "the gap closes", gap_closes, control={"group": "S3"},
           regime="C3, C_B = 3, τ = 100 d^(C_B - 1)", takes=f"d n_x {LAYER_SHAPE}", levels="L2 L3"),
     claim("gap_peak", "Section 6.2.1 [ours]", "the gap turns at τ ∝ d^(C_B - 1)", gap_peaks_at_the_inverse_loss_floor,
           control={"C_B": 2.0}, regime="C5, C_B = 3", takes=f"group {LAYER_SHAPE}"),
