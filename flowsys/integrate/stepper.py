@@ -32,7 +32,8 @@ def sliding_rhs(field: Field, slide: Slide) -> tuple[Callable, Callable]:
     turns positive where it ends.
 
     With f_on, f_off the fields under open and closed gates and v = ∇h·f, the share of the open gate is
-    λ = v_off / (v_off - v_on); on a sliding stretch v_on < 0 < v_off.
+    λ = v_off / (v_off - v_on); on a sliding stretch v_on < 0 < v_off. A side that no longer points back has all of it:
+    the flow is about to leave there.
     """
 
     def both_sides(y, arguments):
@@ -47,7 +48,8 @@ def sliding_rhs(field: Field, slide: Slide) -> tuple[Callable, Callable]:
 
     def rhs(y, arguments):
         (f_on, v_on), (f_off, v_off) = both_sides(y, arguments)
-        share = jnp.clip(v_off / (v_off - v_on), 0.0, 1.0)
+        share = jnp.where(v_off <= 0, 0.0, v_off / (v_off - v_on))
+        share = jnp.where(v_on >= 0, 1.0, share)
         return share * f_on + (1 - share) * f_off
 
     def leaving(y, arguments):
