@@ -85,14 +85,13 @@ class Stated:
         agreement: float,
         size: str,
         latex: Mapping[str, str],
-        apart: tuple[int, int] = (0, 1),
     ) -> Derivation:
-        """The stated program beside the lumping found of the full field; `apart` are the classes to merge first."""
+        """The stated program beside the lumping found of the full field."""
         from flowsys.symbolic.lumping import certificate, control, describe
         from flowsys.symbolic.render import flow_equations, loss_equations
 
         words = describe(found, names)
-        left, unlike = control(full, found, apart) or (None, ())
+        left, unlike = control(full, found) or (None, ())
         return Derivation(
             program=self.program,
             equations=flow_equations(self.statement, latex),

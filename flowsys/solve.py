@@ -46,7 +46,6 @@ def solve(
     if not isinstance(system, System):
         raise InputError(f"system = {system!r} is none: flowsys.load(name) gives one.")
     setup = system.setup_in(mode, setup)
-    at = (at,) if isinstance(at, str | float | int) else at
     level = level or system.default_level
     if level == "L0":
         return _trained(system, setup, variant, mode, at, observe, command)
@@ -153,8 +152,9 @@ def _observer(problem: Problem, names: tuple[str, ...]):
     return numpy_observer(problem.field, names)
 
 
-def plain_requests(at: Iterable[Request]) -> tuple[Request, ...]:
-    """Names and times as Python's own, whatever array they came in."""
+def plain_requests(at: Request | Iterable[Request]) -> tuple[Request, ...]:
+    """Names and times as Python's own, whatever array they came in; one may come alone."""
+    at = (at,) if isinstance(at, str | float | int) else at
     return tuple(str(request) if isinstance(request, str) else float(request) for request in at)
 
 

@@ -159,7 +159,6 @@ def train(
     import jax
 
     setup = system.setup_in(mode, setup)
-    at = (at,) if isinstance(at, str | float | int) else at
     if system.training is None:
         raise InputError(f"system = {system.name} has no finite-width model to train.")
     variant, mode = system.variant("L0", variant), system.mode(mode)

@@ -147,17 +147,14 @@ def merged(partition: Partition, a: int, b: int) -> Partition:
     return _in_order_of_appearance(labels, partition.signs)
 
 
-def control(
-    field: Callable[[np.ndarray], np.ndarray], partition: Partition, first: tuple[int, int] = (0, 1)
-) -> tuple[float, tuple[int, int]] | None:
+def control(field: Callable[[np.ndarray], np.ndarray], partition: Partition) -> tuple[float, tuple[int, int]] | None:
     """Two classes that must not be merged: how far the field then leaves the subspace, and which they are.
 
     Two classes may be equal on an invariant subspace too, only not from the initial condition (KK = S of a linear
-    network), so pairs are tried, `first` first, until the field leaves; None if it does for none.
+    network), so pairs are tried until the field leaves; None if it does for none.
     """
-    pairs = dict.fromkeys([first, *combinations(range(partition.n_classes), 2)])
-    for a, b in islice(pairs, _MOST_PAIRS):
-        if b < partition.n_classes and (left := certificate(field, merged(partition, a, b))) > _LEAVES:
+    for a, b in islice(combinations(range(partition.n_classes), 2), _MOST_PAIRS):
+        if (left := certificate(field, merged(partition, a, b))) > _LEAVES:
             return left, (a, b)
     return None
 

@@ -39,7 +39,7 @@ def derive(setup: Setup, variant: str) -> Derivation:
         f"n = {system.n}, L = {system.L} ({_counted(orbits, system.names)} from a generic symmetric start; "
         f"{_counted(partition, system.names)} from the limit's)"
     )
-    return stated.beside(partition, system.field, system.names, agreement, size, LATEX, apart=(0, 2))
+    return stated.beside(partition, system.field, system.names, agreement, size, LATEX)
 
 
 def enumerated(setup: Setup) -> Enumerated:

@@ -17,6 +17,7 @@ from flowsys.systems.lego.feedforward import FeedForward
 
 FEEDFORWARD = ("W_4", "W_5")
 ATTENTION = ("Q_43", "Q_44")
+CHUNK = 200  # steps compiled together; descent looks between chunks whether it has ended
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,28 @@ def algorithm_1(vocabulary: Vocabulary, feedforward: FeedForward, steps_1: int, 
     ]
 
 
+def own_labels(weights: dict, vocabulary: Vocabulary, inputs: Sentences, trained_steps, feedforward) -> Sentences:
+    """What a round trains on: the greedy model's own answers up to its last step, beyond L = 2 (Definition 5.1)."""
+    if inputs.L == 2:
+        return inputs
+    return transformer.greedy_values(weights, vocabulary, inputs, max(trained_steps), feedforward)
+
+
+def round_stage(
+    vocabulary: Vocabulary, inputs: Sentences, trained_steps, feedforward: FeedForward, n_steps: int, threshold: float,
+    *, is_mean: bool = False,
+) -> Stage:  # fmt: skip
+    """A round of Algorithm 2 at the length of its inputs: the sum, or the mean, of the trained steps' losses on Q."""
+    divisor = len(trained_steps) if is_mean else 1
+
+    def prepare(weights):
+        labelled = own_labels(weights, vocabulary, inputs, trained_steps, feedforward)
+        summed = attention_loss(vocabulary, labelled, trained_steps, feedforward)
+        return lambda weights: summed(weights) / divisor
+
+    return Stage(f"L={inputs.L}", ATTENTION, prepare, n_steps, threshold)
+
+
 def algorithm_2(
     vocabulary: Vocabulary,
     feedforward: FeedForward,
@@ -68,25 +91,14 @@ def algorithm_2(
     `sentences[L]` are the inputs of self-training at length L; their answers are replaced by the greedy model's own.
     `all_steps` trains on the mean over ℓ = 1 … L instead of ℓ = 2.
     """
+    every = population(vocabulary.group, vocabulary.n_x, 2)
     stages = [
         one_step_stage(vocabulary, feedforward, steps_1),
-        Stage(
-            "stage_1.2",
-            ATTENTION,
-            lambda _: attention_loss(vocabulary, population(vocabulary.group, vocabulary.n_x, 2), (2,), feedforward),
-            steps_2,
-            threshold,
-        ),
+        round_stage(vocabulary, every, (2,), feedforward, steps_2, threshold),
     ]
     for L, inputs in sentences.items():
         trained = tuple(range(1, L + 1)) if all_steps else (2,)
-
-        def self_labelled(weights, inputs=inputs, trained=trained):
-            labelled = transformer.greedy_values(weights, vocabulary, inputs, max(trained), feedforward)
-            summed = attention_loss(vocabulary, labelled, trained, feedforward)
-            return lambda weights: summed(weights) / len(trained)
-
-        stages.append(Stage(f"L={L}", ATTENTION, self_labelled, steps_2, threshold))
+        stages.append(round_stage(vocabulary, inputs, trained, feedforward, steps_2, threshold, is_mean=True))
     return stages
 
 
@@ -106,7 +118,11 @@ def descend(stage: Stage, weights: dict, learning_rate: float) -> tuple[dict, np
             rate = jnp.where(is_running, learning_rate, 0.0)
             return (jax.tree.map(lambda w, s: w - rate * s, trained, slope), is_running), (value, is_running)
 
-        start = ({name: jnp.asarray(weights[name]) for name in stage.trains}, jnp.array(True))
-        run = jax.jit(lambda carry: jax.lax.scan(step, carry, length=stage.n_steps))
-        (trained, _), (losses, taken) = run(start)
-        return {**fixed, **trained}, np.asarray(losses)[np.asarray(taken)]
+        run = jax.jit(lambda carry, n: jax.lax.scan(step, carry, length=n), static_argnums=1)
+        carry = ({name: jnp.asarray(weights[name]) for name in stage.trains}, jnp.array(True))
+        losses, left = [], stage.n_steps
+        while left and carry[1]:
+            carry, (values, taken) = run(carry, min(CHUNK, left))
+            losses.append(np.asarray(values)[np.asarray(taken)])
+            left -= min(CHUNK, left)
+        return {**fixed, **carry[0]}, np.concatenate(losses)

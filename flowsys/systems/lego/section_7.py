@@ -5,20 +5,21 @@
 Each length leaves a checkpoint and, once trained, its results: accuracy of the model's own rollouts by length
 (Figs. 1a, 1b), attention maps (Figs. 2, 5) and their diagonals (Figs. 6, 7). What is there is not computed again.
 A seed takes some 6 minutes of one core to train at L = 5, and 2 more for the longer lengths. `packaged(group)` are the
-results of such runs, kept beside this file: figures and verdicts need no re-run.
+results of such runs, kept beside this file: figures and verdicts need no re-run, and reading them no JAX.
 """
 
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flowsys.files import write_text
-from flowsys.systems.lego.two_heads_evaluation import attention_map, diagonals, rollout_accuracy
-from flowsys.systems.lego.two_heads_training import Experiment, Run, doubling, self_train
+
+if TYPE_CHECKING:
+    from flowsys.systems.lego.two_heads_training import Experiment, Run
 
 DOUBLED_LENGTHS = (10, 20, 40)
 DOUBLED_EPOCHS = 12  # a doubled length continues from a trained model
@@ -39,10 +40,12 @@ def run(
     map_lengths: Sequence[int] = MAP_LENGTHS,
     diagonal_lengths: Sequence[int] = DIAGONAL_LENGTHS,
     size: int = 500,
-    experiment: Experiment | None = None,
+    experiment: "Experiment | None" = None,
     **options: Any,
 ) -> list[dict[str, Any]]:
     """Results of every training length that is finished; `options` are those of `two_heads_training.train`."""
+    from flowsys.systems.lego.two_heads_training import Experiment, doubling, self_train
+
     stages = doubling(replace(experiment or Experiment(), group=group), doubled_lengths, doubled_epochs)
     return [
         _results(stage, trained, Path(directory), test_lengths, map_lengths, diagonal_lengths, size)
@@ -99,11 +102,13 @@ def _package_file(group: str, kind: str) -> Path:
 
 
 def _results(
-    stage: Experiment, trained: Run, directory: Path, test_lengths, map_lengths, diagonal_lengths, size: int
+    stage: "Experiment", trained: "Run", directory: Path, test_lengths, map_lengths, diagonal_lengths, size: int
 ) -> dict[str, Any]:
     path = directory / f"{stage.group}_seed{stage.seed}_results_{stage.L}.json"
     if path.exists():
         return json.loads(path.read_text())
+    from flowsys.systems.lego.two_heads_evaluation import rollout_accuracy
+
     adds_query = stage.architecture.adds_query
     curves = [
         rollout_accuracy(trained.learnt, stage.vocabulary, L, size=size, adds_query=adds_query) for L in test_lengths
@@ -122,8 +127,10 @@ def _results(
     return results
 
 
-def _attention(stage: Experiment, trained: Run, L: int, with_maps: bool) -> dict[str, Any]:
+def _attention(stage: "Experiment", trained: "Run", L: int, with_maps: bool) -> dict[str, Any]:
     """Diagonals of the mean attention at length L, predicates in order and shuffled; the maps themselves if asked."""
+    from flowsys.systems.lego.two_heads_evaluation import attention_map, diagonals
+
     shuffled = np.random.default_rng(stage.seed).permutation(L)
     found: dict[str, Any] = {"order": shuffled.tolist()}
     for name, order in (("in_order", None), ("shuffled", shuffled)):

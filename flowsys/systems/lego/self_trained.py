@@ -16,7 +16,7 @@ from flowsys import ops
 from flowsys.errors import InputError
 from flowsys.problem import Stage
 from flowsys.system import Setup
-from flowsys.systems.lego import algorithms, data, finite_attention, finite_layer, stage_2, transformer
+from flowsys.systems.lego import algorithms, data, finite_attention, finite_layer, stage_2
 from flowsys.systems.lego.data import Sentences, Vocabulary
 from flowsys.systems.lego.events import stage_2_events
 from flowsys.systems.lego.feedforward import FeedForward
@@ -49,44 +49,35 @@ class SelfTraining(NamedTuple):
         rng = np.random.default_rng((self.setup["seed"], L))
         return data.sample(rng, group, n_x, L, self.setup["n_samples"])
 
-    def loss(self, weights: dict, L: int) -> tuple[Callable, float]:
-        """The loss of the round at length L on labels that these weights write, and the share of right ones."""
+    def round(self, L: int) -> algorithms.Stage:
+        steps, is_mean = trained_steps(self.setup, "algorithm_2", L), self.setup["trained_steps"] == "all"
+        return algorithms.round_stage(
+            self.vocabulary, self.inputs(L), steps, self.feedforward, MOST_STEPS, self.setup["loss_target"],
+            is_mean=is_mean,
+        )  # fmt: skip
+
+    def label_accuracy(self, weights: dict, L: int) -> float:
+        """The share of right labels among those that the weights write for the round at length L."""
         true, steps = self.inputs(L), trained_steps(self.setup, "algorithm_2", L)
-        labelled, right = true, 1.0
-        if L > 2:
-            labelled = transformer.greedy_values(weights, self.vocabulary, true, max(steps), self.feedforward)
-            looked_at = slice(1, max(steps) + 1)
-            right = float((labelled.values[:, looked_at] == true.values[:, looked_at]).mean())
-        summed = algorithms.attention_loss(self.vocabulary, labelled, steps, self.feedforward)
-        divisor = len(steps) if self.setup["trained_steps"] == "all" else 1
-        return lambda weights: summed(weights) / divisor, right
+        labelled = algorithms.own_labels(weights, self.vocabulary, true, steps, self.feedforward)
+        return float((labelled.values == true.values)[:, 1 : max(steps) + 1].mean())
+
+    def through(self, weights: dict, L: int) -> tuple[dict, int]:
+        """The weights where the round at length L has brought its loss to loss_target, and the steps it took."""
+        end, losses = algorithms.descend(self.round(L), weights, self.rate)
+        if len(losses) == MOST_STEPS:
+            floor, right = self.vocabulary.d ** (1 - self.setup["C_B"]), self.label_accuracy(weights, L)
+            raise InputError(
+                f"loss_target = {self.setup['loss_target']:g} is not reached by the round at L = {L} of algorithm_2 in "
+                f"{MOST_STEPS} steps ({100 * right:.1f} % of its self-labels are right; the clip leaves a loss of "
+                f"about d^(1 - C_B) = {floor:.2g})."
+            )
+        return end, len(losses)
 
     def step(self, loss: Callable, weights: dict, rate) -> dict:
         blocks = {name: weights[name] for name in algorithms.ATTENTION}
         slopes = jax.grad(lambda blocks: loss({**weights, **blocks}))(blocks)
         return weights | {name: blocks[name] - rate * slopes[name] for name in blocks}
-
-    def through(self, weights: dict, L: int) -> tuple[dict, int]:
-        """The weights where the round at length L has brought its loss to loss_target, and the steps it took."""
-        loss, right = self.loss(weights, L)
-        target = self.setup["loss_target"]
-
-        @jax.jit
-        def run(weights):
-            going = lambda carry: (carry[1] < MOST_STEPS) & (loss(carry[0]) > target)
-            return jax.lax.while_loop(
-                going, lambda carry: (self.step(loss, carry[0], self.rate), carry[1] + 1), (weights, 0)
-            )
-
-        weights, steps = run(weights)
-        if steps == MOST_STEPS:
-            floor = self.vocabulary.d ** (1 - self.setup["C_B"])
-            raise InputError(
-                f"loss_target = {target:g} is not reached by the round at L = {L} of algorithm_2 in {MOST_STEPS} steps "
-                f"({100 * right:.1f} % of its self-labels are right; the clip leaves a loss of about "
-                f"d^(1 - C_B) = {floor:.2g})."
-            )
-        return weights, int(steps)
 
     def observe(self, loss: Callable, right: float, L: int, weights: dict) -> dict:
         blocks = jnp.stack([weights[name] for name in algorithms.ATTENTION])
@@ -118,7 +109,7 @@ def self_training(setup: Setup, initial: dict, seeds: int | None) -> Training:
     for k in range(1, L.bit_length() - 1):
         weights, steps = rounds.through(weights, 2**k)
         time += steps * setup["learning_rate"]
-    loss, right = rounds.loss(weights, L)
+    loss, right = rounds.round(L).prepare(weights), rounds.label_accuracy(weights, L)
     descent = Descent(
         lambda weights, _, learning_rate: rounds.step(loss, weights, learning_rate * vocabulary.n_x),
         lambda weights, _: rounds.observe(loss, right, L, weights),

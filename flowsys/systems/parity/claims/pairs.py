@@ -19,7 +19,7 @@ import numpy as np
 from scipy.stats import norm
 
 from flowsys.automatic import integrate
-from flowsys.claims import Verdict, judged
+from flowsys.claims import Verdict, judged, listed
 from flowsys.integrate.record import Tolerances
 from flowsys.problem import Problem, Stage
 from flowsys.solve import double_precision
@@ -30,10 +30,6 @@ from flowsys.systems.parity.claims.runs import chosen, claim
 WIDTHS = (400.0, 6400.0, 102400.0)
 SEEDS = 16
 TAU = 45.0  # the limit locks at 14.2 n√m, so this is three times as late
-
-
-def listed(numbers) -> str:
-    return ", ".join(f"{x:.3g}" if x < 1e3 else f"{x:g}" for x in numbers)
 
 
 def one_hot_share(setup: Setup, overlaps: Callable[[np.ndarray], np.ndarray]) -> float:
@@ -104,8 +100,8 @@ def unequal_pairs_fail(mended=equal_pairs, n: int = 100, k: int = 5) -> Verdict:
     tolerance = 0.75 / np.sqrt(SEEDS * (k - 2))  # pairs give 1/2 or 1: three standard errors of their mean, at most
     return judged(
         whole == 1 and np.abs(np.subtract(found, expected)).max() <= tolerance,
-        f"all rows where pairs are equal; else {listed(expected)} at m = {listed(WIDTHS)} (δ_c = {δ_c:.2g})",
-        f"{whole:.3g} with {mended.__name__.replace('_', ' ')} at m = {WIDTHS[0]:g}; as drawn {listed(found)}",
+        f"all rows where pairs are equal; else {listed(expected, '.3g')} at m = {listed(WIDTHS, 'g')} (δ_c = {δ_c:.2g})",
+        f"{whole:.3g} with {mended.__name__.replace('_', ' ')} at m = {WIDTHS[0]:g}; as drawn {listed(found, '.3g')}",
         note=f"frozen gates, linear loss; n δ_c = {n * δ_c:.2f}; mean over {SEEDS} seeds and positions i >= n+3",
         tolerance=tolerance,
         parameters={"n": n, "k": k, "m": WIDTHS, "tau": TAU, "seeds": SEEDS, "level": "L2"},
