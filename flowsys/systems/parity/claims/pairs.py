@@ -100,7 +100,7 @@ def unequal_pairs_fail(mended=equal_pairs, n: int = 100, k: int = 5) -> Verdict:
     tolerance = 0.75 / np.sqrt(SEEDS * (k - 2))  # pairs give 1/2 or 1: three standard errors of their mean, at most
     return judged(
         whole == 1 and np.abs(np.subtract(found, expected)).max() <= tolerance,
-        f"all rows where pairs are equal; else {listed(expected, '.3g')} at m = {listed(WIDTHS, 'g')} (δ_c = {δ_c:.2g})",
+        f"all rows if pairs are equal; else {listed(expected, '.3g')} at m = {listed(WIDTHS, 'g')} (δ_c = {δ_c:.2g})",
         f"{whole:.3g} with {mended.__name__.replace('_', ' ')} at m = {WIDTHS[0]:g}; as drawn {listed(found, '.3g')}",
         note=f"frozen gates, linear loss; n δ_c = {n * δ_c:.2f}; mean over {SEEDS} seeds and positions i >= n+3",
         tolerance=tolerance,
