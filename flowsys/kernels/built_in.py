@@ -9,8 +9,8 @@ from flowsys.kernels.batch import StageBatch
 from flowsys.kernels.specialise import Specialised, written_out
 from flowsys.program import Program
 
-# tables are written out if that leaves at most this many operations
-_SMALL = 2_500
+# tables are written out if all their rows together hold at most this many operations (about half are left of them)
+_SMALL = 4_500
 
 
 @dataclass(frozen=True)

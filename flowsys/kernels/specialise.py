@@ -1,7 +1,8 @@
 """A program with small tables written out: rows unrolled, known entries built in, what they make vanish left out.
 
-With few rows a loop over a table is dearer than its body written out: counts that are zero switch off whole terms, and
-rows share subexpressions. Columns that differ between stages or trajectories become parameters `column__row`.
+With few distinct rows a loop over a table is dearer than its body written out: counts that are zero switch off whole
+terms, and what reads the same on several rows is computed once. Columns that differ between stages or trajectories
+become parameters `column__row`.
 
 The result is again a program, without tables; values on rows are named `name__row`.
 """
@@ -48,18 +49,24 @@ def written_out(
         for column, numbers in columns.items():
             values |= {on_row(column, row): ast.Constant(float(x)) for row, x in enumerate(numbers)}
     lines: list[Line] = []
+    computed: dict[str, str] = {}
     for block in program.blocks:
         for line in block.lines:
             for row in range(rows[block.over]) if block.over else (None,):
                 name = line.name if row is None else on_row(line.name, row)
                 tree = _Row(program, rows, links, values, block.over, row).visit(line.tree)
-                if line.name not in kept and isinstance(tree, ast.Constant | ast.Name):
+                is_trivial = isinstance(tree, ast.Constant | ast.Name) or (
+                    isinstance(tree, ast.UnaryOp) and isinstance(tree.operand, ast.Name)
+                )
+                if line.name not in kept and is_trivial:
                     values[name] = tree
                     continue
-                if line.name not in kept and isinstance(tree, ast.UnaryOp) and isinstance(tree.operand, ast.Name):
-                    values[name] = tree
+                expression = ast.unparse(tree)
+                if line.name not in kept and expression in computed:
+                    values[name] = ast.Name(computed[expression])
                     continue
-                lines.append(Line(name, ast.unparse(tree)))
+                computed.setdefault(expression, name)
+                lines.append(Line(name, expression))
     gate_names: list[str] = []
     for kink in program.kinks:
         table = program.table_of.get(kink)

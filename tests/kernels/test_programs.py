@@ -7,6 +7,7 @@ import pytest
 from toys import program
 
 from flowsys.kernels import StageBatch, kernel, observe
+from flowsys.kernels.built_in import built_in_tables
 from flowsys.kernels.emit import module_text
 from flowsys.kernels.host import plain_host, this_host
 from flowsys.kernels.passes import schedule
@@ -133,3 +134,26 @@ def test_a_large_program_compiles_in_little_code_and_computes_the_same():
     assert np.allclose(got, expected[:, [0, 199]], rtol=1e-13, atol=1e-13)
     text = module_text(large, ("d0",), "exact", this_host())
     assert "@field = alias" in text and len(text.splitlines()) < 20 * 200
+
+
+def test_rows_that_read_the_same_are_computed_once():
+    stated = program(
+        """
+        state x
+        parameters a
+        table rows: kind weight
+        for each rows:
+        e = exp(-a*kind*x)
+        part = e*weight
+        once:
+        dx = total(part)
+        derivative x = dx
+        observe dx = dx
+        """
+    )
+    stage = StageBatch(np.array([2.0]), {"rows": np.array([[1, 3, 1, 3, 3.0], [1, 2, 3, 4, 5.0]])})
+    lines = built_in_tables(stated, [stage]).written_out(stated).program.blocks[0].lines
+    assert sum(line.expression.count("exp(") for line in lines) == 2
+    compiled = kernel(stated, ("dx",), stages=[stage])
+    wanted = np.exp(-0.4) * 4 + np.exp(-1.2) * 11
+    assert observe(compiled, np.array([[0.2]]), [stage])[0, 0] == pytest.approx(wanted, rel=1e-14)
