@@ -9,7 +9,7 @@ import numpy as np
 import sympy as sp
 from scipy.integrate import solve_ivp
 
-from flowsys.printers.arrays import function, vector_field
+from flowsys.program.arrays import function, vector_field
 from flowsys.symbolic import primitives as ops
 from flowsys.symbolic.assemble import assemble, symbol
 from flowsys.symbolic.flow import Gram, pair

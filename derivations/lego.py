@@ -9,8 +9,8 @@ from itertools import product
 import numpy as np
 import sympy as sp
 
-from flowsys.printers.arrays import arguments, vector_field
 from flowsys.program import Program
+from flowsys.program.arrays import arguments, vector_field
 from flowsys.symbolic.assemble import assemble
 from flowsys.symbolic.render import flow_equations, module_text
 from flowsys.systems.lego import groups

@@ -7,8 +7,8 @@ Each step that the paper states in a formula is compared with it; `agrees` raise
 import numpy as np
 import sympy as sp
 
-from flowsys.printers.arrays import arguments, vector_field
 from flowsys.program import Program
+from flowsys.program.arrays import arguments, vector_field
 from flowsys.symbolic.assemble import assemble, symbol
 from flowsys.symbolic.flow import Gram, pair
 from flowsys.symbolic.render import flow_equations, module_text

@@ -7,8 +7,8 @@ the planar limit; `agrees` raises with the difference if it does not.
 import numpy as np
 import sympy as sp
 
-from flowsys.printers.arrays import arguments, vector_field
 from flowsys.program import Program
+from flowsys.program.arrays import arguments, vector_field
 from flowsys.symbolic.assemble import assemble
 from flowsys.symbolic.lumping import lump
 from flowsys.symbolic.primitives import Softmax

@@ -11,20 +11,20 @@ Importing this package imports neither jax nor sympy nor matplotlib, and changes
 
 from importlib import import_module
 
-from flowsys.checking import check as check
-from flowsys.compare import compare as compare
-from flowsys.conditions import Conditions as Conditions
+from flowsys.claims.checking import check as check
+from flowsys.claims.conditions import Conditions as Conditions
 from flowsys.errors import InputError as InputError
-from flowsys.references import Paper as Paper
-from flowsys.references import Ref as Ref
-from flowsys.solve import solve as solve
+from flowsys.ladder import compare as compare
+from flowsys.runs.solving import solve as solve
+from flowsys.runs.training import train as train
+from flowsys.runs.trajectory import Trajectory as Trajectory
+from flowsys.runs.trajectory import load as load_trajectory
 from flowsys.system import Setup as Setup
 from flowsys.system import System as System
+from flowsys.system.references import Paper as Paper
+from flowsys.system.references import Ref as Ref
 from flowsys.systems import load as load
 from flowsys.systems import names as names
-from flowsys.train import train as train
-from flowsys.trajectory import Trajectory as Trajectory
-from flowsys.trajectory import load as load_trajectory
 from flowsys.version import VERSION as __version__
 
 __all__ = [
@@ -48,7 +48,7 @@ __all__ = [
 
 _LATER = {
     "plot": ("flowsys.plot", None),
-    "phase": ("flowsys.phase", None),
+    "sweeps": ("flowsys.sweeps", None),
     "attention_entropy": ("flowsys.systems.parity.entropy", "attention_entropy"),
 }
 

@@ -142,7 +142,7 @@ def test_phase_writes_data_and_picture_and_plot_redraws(tmp_path):
                   "--set", "t_max=5000", "--out", "d.nc", cwd=tmp_path)  # fmt: skip
     assert run.returncode == 0, run.stderr
     assert sorted(p.name for p in tmp_path.iterdir()) == ["d.nc", "d.png"]
-    from flowsys.phase import load
+    from flowsys.sweeps import load
 
     diagram = load(tmp_path / "d.nc")
     assert diagram.shape == (5, 4) and sum(diagram.outcome_counts().values()) == 20

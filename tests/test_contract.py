@@ -5,7 +5,7 @@ import pytest
 
 import flowsys
 from flowsys.errors import InputError
-from flowsys.problem import ProgramField
+from flowsys.system.problem import ProgramField
 
 PAPERS = flowsys.names()
 

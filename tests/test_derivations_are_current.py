@@ -14,8 +14,8 @@ import pytest
 import derivations
 import derivations.__main__ as command
 from flowsys.errors import InputError
-from flowsys.printers.arrays import Arguments, function
 from flowsys.program import Program
+from flowsys.program.arrays import Arguments, function
 
 ROOT = Path(__file__).parent.parent
 NAMES = sorted(m.name for m in pkgutil.iter_modules(derivations.__path__) if not m.name.startswith("_"))

@@ -1,8 +1,12 @@
 """Importing the package is quick, quiet and leaves other libraries' settings alone."""
 
+import inspect
 import json
+import pkgutil
 import subprocess
 import sys
+
+import flowsys
 
 PROBE = """
 import json, sys, warnings
@@ -50,3 +54,10 @@ def test_show_imports_no_jax():
     code += "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit): c.main()\n"
     code += "print([m for m in ('jax', 'sympy', 'diffrax', 'llvmlite') if m in sys.modules])"
     assert run(code).strip() == "[]"
+
+
+def test_no_public_function_shares_its_name_with_a_module():
+    # importing such a module would put it in the function's place
+    modules = {m.name for m in pkgutil.iter_modules(flowsys.__path__)}
+    functions = {name for name in flowsys.__all__ if not inspect.ismodule(getattr(flowsys, name))}
+    assert not modules & {*functions, "derive", "phase", "sweep", "start", "field", "explore", "analyse", "prove"}

@@ -6,15 +6,12 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 # lower layers first; a module may import its own layer and those before it
 LAYERS = [
-    ("references", "errors", "version", "ops", "program", "conserved", "workers"),
-    ("gram", "files", "kept", "printers", "symbolic", "derivation"),
-    ("problem",),
+    ("errors", "version"),
+    ("machine", "program", "laws"),
+    ("symbolic",),
     ("system", "integrate", "kernels"),
-    ("trajectory",),
-    ("automatic", "solve", "train", "drawing"),
-    ("conditions", "fits"),
-    ("compare", "claims", "phase"),
-    ("checking", "statements"),
+    ("runs",),
+    ("model", "ladder", "sweeps", "claims"),
     ("plot", "report"),
     ("systems",),
     ("cli", "__main__"),

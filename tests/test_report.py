@@ -10,12 +10,12 @@ from dataclasses import replace
 import pytest
 
 import flowsys
-from flowsys.compare import Rung
-from flowsys.drawing import Drawing
-from flowsys.phase.named import NamedDiagram
+from flowsys.claims.statements import coverage
+from flowsys.ladder import Rung
+from flowsys.plot.drawing import Drawing
 from flowsys.report import report
 from flowsys.report.parts import MAKE
-from flowsys.statements import coverage
+from flowsys.sweeps.named import NamedDiagram
 
 WIDTHS = (1280, 400)
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
@@ -47,7 +47,7 @@ def test_the_page_needs_nothing_but_itself(page):
 def test_the_page_shows_every_claim_with_its_verdict_on_record(page):
     for claim in flowsys.load("mixture").claims:
         assert f'id="mixture-claim-{claim.id}"' in page
-    text = flowsys.checking.recorded(flowsys.load("mixture"))["6.1"].measured
+    text = flowsys.claims.checking.recorded(flowsys.load("mixture"))["6.1"].measured
     assert html.escape(text) in page
     assert "exponent -0.500" in page
 

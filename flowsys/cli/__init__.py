@@ -12,7 +12,7 @@ import typer
 
 from flowsys.cli import check, derive, figure, phase, report, show, solve, train
 from flowsys.errors import InputError
-from flowsys.files import cache_directory
+from flowsys.machine.files import cache_directory
 
 app = typer.Typer(
     name="flowsys",

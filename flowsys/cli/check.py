@@ -53,18 +53,18 @@ def check(
 
     An interrupted check keeps the verdicts it has; the same command goes on from there.
     """
-    from flowsys.checking import check_systems, record_file, selected
     from flowsys.claims import write_record
+    from flowsys.claims.checking import check_systems, record_file, selected
     from flowsys.cli.progress import counter
-    from flowsys.files import cache_directory
+    from flowsys.machine.files import cache_directory
     from flowsys.systems import load, names
 
     if format not in FORMATS:
         raise InputError(f"--format {format} is not known: it must be one of {', '.join(FORMATS)}.")
     chosen = [load(system)] if system else [load(name) for name in names()]
     if coverage:
-        from flowsys.statements import coverage as covered
-        from flowsys.statements import summary
+        from flowsys.claims.statements import coverage as covered
+        from flowsys.claims.statements import summary
 
         typer.echo("\n".join(summary(found, covered(found)) for found in chosen))
         return
@@ -89,7 +89,7 @@ def check(
 
 def _conditions(systems, level: str | None, width: int | None, seeds: int | None, texts: list[str] | None):
     """What was asked for, as values the systems accept."""
-    from flowsys.conditions import Conditions
+    from flowsys.claims.conditions import Conditions
     from flowsys.system import LEVELS
 
     given = options.assignments(texts)
@@ -106,7 +106,7 @@ def _conditions(systems, level: str | None, width: int | None, seeds: int | None
 
 
 def _draw(checked, path: str) -> None:
-    from flowsys.files import write_atomically
+    from flowsys.machine.files import write_atomically
     from flowsys.plot.residuals import residuals
 
     (found,) = checked
@@ -121,7 +121,7 @@ def _print(results, conditions, format: str, out: str | None) -> None:
     texts = [_text(name, checked, conditions, format) for name, checked in results.items()]
     text = "\n".join(texts) if format != "json" else "[" + ",\n".join(texts) + "]"
     if out:
-        from flowsys.files import write_text
+        from flowsys.machine.files import write_text
 
         write_text(out, text + "\n")
     else:

@@ -37,7 +37,7 @@ def derive(
         derivation
     )
     if out:
-        from flowsys.files import write_text
+        from flowsys.machine.files import write_text
 
         write_text(out, text + "\n")
     else:

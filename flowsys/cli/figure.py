@@ -25,7 +25,7 @@ def figure(
     ] = None,
 ) -> None:
     """Make a figure of the paper again: theory as lines, training as dots, data files beside it."""
-    from flowsys.drawing import has_paper_sizes, mode_of
+    from flowsys.plot.drawing import has_paper_sizes, mode_of
     from flowsys.systems import load
 
     found = load(system)

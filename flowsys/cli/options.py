@@ -21,7 +21,7 @@ def writable(option: typer.CallbackParam, path: str | None) -> str | None:
     """Refuse a file that cannot be written before anything is computed for it."""
     if given(option, path) is None:
         return None
-    from flowsys.files import check_writable
+    from flowsys.machine.files import check_writable
 
     check_writable(path)
     return path
@@ -103,7 +103,7 @@ def requests(text: str | None) -> list[str | float] | None:
         if not part:
             continue
         if part.startswith("t=") and ":" in part:
-            from flowsys.phase.axes import parse_axis
+            from flowsys.sweeps.axes import parse_axis
 
             found += parse_axis(part).values
         elif part.startswith("t="):

@@ -64,10 +64,10 @@ def phase(
     ] = None,
 ) -> None:
     """Sweep parameters: a phase diagram as a data file and a picture. The same command resumes a broken sweep."""
-    from flowsys.phase import load as load_diagram
-    from flowsys.phase import make_sweep, parse_axis, refined_sweep
-    from flowsys.phase.store import Store
-    from flowsys.phase.sweep import example_of
+    from flowsys.sweeps import load as load_diagram
+    from flowsys.sweeps import make_sweep, parse_axis, refined_sweep
+    from flowsys.sweeps.store import Store
+    from flowsys.sweeps.sweep import example_of
     from flowsys.systems import load
 
     found = load(system)
@@ -134,12 +134,12 @@ def phase(
 def _evaluator(cluster: str | None, threads: int):
     """A function from a sweep and the chunks done to the other chunks: here, or on a cluster."""
     if cluster is None:
-        from flowsys.phase import run
-        from flowsys.phase.points import evaluate_chunk
+        from flowsys.sweeps import run
+        from flowsys.sweeps.points import evaluate_chunk
 
         yield partial(run, evaluate=partial(evaluate_chunk, threads=threads))
         return
-    from flowsys.phase.cluster import connected, run_on
+    from flowsys.sweeps.cluster import connected, run_on
 
     with connected(cluster, threads) as client:
         yield partial(run_on, client)
@@ -155,7 +155,7 @@ def plot(
     log: Annotated[bool, typer.Option("--log", help="Logarithmic colours, or time axis of a trajectory.")] = False,
 ) -> None:
     """Draw a data file again, without computing anything."""
-    from flowsys.phase import load as load_diagram
+    from flowsys.sweeps import load as load_diagram
 
     if not Path(file).is_file():
         raise InputError(f"file = {file} is not there." if not Path(file).exists() else f"file = {file} is no file.")
@@ -163,7 +163,7 @@ def plot(
     try:
         diagram = load_diagram(file, DRAWN)
     except InputError:
-        from flowsys.trajectory import load as load_trajectory
+        from flowsys.runs.trajectory import load as load_trajectory
 
         _draw_trajectory(load_trajectory(file), picture, quantity, log)
     else:
@@ -203,7 +203,7 @@ def _draw(diagram, picture: Path, logarithmic: bool, named=None, quantity: str |
     matplotlib.use("Agg")
     from matplotlib.figure import Figure
 
-    from flowsys.files import write_atomically
+    from flowsys.machine.files import write_atomically
     from flowsys.plot import panels
     from flowsys.plot import phase as draw
 
@@ -234,7 +234,7 @@ def _draw(diagram, picture: Path, logarithmic: bool, named=None, quantity: str |
 
 def _title(diagram) -> str:
     """What was swept, where no named diagram says it."""
-    from flowsys.phase.named import fixed_values
+    from flowsys.sweeps.named import fixed_values
 
     origin = diagram.origin
     said = [origin.get("system", ""), origin.get("level", ""), origin.get("mode", ""), fixed_values(diagram)]
@@ -244,7 +244,7 @@ def _title(diagram) -> str:
 def _draw_trajectory(trajectory, picture: Path, quantity: str | None, logarithmic: bool) -> None:
     from matplotlib.figure import Figure
 
-    from flowsys.files import write_atomically
+    from flowsys.machine.files import write_atomically
     from flowsys.plot import trajectory as draw
 
     figure = Figure(figsize=(7, 4.5), layout="constrained")

@@ -30,7 +30,7 @@ def report(
     finished when the command is interrupted is kept too.
     """
     from flowsys.cli.progress import counter
-    from flowsys.files import cache_directory, write_text
+    from flowsys.machine.files import cache_directory, write_text
     from flowsys.report import report as make
     from flowsys.report.parts import parts
     from flowsys.systems import load, names

@@ -87,7 +87,7 @@ def show(
 
 def _claims(system) -> dict[str, str]:
     """The verdict on record of every claim by its id; of a system that has none on record yet, what is claimed."""
-    from flowsys.checking import recorded
+    from flowsys.claims.checking import recorded
 
     on_record = {id: content.verdict for id, content in recorded(system).items()}
     return on_record or {claim.id: "not on record" for claim in system.claims}

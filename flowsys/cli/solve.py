@@ -35,7 +35,7 @@ def solve(
     out: options.Out = None,
 ) -> None:
     """Integrate a system and show its observables at events and times."""
-    from flowsys.solve import solve as integrate
+    from flowsys.runs.solving import solve as integrate
     from flowsys.systems import load
 
     if format not in FORMATS:
@@ -80,7 +80,7 @@ def deliver(trajectory, format: str, out: str | None) -> None:
         trajectory = replace(trajectory, requested=(float(trajectory.t[-1]),))
     text = {"json": as_json, "csv": as_csv, "table": as_table}[format](trajectory)
     if out:
-        from flowsys.files import write_text
+        from flowsys.machine.files import write_text
 
         write_text(out, text + "\n")
     else:

@@ -34,8 +34,8 @@ def train(
     from tqdm.auto import tqdm
 
     from flowsys.cli.solve import FORMATS, deliver
+    from flowsys.runs.training import train as descend
     from flowsys.systems import load
-    from flowsys.train import train as descend
 
     if format not in FORMATS:
         raise InputError(f"--format {format} is not known: it must be one of {', '.join(FORMATS)}.")
@@ -77,7 +77,7 @@ def compare(
     """Measure the ladder L0-L4: the error between neighbouring levels and its rate."""
     from tqdm.auto import tqdm
 
-    from flowsys.compare import compare as climb
+    from flowsys.ladder import compare as climb
     from flowsys.systems import load
 
     if format not in ("table", "json"):
@@ -86,7 +86,7 @@ def compare(
     with tqdm(unit="runs", disable=not sys.stderr.isatty(), leave=False) as bar:
         result = climb(found, found.setup(**options.assignments(set)), rung, lambda name: bar.update())
     if out:
-        from flowsys.files import write_atomically
+        from flowsys.machine.files import write_atomically
         from flowsys.plot.ladder import ladder as draw
 
         figure = draw(result)

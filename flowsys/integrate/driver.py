@@ -18,7 +18,7 @@ from flowsys.integrate.outcome import Ending, Outcome
 from flowsys.integrate.record import Record, Statistics, Tolerances
 from flowsys.integrate.stepper import Stepper, compiled, observer, right_hand_side
 from flowsys.integrate.stepper_values import Advance, Slide, Status, Watch
-from flowsys.problem import Problem, Stage
+from flowsys.system.problem import Problem, Stage
 
 _FALLBACK_WIDTH = 1e-5
 

@@ -8,7 +8,7 @@ same velocity) switch together.
 import numpy as np
 
 from flowsys.integrate.stepper import Slide, sliding_velocity, surface_velocity, switching
-from flowsys.problem import Field
+from flowsys.system.problem import Field
 
 # Gates whose switching functions agree this closely (in value and velocity) share one surface.
 _SAME_SURFACE = 1e-9

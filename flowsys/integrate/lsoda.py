@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from flowsys.integrate.stepper_values import CUBIC, NODES, Advance, Status, Watch
-from flowsys.problem import Field, ProgramField
+from flowsys.system.problem import Field, ProgramField
 
 
 class Lsoda:
@@ -101,7 +101,7 @@ def _compiled(field: Field, watched: tuple[str, ...], arguments) -> tuple[Callab
 def numpy_observer(field: Field, names: tuple[str, ...]) -> Callable:
     """The named observables on NumPy arrays."""
     if isinstance(field, ProgramField):
-        from flowsys.printers.arrays import observed
+        from flowsys.program.arrays import observed
 
         return observed(field.program, names, "exact" if field.kinks == "frozen" else field.kinks, np)
     from flowsys.integrate.stepper import observer

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 
 from flowsys.integrate.stepper_values import CUBIC, NODES, Advance, Slide, Status, Watch
-from flowsys.problem import Field
+from flowsys.system.problem import Field
 
 
 def method(name: str) -> diffrax.AbstractSolver:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from flowsys import program
 from flowsys.errors import InputError
-from flowsys.files import cache_directory, write_atomically
 from flowsys.kernels.host import Host
+from flowsys.machine.files import cache_directory, write_atomically
 
 _CHECKSUM = 32
 # a program and the driver are compiled side by side, and a file is given its mode by way of the process's umask

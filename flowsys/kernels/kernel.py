@@ -14,8 +14,8 @@ from flowsys.kernels.host import Host, this_host
 from flowsys.kernels.layout import Layout, Shape, nonzero_pattern
 from flowsys.kernels.library import driver_library, program_library
 from flowsys.kernels.machine_code import Library
-from flowsys.problem import ProgramField
 from flowsys.program import Program
+from flowsys.system.problem import ProgramField
 
 
 @dataclass(frozen=True, eq=False)

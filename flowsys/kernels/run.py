@@ -11,7 +11,7 @@ from flowsys.kernels.batch import Batch, BatchResult, StageBatch
 from flowsys.kernels.integrate import integrate
 from flowsys.kernels.kernel import kernel
 from flowsys.kernels.outcomes import Code
-from flowsys.problem import Problem, ProgramField
+from flowsys.system.problem import Problem, ProgramField
 
 _LOG = 10_001
 _MOST_REMARKS = 8

@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from flowsys.compare import Ladder
+from flowsys.ladder import Ladder
 
 COLUMNS = 3  # panels side by side: more would be too small to read on a narrow page
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from flowsys.phase.diagram import PhaseDiagram
+from flowsys.sweeps.diagram import PhaseDiagram
 
 MOST = 6
 

@@ -9,10 +9,10 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from flowsys.phase.axes import Axis
-from flowsys.phase.diagram import CODES, OUTCOMES, PhaseDiagram
-from flowsys.phase.named import Contour, Line
-from flowsys.phase.refine import filled
+from flowsys.sweeps.axes import Axis
+from flowsys.sweeps.diagram import CODES, OUTCOMES, PhaseDiagram
+from flowsys.sweeps.named import Contour, Line
+from flowsys.sweeps.refine import filled
 from flowsys.system import find
 
 _HATCHES = {

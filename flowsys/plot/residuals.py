@@ -7,7 +7,7 @@ from matplotlib.ticker import NullFormatter
 
 from flowsys.claims import Verdict
 from flowsys.errors import InputError
-from flowsys.fits import Fit
+from flowsys.laws.fits import Fit
 
 WIDTH, HEIGHT = 4.2, 5.0
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 
-from flowsys.trajectory import Trajectory
+from flowsys.runs.trajectory import Trajectory
 
 FEW = 10  # rows that a line alone would not show
 

@@ -10,13 +10,13 @@ from functools import partial
 from html import escape
 from pathlib import Path
 
-from flowsys.checking import check_systems, recorded
 from flowsys.claims import Checked, Claim, Recorded, Verdict, Word
+from flowsys.claims.checking import check_systems, recorded
+from flowsys.claims.statements import Covered, coverage, places
 from flowsys.report import pictures
 from flowsys.report.parts import Part, made
 from flowsys.report.style import SCRIPT, STYLE
 from flowsys.report.tables import Cell, table, text
-from flowsys.statements import Covered, coverage, places
 from flowsys.system import System
 from flowsys.version import VERSION
 

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from flowsys.errors import InputError
-from flowsys.kept import Kept
+from flowsys.machine.kept import Kept
+from flowsys.machine.workers import side_by_side
 from flowsys.report import pictures
 from flowsys.system import System, find
-from flowsys.workers import side_by_side
 
 MAKE = {"ladder": pictures.ladder, "diagram": pictures.diagram, "figure": pictures.drawing}
 

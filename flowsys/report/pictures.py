@@ -4,8 +4,8 @@ import base64
 from html import escape
 from io import BytesIO
 
-from flowsys.compare import compare
-from flowsys.drawing import mode_of
+from flowsys.ladder import compare
+from flowsys.plot.drawing import mode_of
 from flowsys.report.tables import Cell, table, text
 from flowsys.system import System
 
@@ -38,8 +38,8 @@ def diagram(system: System, name: str) -> str:
     """A named phase diagram, swept now."""
     from matplotlib.figure import Figure
 
-    from flowsys.phase.memory import run_in_memory, sweep_of
     from flowsys.plot import phase as draw
+    from flowsys.sweeps.memory import run_in_memory, sweep_of
 
     named = system.diagrams[name]
     result = run_in_memory(sweep_of(system, named))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import flowsys.program
 from flowsys.errors import InputError
-from flowsys.files import cache_directory, write_text
+from flowsys.machine.files import cache_directory, write_text
 from flowsys.program import Program
 
 _log = logging.getLogger("flowsys")

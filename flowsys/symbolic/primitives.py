@@ -1,4 +1,4 @@
-"""The functions a model may use, on NumPy object arrays of sympy expressions: the symbolic reading of `flowsys.ops`.
+"""The functions a model may use, on NumPy object arrays of sympy expressions: `flowsys.model.ops` read symbolically.
 
 Softmax averages, softplus, ReLU and their kin are *opaque*: sympy knows their derivatives but never their insides,
 

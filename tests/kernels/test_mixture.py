@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 from flowsys.integrate.outcome import Ending
 from flowsys.kernels import Batch, Code, StageBatch, integrate, kernel, observe, run_problem, stages_of
 from flowsys.kernels.host import plain_host
-from flowsys.printers.arrays import vector_field
+from flowsys.program.arrays import vector_field
 from flowsys.systems.mixture import SYSTEM
 from flowsys.systems.mixture.limits import initial_state
 
@@ -107,7 +107,7 @@ def test_an_event_out_of_reach_is_named():
 @pytest.mark.slow
 @pytest.mark.parametrize("parameters", [{"omega": 0.1}, {"omega": 0.5, "b": 0.1}])
 def test_the_reference_driver_agrees(parameters):
-    from flowsys.solve import solve
+    from flowsys.runs.solving import solve
 
     reference = solve(SYSTEM, SYSTEM.setup(**parameters), mode="simultaneous", at=[100.0, 300.0], rtol=1e-10)
     run = run_problem(problem("simultaneous", **parameters), [100.0, 300.0], rtol=1e-10)

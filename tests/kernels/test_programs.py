@@ -11,8 +11,8 @@ from flowsys.kernels.built_in import built_in_tables
 from flowsys.kernels.emit import module_text
 from flowsys.kernels.host import plain_host, this_host
 from flowsys.kernels.passes import schedule
-from flowsys.printers.arrays import arguments, observed
 from flowsys.program import Program
+from flowsys.program.arrays import arguments, observed
 
 EVERYTHING = program(
     """

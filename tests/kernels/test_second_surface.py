@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from toys import batch_of, kernel_of, program
 
-from flowsys.automatic import integrate as solve
 from flowsys.integrate.record import Tolerances
 from flowsys.kernels import Code, integrate
-from flowsys.printers.arrays import arguments
-from flowsys.problem import Problem, ProgramField, Stage
+from flowsys.program.arrays import arguments
+from flowsys.runs.automatic import integrate as solve
+from flowsys.system.problem import Problem, ProgramField, Stage
 
 QUADRANTS = ("pp", "mp", "pm", "mm")
 VELOCITIES = tuple(f"{name}_{quadrant}" for name in "xz" for quadrant in QUADRANTS)

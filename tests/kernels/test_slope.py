@@ -5,7 +5,7 @@ import pytest
 
 import flowsys as fs
 from flowsys.kernels import Slope, kernel, stages_of
-from flowsys.printers.arrays import observed, vector_field
+from flowsys.program.arrays import observed, vector_field
 
 MIXTURE = fs.load("mixture")
 

@@ -7,7 +7,7 @@ from test_programs import EVERYTHING, LINKS, STAGE, STATES, TABLES
 
 from flowsys.kernels import kernel
 from flowsys.kernels.workspace import workspace
-from flowsys.printers.arrays import arguments, switching_functions
+from flowsys.program.arrays import arguments, switching_functions
 
 DIRECTION = np.array([0.3, -0.8, 0.5])
 

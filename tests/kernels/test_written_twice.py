@@ -2,7 +2,6 @@
 
 import inspect
 
-from flowsys import automatic
 from flowsys.cli.solve import solve
 from flowsys.integrate import driver
 from flowsys.integrate import kinks as reference
@@ -10,6 +9,7 @@ from flowsys.kernels import BatchResult, Code
 from flowsys.kernels.native import constants
 from flowsys.kernels.native import kinks as native
 from flowsys.kernels.stepper import WATCHED_FRACTIONS
+from flowsys.runs import automatic
 
 
 def test_both_drivers_mean_the_same_by_one_surface():

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import sympy as sp
 
-from flowsys.printers.arrays import arguments, observed, vector_field
+from flowsys.program.arrays import arguments, observed, vector_field
 from flowsys.symbolic.assemble import Statement, assemble, symbol
 from flowsys.symbolic.flow import Direct
 from flowsys.symbolic.primitives import (

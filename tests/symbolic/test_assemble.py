@@ -7,7 +7,7 @@ import pytest
 import sympy as sp
 from symbolic_oracle import symbols
 
-from flowsys.printers.arrays import arguments, observed, vector_field
+from flowsys.program.arrays import arguments, observed, vector_field
 from flowsys.symbolic import primitives as ops
 from flowsys.symbolic.assemble import Level, Statement, assemble, symbol
 from flowsys.symbolic.flow import Direct

@@ -7,13 +7,13 @@ from typer.testing import CliRunner
 
 import flowsys.systems
 from flowsys.cli import app
-from flowsys.derivation import Derivation, Stated
-from flowsys.printers.arrays import arguments, vector_field
-from flowsys.references import Paper
+from flowsys.program.arrays import arguments, vector_field
 from flowsys.symbolic.assemble import Statement, symbol
+from flowsys.symbolic.derivation import Derivation, Stated
 from flowsys.symbolic.flow import Gram, pair
 from flowsys.symbolic.lumping import certificate, control, lump, merged
 from flowsys.system import System, Variants
+from flowsys.system.references import Paper
 
 TEACHER = np.diag([2.0, 1.0])
 UPPER = np.triu_indices(4)

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from symbolic_oracle import symbols
 
-from flowsys.conserved import pair_invariants
-from flowsys.gram import SymmetricLayout, gram_flow, gram_step, pair_rate
+from flowsys.model.conserved import pair_invariants
+from flowsys.model.gram import SymmetricLayout, gram_flow, gram_step, pair_rate
 from flowsys.symbolic.assemble import symbol
 from flowsys.symbolic.flow import Direct, Gram, balanced_self_scores, chain_rule, pair
 

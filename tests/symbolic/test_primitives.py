@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from symbolic_oracle import number, program_of, spelt_out, symbols, value_and_gradient
 
-from flowsys import ops
-from flowsys.printers.arrays import arguments, observed
+from flowsys.model import ops
+from flowsys.program.arrays import arguments, observed
 from flowsys.symbolic import primitives
 
 X = symbols(3)

@@ -5,7 +5,7 @@ import pytest
 import sympy as sp
 
 from flowsys.errors import InputError
-from flowsys.printers.arrays import arguments, observed
+from flowsys.program.arrays import arguments, observed
 from flowsys.symbolic import primitives as ops
 from flowsys.symbolic.assemble import Level, Statement, assemble, symbol
 from flowsys.symbolic.flow import Direct, Gram, pair

@@ -3,7 +3,7 @@
 import pytest
 
 from flowsys.claims import Word
-from flowsys.conditions import Conditions, under
+from flowsys.claims.conditions import Conditions, under
 from flowsys.systems.cooccurrence import SYSTEM
 from flowsys.systems.cooccurrence.claims.runs import FEW, SIZES, places, setup
 from flowsys.systems.cooccurrence.max_margin import max_margin

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from flowsys import ops
+from flowsys.model import ops
 from flowsys.systems.cooccurrence.blocks import (
     Blocks,
     blocks_of,

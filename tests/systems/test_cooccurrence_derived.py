@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from flowsys.printers.arrays import vector_field
-from flowsys.solve import solve
+from flowsys.program.arrays import vector_field
+from flowsys.runs.solving import solve
 from flowsys.symbolic.assemble import assemble
 from flowsys.symbolic.lumping import Partition, certificate, lump, merged
 from flowsys.systems.cooccurrence import SYSTEM

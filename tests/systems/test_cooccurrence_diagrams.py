@@ -5,10 +5,10 @@ import pytest
 from matplotlib.figure import Figure
 from scipy.stats import spearmanr
 
-from flowsys.compare import compare
-from flowsys.phase import make_sweep, parse_axis
-from flowsys.phase.memory import run_in_memory
+from flowsys.ladder import compare
 from flowsys.plot import phase as draw
+from flowsys.sweeps import make_sweep, parse_axis
+from flowsys.sweeps.memory import run_in_memory
 from flowsys.systems.cooccurrence import SYSTEM
 from flowsys.systems.cooccurrence.diagrams import DIAGRAMS, TEST_EXPONENT
 from flowsys.systems.cooccurrence.max_margin import max_margin
@@ -155,7 +155,7 @@ def test_every_diagram_is_drawn_with_its_lines_and_contours():
 
 def test_the_dimensionless_mode_is_the_limit_in_units_of_tau():
     from flowsys.errors import InputError
-    from flowsys.solve import solve
+    from flowsys.runs.solving import solve
 
     setup = SYSTEM.setup(rho=0.5, delta=0.125, lambda_=1 / 32)
     one = solve(SYSTEM, setup, mode="dimensionless", at=["T_1", "T_star"], rtol=1e-10)

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from flowsys.errors import InputError
-from flowsys.printers.arrays import observed
-from flowsys.solve import solve
+from flowsys.program.arrays import observed
+from flowsys.runs.solving import solve
+from flowsys.runs.training import train
 from flowsys.systems.cooccurrence import SYSTEM
 from flowsys.systems.cooccurrence.closure import Small
 from flowsys.systems.cooccurrence.limits import program
 from flowsys.systems.cooccurrence.measured import observations
 from flowsys.systems.cooccurrence.network import experiment, finite_arguments
 from flowsys.systems.cooccurrence.training import training
-from flowsys.train import train
 from tests.systems.cooccurrence_oracle import Limit
 
 SMALL = {"n": 6, "L": 4, "width": 7, "m1": 5, "beta": 2.0, "score_scale": 0.6}

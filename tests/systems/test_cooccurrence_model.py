@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from flowsys import ops
+from flowsys.model import ops
 from flowsys.systems.cooccurrence import blocks as bl
 from flowsys.systems.cooccurrence.data import distinct_words
 from flowsys.systems.cooccurrence.model import (

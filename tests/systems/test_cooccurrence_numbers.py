@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from flowsys.solve import solve
+from flowsys.runs.solving import solve
 from flowsys.systems.cooccurrence import SYSTEM
 from flowsys.systems.cooccurrence.claims.runs import FEW, MANY, READING_A, READING_E
 from flowsys.systems.cooccurrence.claims.starts import starts

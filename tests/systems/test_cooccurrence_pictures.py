@@ -6,10 +6,10 @@ import sys
 import numpy as np
 import pytest
 
+from flowsys.runs.training import train
+from flowsys.runs.trajectory import load as load_trajectory
 from flowsys.systems.cooccurrence import SYSTEM
 from flowsys.systems.cooccurrence.figures import Seen, seen_in
-from flowsys.train import train
-from flowsys.trajectory import load as load_trajectory
 
 RATE = 0.01
 

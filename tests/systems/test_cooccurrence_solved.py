@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from flowsys.errors import InputError
-from flowsys.solve import solve
+from flowsys.runs.solving import solve
 from flowsys.systems.cooccurrence import SYSTEM
 from flowsys.systems.cooccurrence.enumerated import Enumerated
 from flowsys.systems.cooccurrence.limits import program

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from flowsys import ops
+from flowsys.model import ops
 from flowsys.systems.cooccurrence.blocks import class_sizes
 from flowsys.systems.cooccurrence.max_margin import max_margin, quadratic_gradient_ratio
 from flowsys.systems.cooccurrence.model import bag_of_words_loss, bag_of_words_outputs, type_sizes

@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 
-from flowsys import ops
+from flowsys.model import ops
 from flowsys.systems.lego.feedforward import FeedForward
 
 RHO, Q, VARPI, B = 0.3, 4, 0.02, 5.0

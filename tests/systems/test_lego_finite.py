@@ -8,13 +8,13 @@ import pytest
 from jax.flatten_util import ravel_pytree
 
 from flowsys.claims import Word
-from flowsys.conditions import Conditions, under
+from flowsys.claims.conditions import Conditions, under
 from flowsys.errors import InputError
-from flowsys.solve import solve
+from flowsys.runs.solving import solve
+from flowsys.runs.training import train
 from flowsys.systems import load
 from flowsys.systems.lego import data, groups, stage_1, transformer
 from flowsys.systems.lego.derive import derive
-from flowsys.train import train
 
 SYSTEM = load("lego")
 SCORES = ("alpha", "beta", "gamma", "delta")

@@ -4,9 +4,9 @@ import jax
 import numpy as np
 import pytest
 
-from flowsys import ops
 from flowsys.errors import InputError
-from flowsys.solve import solve
+from flowsys.model import ops
+from flowsys.runs.solving import solve
 from flowsys.systems import load
 from flowsys.systems.lego import (
     algorithms,

@@ -10,10 +10,10 @@ import jax
 import numpy as np
 import pytest
 
-from flowsys import ops
 from flowsys.errors import InputError
-from flowsys.printers.arrays import observed, vector_field
-from flowsys.solve import solve
+from flowsys.model import ops
+from flowsys.program.arrays import observed, vector_field
+from flowsys.runs.solving import solve
 from flowsys.systems import load
 from flowsys.systems.lego import closed_forms, configurations, groups, stage_2
 from flowsys.systems.lego.limits import expectation, limit_problem, program, stage_2_problem

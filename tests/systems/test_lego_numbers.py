@@ -9,8 +9,8 @@ import jax
 import numpy as np
 import pytest
 
-from flowsys import ops
-from flowsys.solve import solve
+from flowsys.model import ops
+from flowsys.runs.solving import solve
 from flowsys.systems import load
 from flowsys.systems.lego import closed_forms, configurations, groups, lengths, stage_2
 from flowsys.systems.lego.feedforward import FeedForward

@@ -9,8 +9,8 @@ import pytest
 
 from flowsys import cli, load
 from flowsys.errors import InputError
-from flowsys.phase import make_sweep, parse_axis, run
-from flowsys.solve import solve
+from flowsys.runs.solving import solve
+from flowsys.sweeps import make_sweep, parse_axis, run
 from flowsys.systems.lego import closed_forms, figures, section_7, tables
 from flowsys.systems.lego.configurations import distinct_rows
 

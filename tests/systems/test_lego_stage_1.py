@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from flowsys import ops
+from flowsys.model import ops
 from flowsys.symbolic import primitives
 from flowsys.systems.lego import closed_forms, data, groups, isotropic, stage_1, transformer
 from flowsys.systems.lego.feedforward import FeedForward

@@ -6,8 +6,8 @@ import jax
 import numpy as np
 import pytest
 
-from flowsys import ops
 from flowsys.errors import InputError
+from flowsys.model import ops
 from flowsys.symbolic import primitives
 from flowsys.systems import load
 from flowsys.systems.lego import closed_forms, configurations, data, groups, isotropic, stage_2, transformer

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from mixture_oracle import agrees
 from scipy.optimize import linprog, minimize
 
-from flowsys import ops
+from flowsys.model import ops
 from flowsys.systems.mixture.margin import max_margin
 from flowsys.systems.mixture.model import head_output
 from flowsys.systems.mixture.network import attention_features, gram_matrices, initial_weights

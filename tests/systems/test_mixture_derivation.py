@@ -12,7 +12,7 @@ import mixture_oracle as oracle
 import numpy as np
 import pytest
 
-from flowsys.printers.arrays import arguments, function, observed, vector_field
+from flowsys.program.arrays import arguments, function, observed, vector_field
 from flowsys.symbolic.assemble import assemble
 from flowsys.symbolic.found import found_statement
 from flowsys.symbolic.lumping import certificate, describe, lump, merged

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from flowsys.solve import solve
+from flowsys.runs.solving import solve
 from flowsys.systems.mixture import SYSTEM
 from flowsys.systems.mixture.diagrams import DIAGRAMS
 from flowsys.systems.mixture.limits import stage_1_group_signal, stage_1_neurons

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from jax.flatten_util import ravel_pytree
 
-from flowsys.solve import solve
+from flowsys.runs.solving import solve
+from flowsys.runs.training import train
 from flowsys.systems import load
 from flowsys.systems.mixture.finite import (
     MEASURED,
@@ -19,7 +20,6 @@ from flowsys.systems.mixture.finite import (
     weights_split,
 )
 from flowsys.systems.mixture.network import ReducedLayout, gram_matrices
-from flowsys.train import train
 
 S = load("mixture")
 

@@ -7,7 +7,7 @@ import mixture_oracle as oracle
 import numpy as np
 import pytest
 
-from flowsys.solve import solve
+from flowsys.runs.solving import solve
 from flowsys.systems import load
 from flowsys.systems.mixture.limits import stage_1_neurons
 

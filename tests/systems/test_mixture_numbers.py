@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from mixture_oracle import agrees
 
-from flowsys.printers.arrays import observed, vector_field
-from flowsys.solve import solve
+from flowsys.program.arrays import observed, vector_field
+from flowsys.runs.solving import solve
 from flowsys.systems import load
 
 S = load("mixture")

@@ -10,8 +10,8 @@ import pytest
 from mixture_oracle import agrees
 from scipy.integrate import solve_ivp
 
-from flowsys.printers.arrays import observed, vector_field
-from flowsys.solve import solve
+from flowsys.program.arrays import observed, vector_field
+from flowsys.runs.solving import solve
 from flowsys.systems import load
 
 S = load("mixture")

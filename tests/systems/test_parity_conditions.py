@@ -4,7 +4,7 @@ import pytest
 
 import flowsys
 from flowsys.claims import Word
-from flowsys.conditions import Conditions
+from flowsys.claims.conditions import Conditions
 from flowsys.systems.parity import sgd
 from flowsys.systems.parity.claims import pairs, runs
 

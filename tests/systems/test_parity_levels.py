@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from flowsys.errors import InputError
-from flowsys.solve import solve
+from flowsys.runs.solving import solve
+from flowsys.runs.training import train
 from flowsys.systems import load
 from flowsys.systems.parity.fields import coordinates_of, unraveller
 from flowsys.systems.parity.levels import frozen_state, model_of
 from flowsys.systems.parity.sgd import population_steps
 from flowsys.systems.parity.three_step import Rates
-from flowsys.train import train
 
 PARITY = load("parity")
 SMALL = {"n": 5, "k": 3, "m": 8}

@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from flowsys.compare import compare
-from flowsys.phase import make_sweep, parse_axis, run
-from flowsys.phase.sweep import Chunk
+from flowsys.ladder import compare
+from flowsys.sweeps import make_sweep, parse_axis, run
+from flowsys.sweeps.sweep import Chunk
 from flowsys.systems import load
 from flowsys.systems.parity import batches, experiment_figures, growth, passes, stored_runs
 from flowsys.systems.parity.transformer import Architecture

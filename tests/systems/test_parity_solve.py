@@ -5,7 +5,7 @@ import parity_oracle as oracle
 import pytest
 
 from flowsys.errors import InputError
-from flowsys.solve import solve
+from flowsys.runs.solving import solve
 from flowsys.systems import load
 from flowsys.systems.parity import position
 from flowsys.systems.parity.three_step import Rates, three_step

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from flowsys import load
-from flowsys.checking import check
 from flowsys.claims import Word
-from flowsys.conditions import Conditions, under
+from flowsys.claims.checking import check
+from flowsys.claims.conditions import Conditions, under
 from flowsys.errors import InputError
-from flowsys.solve import solve
+from flowsys.runs.solving import solve
 from flowsys.system import FINITE
 from flowsys.systems.prompt import seeded
 from flowsys.systems.prompt.claims import runs

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import pytest
 
-from flowsys import ops
+from flowsys.model import ops
 from flowsys.systems.prompt import prompts, symmetric, tasks, transformer
 
 

@@ -5,7 +5,7 @@ import pytest
 from prompt_oracle import Population, planar_velocity
 
 from flowsys import load
-from flowsys.printers.arrays import arguments, observed, vector_field
+from flowsys.program.arrays import arguments, observed, vector_field
 from flowsys.symbolic.assemble import assemble
 from flowsys.symbolic.found import found_statement
 from flowsys.symbolic.lumping import certificate, lump, merged

@@ -9,7 +9,7 @@ import pytest
 import sympy
 from prompt_oracle import Population
 
-from flowsys import ops
+from flowsys.model import ops
 from flowsys.systems.prompt import model, observations, prompts, scores, symmetric, tasks, transformer
 from flowsys.systems.prompt.orbits import SymmetricScores, orbits_from_zero
 

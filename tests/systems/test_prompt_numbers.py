@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from flowsys import load, solve
-from flowsys.fits import power_law
+from flowsys.laws.fits import power_law
 from flowsys.systems.prompt import lemmas, planar, seeded, surrogate
 
 SYSTEM = load("prompt")

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from flowsys import load
-from flowsys.compare import compare
-from flowsys.phase import make_sweep, parse_axis, run
+from flowsys.ladder import compare
+from flowsys.sweeps import make_sweep, parse_axis, run
 from flowsys.systems.prompt import figures
 from flowsys.systems.prompt.transitions import (
     attractor_transitions,

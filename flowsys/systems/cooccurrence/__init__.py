@@ -23,9 +23,9 @@ Time is gradient-flow time of the loss as written (learning rate × epochs); the
 """
 
 from flowsys.errors import InputError
-from flowsys.problem import Problem
-from flowsys.references import Paper
 from flowsys.system import FINITE, LazyMapping, LazySequence, Setup, System, Variants, late, late_value
+from flowsys.system.problem import Problem
+from flowsys.system.references import Paper
 from flowsys.systems.cooccurrence.phases import EVENTS, MODES
 from flowsys.systems.cooccurrence.vocabulary import OBSERVABLES, PARAMETERS, validate
 

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from flowsys import ops
+from flowsys.model import ops
 from flowsys.systems.cooccurrence.model import data_loss
 from flowsys.systems.cooccurrence.weights import Problem, Weights
 

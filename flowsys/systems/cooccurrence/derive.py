@@ -12,10 +12,10 @@ keeps the 113 orbits, so that it can start anywhere.
 
 import numpy as np
 
-from flowsys.derivation import Derivation, Stated
-from flowsys.printers.arrays import vector_field
 from flowsys.program import Program
+from flowsys.program.arrays import vector_field
 from flowsys.symbolic.assemble import assemble
+from flowsys.symbolic.derivation import Derivation, Stated
 from flowsys.symbolic.lumping import Partition, lump
 from flowsys.system import Setup
 from flowsys.systems.cooccurrence.enumerated import MATRICES, Enumerated

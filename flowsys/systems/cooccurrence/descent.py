@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from flowsys import ops
+from flowsys.model import ops
 from flowsys.systems.cooccurrence.closure import Small
 from flowsys.systems.cooccurrence.model import data_outputs
 from flowsys.systems.cooccurrence.weights import Problem

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from flowsys.drawing import Drawing, PaperFigure
-from flowsys.solve import solve
+from flowsys.plot.drawing import Drawing, PaperFigure
+from flowsys.runs.solving import solve
+from flowsys.runs.training import train
+from flowsys.runs.trajectory import Trajectory
 from flowsys.system import Setup
-from flowsys.train import train
-from flowsys.trajectory import Trajectory
 
 CLAIMED = ("S_12", "S_21", "S_31", "S_32")
 SCORES = (*CLAIMED, "S_11", "S_22", "S_33", "S_13", "S_23")

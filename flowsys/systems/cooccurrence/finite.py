@@ -11,9 +11,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from flowsys.gram import SymmetricLayout
-from flowsys.problem import FunctionField, Problem, Stage
+from flowsys.model.gram import SymmetricLayout
 from flowsys.system import Setup
+from flowsys.system.problem import FunctionField, Problem, Stage
 from flowsys.systems.cooccurrence import closure as cl
 from flowsys.systems.cooccurrence.measured import MEASURED, observations
 from flowsys.systems.cooccurrence.network import (

@@ -4,11 +4,11 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from flowsys.compare import Rung
-from flowsys.solve import solve
+from flowsys.ladder import Rung
+from flowsys.runs.solving import solve
+from flowsys.runs.training import train
 from flowsys.system import Setup
 from flowsys.systems.cooccurrence.scales import condition_1
-from flowsys.train import train
 
 WIDTHS = (64.0, 128.0, 256.0, 512.0, 1024.0, 2048.0, 4096.0)  # four widths leave a slope ± 0.3, seven ± 0.1
 SEEDS = 12

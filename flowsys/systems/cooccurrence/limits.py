@@ -11,12 +11,12 @@ from math import inf
 
 import numpy as np
 
-from flowsys.conserved import pair_invariants
 from flowsys.errors import InputError
-from flowsys.printers.arrays import Arguments, arguments
-from flowsys.problem import Problem, ProgramField, Stage
+from flowsys.model.conserved import pair_invariants
 from flowsys.program import Program
+from flowsys.program.arrays import Arguments, arguments
 from flowsys.system import Setup
+from flowsys.system.problem import Problem, ProgramField, Stage
 from flowsys.systems.cooccurrence.data import SPECIAL_WORDS
 from flowsys.systems.cooccurrence.phases import DEFAULT, events_of, is_correct_from_the_start, marks_of
 from flowsys.systems.cooccurrence.vocabulary import shares_of

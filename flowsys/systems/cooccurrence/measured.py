@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from flowsys import ops
+from flowsys.model import ops
 from flowsys.systems.cooccurrence.closure import Small, small_field
 from flowsys.systems.cooccurrence.data import SPECIAL_WORDS
 from flowsys.systems.cooccurrence.model import data_loss, data_outputs

@@ -6,7 +6,7 @@ Words are orthonormal, so the loss reads the weights only through G(μ) = Σ_j a
 
 a sum over queries without 1/L. Two readings of this one formula: `data_loss` on a table of sentences, for any finite
 data set; and `limit_loss` on the four kinds of sentence of Assumption 2.3, where all irrelevant words of a type are
-alike, with n and L free real numbers or symbols. `ops` is `flowsys.ops` or its symbolic twin.
+alike, with n and L free real numbers or symbols. `ops` is `flowsys.model.ops` or its symbolic twin.
 """
 
 from typing import Any, NamedTuple

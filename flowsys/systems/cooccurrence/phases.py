@@ -9,7 +9,7 @@ In the limit every margin is 0 at t = 0, so T_1 is the first *rise* through 0; w
 (n ≤ 3(L - 2) with the paper's proportions) T_1 is 0.
 """
 
-from flowsys.problem import Event
+from flowsys.system.problem import Event
 from flowsys.systems.cooccurrence.data import LABELS, SPECIAL_WORDS
 
 MODES = {

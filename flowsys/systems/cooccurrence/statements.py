@@ -1,6 +1,6 @@
 """The numbered statements of the paper, in its order."""
 
-from flowsys.statements import Statement
+from flowsys.claims.statements import Statement
 
 _PHASE_1 = "a step inside the proof of Theorem E.28, with unspecified constants; what it leads to is checked there"
 _PHASE_2 = "a step inside the proofs of Theorems 3.2 and 3.3, with unspecified constants; what it leads to is checked"

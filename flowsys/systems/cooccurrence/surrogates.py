@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flowsys.printers.arrays import arguments
-from flowsys.problem import Field, FunctionField, Problem, ProgramField, Stage
 from flowsys.program import Program
+from flowsys.program.arrays import arguments
 from flowsys.system import Setup
+from flowsys.system.problem import Field, FunctionField, Problem, ProgramField, Stage
 from flowsys.systems.cooccurrence.max_margin import max_margin
 from flowsys.systems.cooccurrence.phases import events_of, is_correct_from_the_start, marks_of
 from flowsys.systems.cooccurrence.vocabulary import shares_of

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from flowsys.problem import Stage
+from flowsys.runs.training import Descent, Training
 from flowsys.system import Setup
+from flowsys.system.problem import Stage
 from flowsys.systems.cooccurrence import closure as cl
 from flowsys.systems.cooccurrence.descent import gram_step
 from flowsys.systems.cooccurrence.measured import MEASURED, observations
@@ -24,7 +25,6 @@ from flowsys.systems.cooccurrence.network import (
 )
 from flowsys.systems.cooccurrence.phases import events_of
 from flowsys.systems.cooccurrence.weights import weight_loss
-from flowsys.train import Descent, Training
 
 
 class Trained(NamedTuple):

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from flowsys import ops
+from flowsys.model import ops
 from flowsys.systems.cooccurrence.data import Samples
 from flowsys.systems.cooccurrence.model import data_loss
 

@@ -30,9 +30,9 @@ from dataclasses import replace
 from math import isinf, log
 
 from flowsys.errors import InputError
-from flowsys.problem import Problem
-from flowsys.references import Paper
 from flowsys.system import FINITE, LazyMapping, LazySequence, Setup, System, Variants, late, late_value
+from flowsys.system.problem import Problem
+from flowsys.system.references import Paper
 from flowsys.systems.lego.groups import sizes
 from flowsys.systems.lego.vocabulary import EVENTS, MODES, OBSERVABLES, PARAMETERS
 

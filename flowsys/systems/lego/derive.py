@@ -10,9 +10,9 @@ import jax
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from flowsys.derivation import Derivation, Stated
-from flowsys.printers.arrays import vector_field
 from flowsys.program import Program
+from flowsys.program.arrays import vector_field
+from flowsys.symbolic.derivation import Derivation, Stated
 from flowsys.symbolic.lumping import Partition, lump
 from flowsys.system import Setup
 from flowsys.systems.lego import SYSTEM, configurations, finite_attention, finite_layer, groups, stage_1

@@ -6,7 +6,7 @@ solvable while ε^{L,L} stays below ½(1 - 1/C_B), and a loss fixes ε^{2,2} (cl
 
 import numpy as np
 
-from flowsys.phase.named import Contour, Line, NamedDiagram
+from flowsys.sweeps.named import Contour, Line, NamedDiagram
 from flowsys.system import Setup
 from flowsys.systems.lego.closed_forms import eps_at_loss, least_separating_d, solvable_length, trap_boundary
 from flowsys.systems.lego.groups import sizes

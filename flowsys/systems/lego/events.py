@@ -2,8 +2,8 @@
 
 from math import log
 
-from flowsys.problem import Event
 from flowsys.system import Setup
+from flowsys.system.problem import Event
 from flowsys.systems.lego.closed_forms import clip_level, log_loss_threshold
 from flowsys.systems.lego.vocabulary import STAGE_1_EVENTS, STAGE_2_EVENTS
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from flowsys.drawing import Drawing
-from flowsys.phase import Axis, PhaseDiagram
+from flowsys.plot.drawing import Drawing
+from flowsys.sweeps import Axis, PhaseDiagram
 from flowsys.system import Setup
 from flowsys.systems.lego.section_7 import (
     DOUBLED_LENGTHS,

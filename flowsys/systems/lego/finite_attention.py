@@ -13,10 +13,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from flowsys import ops
 from flowsys.errors import InputError
-from flowsys.problem import FunctionField, Problem, Stage
+from flowsys.model import ops
 from flowsys.system import Setup
+from flowsys.system.problem import FunctionField, Problem, Stage
 from flowsys.systems.lego import data, groups, model, stage_2, transformer
 from flowsys.systems.lego.closed_forms import clip_level, final_features
 from flowsys.systems.lego.events import stage_2_events

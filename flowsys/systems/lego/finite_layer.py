@@ -16,10 +16,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from flowsys import ops
 from flowsys.errors import InputError
-from flowsys.problem import FunctionField, Problem, Stage
+from flowsys.model import ops
 from flowsys.system import Setup
+from flowsys.system.problem import FunctionField, Problem, Stage
 from flowsys.systems.lego import data, groups, model, stage_1, transformer
 from flowsys.systems.lego.closed_forms import clip_level
 from flowsys.systems.lego.events import stage_1_events

@@ -46,7 +46,7 @@ def field(n_g, n_y, d, feedforward: FeedForward):
     """field(t, y, args) on `Isotropic`; time is gradient-flow time of Loss_5¹."""
     import jax
 
-    from flowsys import ops
+    from flowsys.model import ops
 
     slope = jax.grad(lambda y: one_step_loss(ops, y, n_y, d, feedforward))
     return lambda t, y, args: jax.tree.map(lambda n, g: -g / n, multiplicities(n_g, n_y), slope(y))

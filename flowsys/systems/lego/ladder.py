@@ -8,12 +8,12 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from flowsys.compare import Rung
-from flowsys.solve import solve
+from flowsys.ladder import Rung
+from flowsys.runs.solving import solve
+from flowsys.runs.training import train
 from flowsys.system import Setup
 from flowsys.systems.lego import groups
 from flowsys.systems.lego.closed_forms import phase_1_time
-from flowsys.train import train
 
 RANDOM = {"group": "C3", "width": 2, "n_x": 3, "bias": 0.3, "rho": 0.5, "sigma_0": 0.15, "clip": "none"}
 MANY = {"group": "C3", "width": 4, "bias": 0.02, "rho": 0.5, "sigma_0": 0.02, "d": 1000.0, "clip": "none"}

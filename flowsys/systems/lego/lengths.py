@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from flowsys import ops
+from flowsys.model import ops
 from flowsys.systems.lego import stage_2
 from flowsys.systems.lego.configurations import from_sequences, occurrences, sequences
 from flowsys.systems.lego.data import states

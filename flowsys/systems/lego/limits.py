@@ -11,10 +11,10 @@ from functools import lru_cache
 import numpy as np
 
 from flowsys.errors import InputError
-from flowsys.printers.arrays import Arguments, arguments
-from flowsys.problem import Problem, ProgramField, Stage
 from flowsys.program import Program
+from flowsys.program.arrays import Arguments, arguments
 from flowsys.system import Setup
+from flowsys.system.problem import Problem, ProgramField, Stage
 from flowsys.systems.lego import configurations, groups
 from flowsys.systems.lego.closed_forms import C_alpha, c_1, clip_level, final_features
 from flowsys.systems.lego.configurations import Configurations

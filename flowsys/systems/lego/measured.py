@@ -9,8 +9,8 @@ from functools import partial
 
 import numpy as np
 
-from flowsys.printers.arrays import Arguments, vector_field
 from flowsys.program import Program
+from flowsys.program.arrays import Arguments, vector_field
 from flowsys.system import Setup
 from flowsys.systems.lego import groups
 from flowsys.systems.lego.closed_forms import clip_level
@@ -38,7 +38,7 @@ def tested_attention(setup: Setup) -> dict[str, Callable[[np.ndarray], float]]:
     def at_test(y: np.ndarray, measure: str) -> float:
         import jax
 
-        from flowsys import ops
+        from flowsys.model import ops
         from flowsys.systems.lego import stage_2
 
         with jax.enable_x64(True):

@@ -10,13 +10,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from flowsys.automatic import integrate
 from flowsys.errors import InputError
 from flowsys.integrate.outcome import Ending
 from flowsys.integrate.record import Record, Tolerances
-from flowsys.problem import Problem
-from flowsys.solve import observe_states
+from flowsys.runs.automatic import integrate
+from flowsys.runs.solving import observe_states
 from flowsys.system import Setup
+from flowsys.system.problem import Problem
 from flowsys.systems.lego import groups
 from flowsys.systems.lego.isotropic import Isotropic
 from flowsys.systems.lego.limits import ideal_features, stage_1_problem, stage_2_problem, trained_steps

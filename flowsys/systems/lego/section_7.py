@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flowsys.files import write_text
+from flowsys.machine.files import write_text
 
 if TYPE_CHECKING:
     from flowsys.systems.lego.two_heads_training import Experiment, Run

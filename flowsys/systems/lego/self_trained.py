@@ -12,16 +12,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from flowsys import ops
 from flowsys.errors import InputError
-from flowsys.problem import Stage
+from flowsys.model import ops
+from flowsys.runs.training import Descent, Training
 from flowsys.system import Setup
+from flowsys.system.problem import Stage
 from flowsys.systems.lego import algorithms, data, finite_attention, finite_layer, stage_2
 from flowsys.systems.lego.data import Sentences, Vocabulary
 from flowsys.systems.lego.events import stage_2_events
 from flowsys.systems.lego.feedforward import FeedForward
 from flowsys.systems.lego.limits import trained_steps
-from flowsys.train import Descent, Training
 
 OBSERVED = (
     "alpha", "beta", "gamma", "delta", "alpha_minus_gamma", "eps_attention", "gap", "log_eps", "eps_22", "gap_22",

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from flowsys import ops
+from flowsys.model import ops
 from flowsys.systems.lego import configurations, stage_2
 from flowsys.systems.lego.feedforward import FeedForward
 from flowsys.systems.lego.groups import GroupAction

@@ -109,7 +109,7 @@ def exchangeable_field(group: GroupAction, d, n_x, feedforward: FeedForward):
 def _descending(loss, metric):
     import jax
 
-    from flowsys import ops
+    from flowsys.model import ops
 
     def field(t, y, args):
         return jax.tree.map(lambda p, slope: -p * slope, metric, jax.grad(partial(loss, ops))(y))

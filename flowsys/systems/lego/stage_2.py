@@ -96,7 +96,7 @@ def field(features: Isotropic, tables, d, n_x, feedforward: FeedForward):
     """field(τ, y, args) on `Scores`."""
     import jax
 
-    from flowsys import ops
+    from flowsys.model import ops
 
     slope = jax.grad(lambda y: loss(ops, y, features, tables, d, feedforward))
     return lambda t, y, args: jax.tree.map(lambda p, g: -p * g, metric(n_x), slope(y))

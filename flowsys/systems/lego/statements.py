@@ -1,6 +1,6 @@
 """The numbered statements of the paper, in its order."""
 
-from flowsys.statements import Statement
+from flowsys.claims.statements import Statement
 
 _INFORMAL = "the informal form of a theorem that is checked"
 _PROOF = "a step inside the induction of a proof, with unspecified constants; its theorem's conclusion is checked"

@@ -9,10 +9,10 @@ to afterwards.
 import numpy as np
 
 from flowsys.errors import InputError
-from flowsys.printers.arrays import arguments
-from flowsys.problem import Problem, ProgramField, Stage
 from flowsys.program import Program
+from flowsys.program.arrays import arguments
 from flowsys.system import Setup
+from flowsys.system.problem import Problem, ProgramField, Stage
 from flowsys.systems.lego import groups
 from flowsys.systems.lego.closed_forms import C_alpha, phase_1_blow_up, phase_1_rate, phase_1_time
 from flowsys.systems.lego.events import stage_1_events

@@ -16,14 +16,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from flowsys.errors import InputError
-from flowsys.problem import Stage
+from flowsys.runs.training import Descent, Training
 from flowsys.system import Setup
+from flowsys.system.problem import Stage
 from flowsys.systems.lego import data, finite_attention, finite_layer, groups, layer_observed, transformer
 from flowsys.systems.lego.events import stage_1_events, stage_2_events
 from flowsys.systems.lego.layer_observed import Nonlinearity
 from flowsys.systems.lego.limits import check_length, trained_steps
 from flowsys.systems.lego.self_trained import self_training
-from flowsys.train import Descent, Training
 
 SHARED = ("loss", "log_loss", "unsettled")
 

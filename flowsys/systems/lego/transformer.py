@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from flowsys import ops
+from flowsys.model import ops
 from flowsys.systems.lego import model
 from flowsys.systems.lego.data import Sentences, Vocabulary
 from flowsys.systems.lego.feedforward import FeedForward

@@ -15,9 +15,9 @@ what trains, `statement` for the limit as it is derived, `limits`, `finite` and 
 """
 
 from flowsys.errors import InputError
-from flowsys.problem import Problem
-from flowsys.references import Paper
 from flowsys.system import LazyMapping, LazySequence, Setup, System, Variants, late, late_value
+from flowsys.system.problem import Problem
+from flowsys.system.references import Paper
 from flowsys.systems.mixture.stages import EVENTS, MODES
 from flowsys.systems.mixture.vocabulary import OBSERVABLES, PARAMETERS
 

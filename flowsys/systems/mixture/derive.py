@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from flowsys.derivation import Derivation, Stated
-from flowsys.printers.arrays import arguments, vector_field
 from flowsys.program import Program
+from flowsys.program.arrays import arguments, vector_field
 from flowsys.symbolic.assemble import assemble
+from flowsys.symbolic.derivation import Derivation, Stated
 from flowsys.symbolic.lumping import Partition, lump
 from flowsys.system import Setup
 from flowsys.systems.mixture.enumerated import infinite_width_start, unlumped_field

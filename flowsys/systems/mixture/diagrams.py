@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from flowsys.phase.named import Contour, Line, NamedDiagram
-from flowsys.solve import solve
+from flowsys.runs.solving import solve
+from flowsys.sweeps.named import Contour, Line, NamedDiagram
 from flowsys.system import Setup
 from flowsys.systems.mixture import SYSTEM
 from flowsys.systems.mixture.limits import onset_of_group_signal, stage_1_group_signal

@@ -9,12 +9,12 @@ from functools import partial
 import numpy as np
 from matplotlib.figure import Figure
 
-from flowsys.drawing import Drawing
 from flowsys.plot import trajectory as draw
-from flowsys.solve import solve
+from flowsys.plot.drawing import Drawing
+from flowsys.runs.solving import solve
+from flowsys.runs.training import train
+from flowsys.runs.trajectory import Trajectory
 from flowsys.system import Setup
-from flowsys.train import train
-from flowsys.trajectory import Trajectory
 
 LOSSES = ("loss_consistent", "loss_conflicting")
 NEURONS = ("w_c", "w_v")

@@ -12,10 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from flowsys.conserved import pair_invariants
-from flowsys.gram import gram_flow, gram_step, pair_rate
-from flowsys.problem import FunctionField, Problem
+from flowsys.model.conserved import pair_invariants
+from flowsys.model.gram import gram_flow, gram_step, pair_rate
+from flowsys.runs.training import Descent, Training
 from flowsys.system import Setup
+from flowsys.system.problem import FunctionField, Problem
 from flowsys.systems.mixture.margin import max_margin
 from flowsys.systems.mixture.network import (
     FiniteArguments,
@@ -31,7 +32,6 @@ from flowsys.systems.mixture.network import (
 from flowsys.systems.mixture.population import Samples, all_samples
 from flowsys.systems.mixture.stages import default_at, events_of, marks_of, stages_of
 from flowsys.systems.mixture.vocabulary import OBSERVABLES
-from flowsys.train import Descent, Training
 
 MEASURED = tuple(name for name in OBSERVABLES if name != "max_margin")
 """What is observed in JAX; the margin, a quadratic program, is added where states or weights are recorded."""

@@ -6,12 +6,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from flowsys.compare import Rung
-from flowsys.solve import solve
+from flowsys.ladder import Rung
+from flowsys.runs.solving import solve
+from flowsys.runs.training import steps_from
 from flowsys.system import Setup
 from flowsys.systems.mixture.finite import gram_descent, stage_arguments
 from flowsys.systems.mixture.network import ReducedLayout
-from flowsys.train import steps_from
 
 SCORES = tuple(f"S_{xy}_{part}" for xy in ("cc", "cv", "vc", "vv") for part in ("same", "diff"))
 AFTER_KINK, END = 5.0, 61.0

@@ -10,11 +10,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from flowsys.conserved import pair_invariants
-from flowsys.printers.arrays import Arguments, arguments
-from flowsys.problem import Problem, ProgramField
+from flowsys.model.conserved import pair_invariants
 from flowsys.program import Program
+from flowsys.program.arrays import Arguments, arguments
 from flowsys.system import Setup
+from flowsys.system.problem import Problem, ProgramField
 from flowsys.systems.mixture.population import hard_weights, orbit_tables
 from flowsys.systems.mixture.stages import default_at, events_of, marks_of, stages_of
 

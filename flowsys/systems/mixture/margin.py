@@ -11,8 +11,8 @@ which is exact for any M > 0 because the penalty only rescales a.
 import numpy as np
 from scipy.optimize import nnls
 
-from flowsys.printers.arrays import Arguments, function
 from flowsys.program import Program
+from flowsys.program.arrays import Arguments, function
 
 
 def max_margin(features: np.ndarray) -> float:

@@ -3,7 +3,7 @@
     H_h(X) = Σ_l Σ_i (w_hᵀ x_i) p_il,   p_·l = softmax_i(x_iᵀ S_h x_l),   S_h = W_Kᵀ W_Q  (key, query),
     f(X) = σ(H_+(X) + b) - σ(H_-(X) + b),   loss = log(1 + e^(-y f)).
 
-A token is a signed basis vector: an index into w and into both sides of S, and a sign. `ops` is `flowsys.ops` for
+A token is a signed basis vector: an index into w and into both sides of S, and a sign. `ops` is `flowsys.model.ops` for
 JAX arrays or `flowsys.symbolic.primitives` for arrays of sympy symbols.
 """
 

@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from flowsys import ops
-from flowsys.gram import SymmetricLayout
+from flowsys.model import ops
+from flowsys.model.gram import SymmetricLayout
 from flowsys.systems.mixture.model import attention_scores, head_output, logistic_loss
 from flowsys.systems.mixture.population import Samples
 

@@ -7,8 +7,8 @@ S_cv_same reaches s_star), T_3 (the population loss falls to epsilon).
 from collections.abc import Callable
 from typing import Any
 
-from flowsys.problem import Event, Stage
 from flowsys.system import Setup
+from flowsys.system.problem import Event, Stage
 
 MODES = {
     "three_stage": "Algorithm 1: neurons on all samples to T_1, attention on hard samples to T_2, neurons on all again",

@@ -1,6 +1,6 @@
 """The numbered statements of the paper, in its order."""
 
-from flowsys.statements import Statement
+from flowsys.claims.statements import Statement
 
 _TOOL = "a tail bound for sums of random variables, a tool of the proof of Lemma G.1, which is checked"
 

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flowsys.errors import InputError
-from flowsys.problem import Event, FunctionField, Problem, Stage
 from flowsys.system import Setup
+from flowsys.system.problem import Event, FunctionField, Problem, Stage
 from flowsys.systems.mixture.limits import onset_of_group_signal, stage_1_neurons
 
 NAMES = {

@@ -23,9 +23,9 @@ the next bit; everything the loss sees of the weights are inner products with th
 """
 
 from flowsys.errors import InputError
-from flowsys.problem import Problem
-from flowsys.references import Paper
 from flowsys.system import LazyMapping, LazySequence, Setup, System, Variants, late, late_value
+from flowsys.system.problem import Problem
+from flowsys.system.references import Paper
 from flowsys.systems.parity.vocabulary import EVENTS, MODES, OBSERVABLES, PARAMETERS, validate
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from flowsys.files import write_text
+from flowsys.machine.files import write_text
 from flowsys.systems.parity.data import sample_bits, shuffled
 from flowsys.systems.parity.frozen_batch import batch_margins
 from flowsys.systems.parity.sgd import frozen_states

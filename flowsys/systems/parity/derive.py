@@ -6,10 +6,10 @@ position. Each is compared with its stated program.
 
 import numpy as np
 
-from flowsys.derivation import Derivation, Stated
-from flowsys.printers.arrays import arguments, vector_field
 from flowsys.program import Program
+from flowsys.program.arrays import arguments, vector_field
 from flowsys.symbolic.assemble import assemble
+from flowsys.symbolic.derivation import Derivation, Stated
 from flowsys.symbolic.lumping import Partition, lump
 from flowsys.system import Setup
 from flowsys.systems.parity.enumerated import coordinate_names, unlumped_field

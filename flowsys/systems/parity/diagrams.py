@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from flowsys.phase.named import Line, NamedDiagram
+from flowsys.sweeps.named import Line, NamedDiagram
 from flowsys.system import Setup
 from flowsys.systems.parity.position import lock, only_position
 from flowsys.systems.parity.position import signal as signal_of

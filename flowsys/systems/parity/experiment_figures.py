@@ -13,8 +13,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from flowsys.drawing import Drawing
-from flowsys.fits import line, power_law
+from flowsys.laws.fits import line, power_law
+from flowsys.plot.drawing import Drawing
 from flowsys.system import Setup
 from flowsys.systems.parity import growth, stored_runs
 from flowsys.systems.parity.transformer import Architecture

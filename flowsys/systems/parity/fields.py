@@ -12,7 +12,7 @@ import jax
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from flowsys.problem import FunctionField
+from flowsys.system.problem import FunctionField
 from flowsys.systems.parity import closure, gated
 from flowsys.systems.parity.model import Coordinates, FrozenCoordinates, Weights
 

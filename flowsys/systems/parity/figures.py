@@ -8,12 +8,12 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from flowsys.drawing import Drawing
-from flowsys.fits import power_law
-from flowsys.solve import solve
+from flowsys.laws.fits import power_law
+from flowsys.plot.drawing import Drawing
+from flowsys.runs.solving import solve
+from flowsys.runs.training import train
 from flowsys.system import Setup
 from flowsys.systems.parity import batches, experiment_figures, passes_figures
-from flowsys.train import train
 
 
 def _system():

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 
-from flowsys import ops
+from flowsys.model import ops
 from flowsys.systems.parity import closure, model
 from flowsys.systems.parity.closure import Metric
 from flowsys.systems.parity.data import Table

@@ -11,10 +11,10 @@ from functools import lru_cache
 import numpy as np
 
 from flowsys.errors import InputError
-from flowsys.printers.arrays import Arguments, arguments
-from flowsys.problem import Event, Problem, ProgramField, Stage
 from flowsys.program import Program
+from flowsys.program.arrays import Arguments, arguments
 from flowsys.system import Setup
+from flowsys.system.problem import Event, Problem, ProgramField, Stage
 from flowsys.systems.parity.vocabulary import EVENTS
 
 

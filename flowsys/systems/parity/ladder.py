@@ -4,10 +4,10 @@ from functools import partial
 
 import numpy as np
 
-from flowsys.compare import Rung
-from flowsys.solve import solve
+from flowsys.ladder import Rung
+from flowsys.runs.solving import solve
+from flowsys.runs.training import train
 from flowsys.system import Setup
-from flowsys.train import train
 
 TINY = {"n": 5, "k": 3, "m": 8, "epsilon": 20.0}
 END = 150.0

@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from flowsys.errors import InputError
-from flowsys.problem import Problem, ProgramField, Stage
 from flowsys.system import Setup
+from flowsys.system.problem import Problem, ProgramField, Stage
 from flowsys.systems.parity import closure
 from flowsys.systems.parity.balanced import balanced_signs
 from flowsys.systems.parity.collapsed import collapsed_metric, collapsed_table

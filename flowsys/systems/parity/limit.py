@@ -11,7 +11,7 @@ image): x_β = (S[n+2], β), z = (S[n+1], 0), o = N_o ordinary, e = end of seque
 
 from fractions import Fraction
 
-from flowsys import ops as jax_ops
+from flowsys.model import ops as jax_ops
 from flowsys.systems.parity.model import loss_of_margin
 
 HALF = Fraction(1, 2)  # exact on numbers and on symbols alike

@@ -6,12 +6,12 @@ With p = ⟨W_{1:d}, e_query⟩, q = ⟨W_{d+1:2d}, e_key⟩ and a = e_keyᵀ A 
 
 and while no gate flips it is linear given the query token, T = P + Σ_j s_j K_j. The loss is the sum over query
 positions of max(1 - margin, 0) (hinge) or -margin (linear; the same before any margin reaches 1), with
-margin = -(-1)^label T. `ops` is `flowsys.ops` or its symbolic twin.
+margin = -(-1)^label T. `ops` is `flowsys.model.ops` or its symbolic twin.
 """
 
 from typing import Any, NamedTuple
 
-from flowsys import ops as jax_ops
+from flowsys.model import ops as jax_ops
 from flowsys.systems.parity.data import Table
 
 LOSSES = ("linear", "hinge")

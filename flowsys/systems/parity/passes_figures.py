@@ -2,7 +2,7 @@
 
 from matplotlib.figure import Figure
 
-from flowsys.drawing import Drawing
+from flowsys.plot.drawing import Drawing
 from flowsys.system import Setup
 from flowsys.systems.parity import passes
 from flowsys.systems.parity.experiment_figures import OnRun, courses, paper_results, shape

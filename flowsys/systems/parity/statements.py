@@ -1,6 +1,6 @@
 """The numbered statements of the paper, in its order."""
 
-from flowsys.statements import Statement
+from flowsys.claims.statements import Statement
 
 _REPRESENTS = "a step of the proof of Theorem 1, whose construction is checked on every string"
 _SAMPLED = "a high-probability bound for sampled embeddings and batches; claims use the population it concentrates on"

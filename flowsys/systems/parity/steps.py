@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from flowsys.problem import Field, FunctionField, Problem, Stage
 from flowsys.system import Setup
+from flowsys.system.problem import Field, FunctionField, Problem, Stage
 from flowsys.systems.parity.infinite import smallest_scale
 from flowsys.systems.parity.three_step import Rates
 

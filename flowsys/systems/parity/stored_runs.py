@@ -16,7 +16,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from flowsys.files import write_text
+from flowsys.machine.files import write_text
 from flowsys.systems.parity import experiment
 from flowsys.systems.parity.data import sequences, shuffled
 from flowsys.systems.parity.transformer import Architecture, forward

@@ -14,15 +14,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from flowsys.errors import InputError
-from flowsys.problem import Stage
+from flowsys.runs.training import Descent, Training
 from flowsys.system import Setup
+from flowsys.system.problem import Stage
 from flowsys.systems.parity.data import ascending, sample_bits, table_of_bits
 from flowsys.systems.parity.fields import Structure, observe, velocity
 from flowsys.systems.parity.gated import GatedArguments
 from flowsys.systems.parity.infinite import events_of
 from flowsys.systems.parity.levels import Model, model_of
 from flowsys.systems.parity.steps import STEPS, rates_of
-from flowsys.train import Descent, Training
 
 TEST_SEQUENCES = 1024
 # numbers in the largest intermediate array of one gradient: rows × neurons

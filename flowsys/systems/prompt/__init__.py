@@ -28,9 +28,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from flowsys.errors import InputError
-from flowsys.problem import Problem
-from flowsys.references import Paper
 from flowsys.system import LazyMapping, LazySequence, Setup, System, Variants, late, late_value
+from flowsys.system.problem import Problem
+from flowsys.system.references import Paper
 from flowsys.systems.prompt.stages import EVENTS, MODES
 from flowsys.systems.prompt.vocabulary import OBSERVABLES, PARAMETERS
 

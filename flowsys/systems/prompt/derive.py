@@ -7,9 +7,9 @@ conserved sums over two steps pair them up to sign); from a start that only rela
 
 import numpy as np
 
-from flowsys.derivation import Derivation, Stated
-from flowsys.printers.arrays import arguments, vector_field
 from flowsys.program import Program
+from flowsys.program.arrays import arguments, vector_field
+from flowsys.symbolic.derivation import Derivation, Stated
 from flowsys.symbolic.lumping import Partition, lump
 from flowsys.system import Setup
 

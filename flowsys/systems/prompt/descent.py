@@ -16,12 +16,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from flowsys import ops
 from flowsys.errors import InputError
-from flowsys.printers.arrays import observed, vector_field
-from flowsys.problem import Stage
+from flowsys.model import ops
+from flowsys.program.arrays import observed, vector_field
+from flowsys.runs.training import Descent, Training, gradient_step
 from flowsys.system import Setup
-from flowsys.train import Descent, Training, gradient_step
+from flowsys.system.problem import Stage
 
 from . import transformer
 from .checks import n_matching_examples

@@ -11,10 +11,11 @@ import numpy as np
 from matplotlib.figure import Figure
 from scipy.optimize import fsolve
 
-from flowsys.drawing import Drawing
-from flowsys.phase import PhaseDiagram, make_sweep, parse_axis, run
 from flowsys.plot import trajectory as draw
-from flowsys.solve import solve
+from flowsys.plot.drawing import Drawing
+from flowsys.runs.solving import solve
+from flowsys.runs.training import train
+from flowsys.sweeps import PhaseDiagram, make_sweep, parse_axis, run
 from flowsys.system import Setup
 from flowsys.systems.prompt.testing import example_transitions
 from flowsys.systems.prompt.transitions import (
@@ -23,7 +24,6 @@ from flowsys.systems.prompt.transitions import (
     input_label_primacy,
     input_label_probability,
 )
-from flowsys.train import train
 
 LENGTHS = "l_ts=5,10,20,40,80"
 TRAINED = "t=2e5"

@@ -11,8 +11,8 @@ import jax
 import numpy as np
 
 from flowsys.errors import InputError
-from flowsys.problem import FunctionField, Problem, Stage
 from flowsys.system import Setup
+from flowsys.system.problem import FunctionField, Problem, Stage
 
 from . import scores, transformer
 from .model import Prompts

@@ -11,14 +11,14 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from flowsys.compare import Rung
-from flowsys.solve import solve
+from flowsys.ladder import Rung
+from flowsys.runs.solving import solve
+from flowsys.runs.training import train
 from flowsys.system import Setup
 from flowsys.systems.prompt import scores, seeded, transformer
 from flowsys.systems.prompt.finite import initial_weights
 from flowsys.systems.prompt.orbits import SymmetricScores, orbits_from_zero
 from flowsys.systems.prompt.seeded import END, N_SEEDS, variables
-from flowsys.train import train
 
 SMALL = {"M": 5, "d_X": 5, "n_tasks": float("inf"), "M_test": 5, "batch_size": None}
 RATES = (20.0, 10.0, 5.0, 2.5)

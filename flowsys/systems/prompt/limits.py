@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from flowsys.printers.arrays import arguments
-from flowsys.problem import Problem, ProgramField, Stage
 from flowsys.program import Program
+from flowsys.program.arrays import arguments
 from flowsys.system import Setup
+from flowsys.system.problem import Problem, ProgramField, Stage
 from flowsys.systems.prompt.stages import events_of, marks_of
 from flowsys.systems.prompt.symmetric import least_unwrapped_M
 from flowsys.systems.prompt.testing import tested_observables

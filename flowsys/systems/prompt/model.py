@@ -8,7 +8,7 @@ for a column is linear in W, hence a sum of entries of W in the frame {inputs a_
 Three readings of the same loss: `score_loss` in all frame entries (exact for any prompts: training by autodiff and
 the score flow), `symmetric_loss` in the three kinds of entries that survive the average over relabelled tasks
 (exact for the population), and, through `flowsys.systems.prompt.transformer`, in the weights. `ops` is
-`flowsys.ops` or its symbolic twin.
+`flowsys.model.ops` or its symbolic twin.
 """
 
 from typing import NamedTuple

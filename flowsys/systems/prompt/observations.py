@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from flowsys import ops
+from flowsys.model import ops
 
 from .lemmas import EntryGradients, mean_column_gradients
 from .model import MASSES, Prompts, score_loss, score_losses, score_masses

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from flowsys import ops
+from flowsys.model import ops
 
 from .model import score_loss
 from .orbits import Orbits, SymmetricScores

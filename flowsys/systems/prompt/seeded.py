@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import t as student
 
+from flowsys.runs.training import train
 from flowsys.system import Setup
-from flowsys.train import train
 
 N_SEEDS = 8
 RATE = 2.0

@@ -6,8 +6,8 @@ T_1, Lemma F.6), then those of other patterns (T_2 and T_3, Lemma F.7); at small
 
 import numpy as np
 
-from flowsys.problem import Event
 from flowsys.system import Setup
+from flowsys.system.problem import Event
 
 MODES = {
     "population": "the average over all tasks and infinitely long prompts, at the M given",

@@ -1,6 +1,6 @@
 """The numbered statements of the paper, in its order."""
 
-from flowsys.statements import Statement
+from flowsys.claims.statements import Statement
 
 _TOOL = "a concentration inequality used in the proofs, not a statement on training"
 

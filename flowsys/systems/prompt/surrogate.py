@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flowsys.problem import FunctionField, Problem, Stage
 from flowsys.system import Setup
+from flowsys.system.problem import FunctionField, Problem, Stage
 
 from .stages import marks_of, stage_events
 
@@ -52,7 +52,7 @@ def surrogate_field() -> FunctionField:
     """d(s, u)/dt in JAX."""
     import jax.numpy as jnp
 
-    from flowsys import ops
+    from flowsys.model import ops
 
     def observed(y, arguments):
         _, K, alpha = arguments

@@ -9,7 +9,7 @@ gradient flow or descent on W is gradient flow or descent on those entries.
 import jax
 import jax.numpy as jnp
 
-from flowsys import ops
+from flowsys.model import ops
 
 from .checks import check_at_least, check_count
 from .model import Prompts, score_loss

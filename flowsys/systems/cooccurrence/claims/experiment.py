@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from flowsys.claims import Verdict, Word
-from flowsys.conditions import chosen_parameters
+from flowsys.claims.conditions import chosen_parameters
 from flowsys.systems.cooccurrence import SYSTEM
 from flowsys.systems.cooccurrence.claims.runs import claim
 
@@ -15,8 +15,8 @@ NAMED = ("reading", "n", "L", "d", "width", "m1", "learning_rate", "seed", "data
 
 def training_has_the_two_phases_of_figure_1(reading: str = "E", steps: int = 10_000) -> Verdict:
     """Types 2 and 3 rise before all losses fall; S_12, S_21 rise and S_31, S_32 fall, all but unmoved in phase 1."""
+    from flowsys.runs.training import train
     from flowsys.systems.cooccurrence.figures import seen_in
-    from flowsys.train import train
 
     setup = SYSTEM.setup("data", **({"seed": 7, "reading": reading} | chosen_parameters({})))
     names = ("loss", "loss_type2", "loss_type3", "least_margin", *SCORES)

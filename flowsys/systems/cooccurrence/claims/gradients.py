@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from flowsys.claims import Verdict, judged
-from flowsys.conditions import current
+from flowsys.claims.conditions import current
 from flowsys.systems.cooccurrence.claims.runs import (
     ANYWHERE,
     FLOWS,

@@ -5,8 +5,8 @@ from functools import partial
 import numpy as np
 
 from flowsys.claims import Verdict, Word, judged
-from flowsys.conditions import at_level, current
-from flowsys.fits import power_law
+from flowsys.claims.conditions import at_level, current
+from flowsys.laws.fits import power_law
 from flowsys.systems.cooccurrence.claims.runs import (
     ANYWHERE,
     FEW,

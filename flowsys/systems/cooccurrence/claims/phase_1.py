@@ -5,9 +5,9 @@ from functools import partial
 import numpy as np
 
 from flowsys.claims import Verdict, judged
-from flowsys.conditions import at_level, current, remembered
+from flowsys.claims.conditions import at_level, current, remembered
 from flowsys.errors import InputError
-from flowsys.fits import power_law
+from flowsys.laws.fits import power_law
 from flowsys.systems.cooccurrence import SYSTEM
 from flowsys.systems.cooccurrence.claims.runs import (
     FEW,
@@ -104,7 +104,7 @@ def _changes(tied: bool, widths=(64, 256, 1024, 4096)):
     """Largest changes of VV, S, KK, QQ up to τ = 14 over seeds, and β T_1: finite width, n = 12, L = 5, m1 = 8."""
     import jax.numpy as jnp
 
-    from flowsys.solve import double_precision, solve
+    from flowsys.runs.solving import double_precision, solve
     from flowsys.systems.cooccurrence.finite import layout
     from flowsys.systems.cooccurrence.network import experiment
 

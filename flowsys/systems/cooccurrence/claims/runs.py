@@ -1,9 +1,9 @@
 """Where the claims are measured and what they read: runs at given places, and phase 2 from T_1 on.
 
 A claim names its own places: numbers of samples and scales, at infinite width (L3). Asked for elsewhere
-(`flowsys.conditions`) it is measured at one place, its first with what was asked for in it. Scales that were not asked
-for follow Condition 1 at the width, m1 and L asked for, so `--width` is the m of Condition 1. At L0 that is descent on
-inner products; its rate, unless asked for, is half over β + m1 α, an eighth of what is stable.
+(`flowsys.claims.conditions`) it is measured at one place, its first with what was asked for in it. Scales that were not
+asked for follow Condition 1 at the width, m1 and L asked for, so `--width` is the m of Condition 1. At L0 that is descent
+on inner products; its rate, unless asked for, is half over β + m1 α, an eighth of what is stable.
 """
 
 from collections.abc import Sequence
@@ -13,16 +13,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flowsys.claims import Claim
-from flowsys.conditions import chosen_level, chosen_parameters, current, remembered
+from flowsys.claims.conditions import chosen_level, chosen_parameters, current, remembered
 from flowsys.errors import InputError
-from flowsys.references import Ref
-from flowsys.solve import solve
+from flowsys.runs.solving import solve
+from flowsys.runs.trajectory import Trajectory
 from flowsys.system import Setup
+from flowsys.system.references import Ref
 from flowsys.systems.cooccurrence import SYSTEM
 from flowsys.systems.cooccurrence.max_margin import MaxMargin, max_margin
 from flowsys.systems.cooccurrence.scales import Scales, condition_1, from_dimensionless
 from flowsys.systems.cooccurrence.vocabulary import shares_of
-from flowsys.trajectory import Trajectory
 
 FEW = condition_1(512, 16, 5)
 """Condition 1 at m = 512, m1 = 16, L = 5: the scales for n = 60."""

@@ -11,11 +11,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from flowsys import ops
 from flowsys.claims import Verdict, Word, judged
-from flowsys.conditions import at_level, chosen_parameters, remembered
+from flowsys.claims.conditions import at_level, chosen_parameters, remembered
 from flowsys.errors import InputError
-from flowsys.fits import power_law
+from flowsys.laws.fits import power_law
+from flowsys.model import ops
 from flowsys.systems.cooccurrence import SYSTEM
 from flowsys.systems.cooccurrence import closure as cl
 from flowsys.systems.cooccurrence.claims.runs import (

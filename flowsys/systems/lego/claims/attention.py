@@ -3,8 +3,8 @@
 import numpy as np
 
 from flowsys.claims import Verdict, Word, judged, listed
-from flowsys.conditions import current
-from flowsys.fits import power_law
+from flowsys.claims.conditions import current
+from flowsys.laws.fits import power_law
 from flowsys.systems.lego.claims.runs import LAYER_SHAPE, by_name, claim, run, values, vocabulary_size
 
 SIZES = (100.0, 1e3, 1e4)

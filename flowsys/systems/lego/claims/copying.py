@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from flowsys.claims import Verdict, judged, listed
-from flowsys.conditions import remembered
+from flowsys.claims.conditions import remembered
 from flowsys.systems.lego import algorithms, groups, model, transformer
 from flowsys.systems.lego.claims.runs import claim
 from flowsys.systems.lego.closed_forms import clip_level

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from flowsys.claims import Claim, Verdict, Word, judged, listed, word_of
-from flowsys.references import Ref
+from flowsys.system.references import Ref
 from flowsys.systems.lego import section_7
 from flowsys.systems.lego.claims.runs import by_name, claim
 

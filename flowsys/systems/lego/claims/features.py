@@ -8,8 +8,8 @@ from math import factorial
 import numpy as np
 
 from flowsys.claims import Verdict, Word, judged, listed
-from flowsys.conditions import chosen_parameters
-from flowsys.fits import line, power_law
+from flowsys.claims.conditions import chosen_parameters
+from flowsys.laws.fits import line, power_law
 from flowsys.systems.lego import groups
 from flowsys.systems.lego.claims.runs import by_name, claim, layer, layer_values
 from flowsys.systems.lego.closed_forms import C_alpha, clip_level, final_features, phase_1_time

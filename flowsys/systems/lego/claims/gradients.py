@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from flowsys.claims import Verdict, judged
-from flowsys.conditions import current
+from flowsys.claims.conditions import current
 from flowsys.systems.lego import data, finite_attention, groups, stage_1, transformer
 from flowsys.systems.lego.claims.runs import LAYER, by_name, claim, layer, run
 from flowsys.systems.lego.feedforward import FeedForward

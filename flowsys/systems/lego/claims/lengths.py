@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from flowsys.claims import Verdict, judged, listed
-from flowsys.fits import power_law
+from flowsys.laws.fits import power_law
 from flowsys.systems.lego import SYSTEM, groups
 from flowsys.systems.lego.claims.runs import LAYER_SHAPE, by_name, claim, run, values
 from flowsys.systems.lego.closed_forms import largest_solvable_eps

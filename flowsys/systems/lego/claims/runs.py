@@ -1,7 +1,7 @@
 """What the claims measure: runs of both stages and layers of random neurons.
 
 Stage 2, unless a claim says otherwise: ideal layer, d = 10³, C_B = 3, ϱ = 0.3, q = 4, b = 0.1, n_x = ∞, times in τ.
-A claim on attention that names no level in a run is measured where `flowsys.conditions` says; at L2 and L0 the
+A claim on attention that names no level in a run is measured where `flowsys.claims.conditions` says; at L2 and L0 the
 vocabulary is that of n_x_finite variables.
 Stage 1: the isotropic layer (L3), or random neurons with n_x = ∞ (L3, many_variables), times in t.
 """
@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flowsys import claims
-from flowsys.conditions import chosen_level, chosen_parameters, remembered
-from flowsys.solve import solve
+from flowsys.claims.conditions import chosen_level, chosen_parameters, remembered
+from flowsys.runs.solving import solve
+from flowsys.runs.trajectory import Trajectory
 from flowsys.systems.lego import SYSTEM, groups, stage_1
 from flowsys.systems.lego.finite_layer import initial_state
-from flowsys.trajectory import Trajectory
 
 ATTENTION = ("alpha", "gamma", "alpha_minus_gamma", "eps_attention", "gap", "loss")
 LAYER = ("a", "b_prime", "c", "e", "V_psi", "confounder_ae", "confounder_bc", "a_over_c", "F_c", "F_w", "F_gap", "loss")

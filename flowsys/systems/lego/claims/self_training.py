@@ -5,9 +5,9 @@ from functools import lru_cache
 import jax
 import numpy as np
 
-from flowsys import ops
 from flowsys.claims import Verdict, Word, judged, listed
-from flowsys.fits import power_law
+from flowsys.laws.fits import power_law
+from flowsys.model import ops
 from flowsys.systems.lego import SYSTEM, stage_2
 from flowsys.systems.lego.claims.runs import by_name, claim, values
 from flowsys.systems.lego.closed_forms import c_1

@@ -4,8 +4,8 @@ import numpy as np
 from scipy.special import softmax
 
 from flowsys.claims import Verdict, Word, judged, listed
-from flowsys.conditions import at_level
-from flowsys.fits import power_law
+from flowsys.claims.conditions import at_level
+from flowsys.laws.fits import power_law
 from flowsys.systems.mixture.claims.runs import OMEGAS, TRAINED, claim, local_exponents, values
 from flowsys.systems.mixture.claims.separability import scores_of_limit
 

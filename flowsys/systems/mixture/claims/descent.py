@@ -3,11 +3,11 @@
 import numpy as np
 
 from flowsys.claims import Verdict, Word, judged, listed
-from flowsys.fits import power_law
+from flowsys.laws.fits import power_law
+from flowsys.runs.training import train
 from flowsys.systems.mixture import SYSTEM
 from flowsys.systems.mixture.claims.runs import finite, run, time, values
 from flowsys.systems.mixture.ladder import AFTER_KINK, END, SCORES, descent_error
-from flowsys.train import train
 
 RATES = (0.4, 0.2, 0.1, 0.05)
 

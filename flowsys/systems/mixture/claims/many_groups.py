@@ -3,8 +3,8 @@
 import numpy as np
 
 from flowsys.claims import Verdict, Word, judged, listed
-from flowsys.conditions import at_level
-from flowsys.fits import line
+from flowsys.claims.conditions import at_level
+from flowsys.laws.fits import line
 from flowsys.systems.mixture.claims.runs import TRAINED, claim, mean_sector, run, stage_2_length, time, values
 
 GROUPS = (2, 3, 4, 8)

@@ -1,7 +1,7 @@
 """What the claims measure: runs of the limit, courses of its stages, rates along them.
 
 Unless a claim says otherwise K = 2, L = 3, b = 1/2, T_1 = 20, s_star = 1, ω = 0.1, at infinite width (L3). A claim that
-names no level or parameter in a run is measured where `flowsys.conditions` says; at L0 that is descent on inner
+names no level or parameter in a run is measured where `flowsys.claims.conditions` says; at L0 that is descent on inner
 products, whose cost does not depend on the width.
 """
 
@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from flowsys import claims
-from flowsys.conditions import chosen_level, chosen_parameters, current, remembered
+from flowsys.claims.conditions import chosen_level, chosen_parameters, current, remembered
 from flowsys.errors import InputError
-from flowsys.printers.arrays import vector_field
-from flowsys.solve import solve
+from flowsys.program.arrays import vector_field
+from flowsys.runs.solving import solve
+from flowsys.runs.trajectory import Trajectory
 from flowsys.system import Setup
 from flowsys.systems.mixture import SYSTEM
-from flowsys.trajectory import Trajectory
 
 OMEGAS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 PLAIN = tuple(name for name in SYSTEM.observables if name != "max_margin")

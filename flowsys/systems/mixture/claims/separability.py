@@ -7,7 +7,7 @@ from scipy.optimize import linprog
 from scipy.special import softmax
 
 from flowsys.claims import Verdict, judged, listed
-from flowsys.fits import power_law
+from flowsys.laws.fits import power_law
 from flowsys.systems.mixture.claims.runs import TRAINED, claim, finite, start_deviation, values
 from flowsys.systems.mixture.margin import max_margin
 from flowsys.systems.mixture.model import attention_scores

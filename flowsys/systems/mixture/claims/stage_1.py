@@ -3,7 +3,7 @@
 import numpy as np
 
 from flowsys.claims import Verdict, judged
-from flowsys.conditions import at_level
+from flowsys.claims.conditions import at_level
 from flowsys.systems.mixture.claims.runs import (
     FLOWS,
     OMEGAS,

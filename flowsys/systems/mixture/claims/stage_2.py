@@ -3,8 +3,8 @@
 import numpy as np
 
 from flowsys.claims import Verdict, Word, judged, listed
-from flowsys.conditions import at_level
-from flowsys.fits import line, power_law
+from flowsys.claims.conditions import at_level
+from flowsys.laws.fits import line, power_law
 from flowsys.systems.mixture.claims.runs import (
     FLOWS,
     OMEGAS,

@@ -3,8 +3,9 @@
 import numpy as np
 
 from flowsys.claims import Verdict, Word, judged, listed
-from flowsys.fits import power_law
-from flowsys.printers.arrays import observed
+from flowsys.laws.fits import power_law
+from flowsys.program.arrays import observed
+from flowsys.runs.trajectory import Trajectory
 from flowsys.systems.mixture import SYSTEM
 from flowsys.systems.mixture.claims.runs import (
     FLOWS,
@@ -20,7 +21,6 @@ from flowsys.systems.mixture.claims.runs import (
     time,
     values,
 )
-from flowsys.trajectory import Trajectory
 
 CASES = ((0.1, 1.0), (0.01, 1.0), (0.1, 0.25), (0.1, 3.0))
 END = 1e5

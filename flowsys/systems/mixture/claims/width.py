@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from flowsys.claims import Verdict, judged, listed
-from flowsys.fits import power_law
+from flowsys.laws.fits import power_law
 from flowsys.systems.mixture import SYSTEM
 from flowsys.systems.mixture.claims.runs import SCORES, claim, finite, rates, run, values
 from flowsys.systems.mixture.claims.separability import scores_of_limit

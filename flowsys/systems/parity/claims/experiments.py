@@ -3,8 +3,8 @@
 import numpy as np
 
 from flowsys.claims import Claim, Verdict, Word, judged
-from flowsys.fits import line, power_law
-from flowsys.references import Ref
+from flowsys.laws.fits import line, power_law
+from flowsys.system.references import Ref
 from flowsys.systems.parity import growth, passes
 from flowsys.systems.parity.claims.runs import claim
 from flowsys.systems.parity.stored_runs import stored

@@ -4,7 +4,7 @@ import jax
 import numpy as np
 
 from flowsys.claims import Verdict, Word, judged
-from flowsys.conditions import current
+from flowsys.claims.conditions import current
 from flowsys.systems.parity import data, hardness
 from flowsys.systems.parity.claims.runs import (
     TRAINED,

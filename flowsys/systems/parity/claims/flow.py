@@ -9,8 +9,8 @@ from 0.58 to 1, 4m g² at lock from 111 to 7.90 (n = 1000; predicted 7.91), and 
 import numpy as np
 
 from flowsys.claims import Verdict, judged
-from flowsys.conditions import current
-from flowsys.fits import power_law
+from flowsys.claims.conditions import current
+from flowsys.laws.fits import power_law
 from flowsys.systems.parity import position
 from flowsys.systems.parity.claims.runs import FLOWS, TRAINED, chosen, claim, course, reached, scatter
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from flowsys.claims import Verdict, judged
-from flowsys.conditions import chosen_level, remembered
-from flowsys.solve import solve
+from flowsys.claims.conditions import chosen_level, remembered
+from flowsys.runs.solving import solve
 from flowsys.systems.parity import SYSTEM
 from flowsys.systems.parity.claims.runs import chosen, claim
 

@@ -18,12 +18,12 @@ from dataclasses import replace
 import numpy as np
 from scipy.stats import norm
 
-from flowsys.automatic import integrate
 from flowsys.claims import Verdict, judged, listed
 from flowsys.integrate.record import Tolerances
-from flowsys.problem import Problem, Stage
-from flowsys.solve import double_precision
+from flowsys.runs.automatic import integrate
+from flowsys.runs.solving import double_precision
 from flowsys.system import Setup
+from flowsys.system.problem import Problem, Stage
 from flowsys.systems.parity import SYSTEM, closure, levels, observables
 from flowsys.systems.parity.claims.runs import chosen, claim
 

@@ -4,7 +4,7 @@ import jax
 import numpy as np
 
 from flowsys.claims import Claim, Verdict, judged
-from flowsys.references import Ref
+from flowsys.system.references import Ref
 from flowsys.systems.parity import construction, data, embeddings, hardness
 from flowsys.systems.parity.claims.runs import chosen, claim
 from flowsys.systems.parity.levels import check_size_of

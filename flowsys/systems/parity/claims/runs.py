@@ -1,7 +1,7 @@
 """What the claims measure: courses of the flow, and three gradient steps, kept for the life of the process.
 
-A claim that names no level is measured where `flowsys.conditions` says. Courses of the flow are the limit (L3), its
-finite width with frozen gates (L2) or gradient descent on the weights (L0). Three steps are those of infinite width
+A claim that names no level is measured where `flowsys.claims.conditions` says. Courses of the flow are the limit (L3),
+its finite width with frozen gates (L2) or gradient descent on the weights (L0). Three steps are those of infinite width
 (L3), of sampled neurons with live gates on the population (L2), or of the same neurons on fresh batches (L0).
 """
 
@@ -12,9 +12,9 @@ import jax
 import numpy as np
 
 from flowsys import claims
-from flowsys.conditions import chosen_level, current, remembered
+from flowsys.claims.conditions import chosen_level, current, remembered
 from flowsys.errors import InputError
-from flowsys.solve import solve
+from flowsys.runs.solving import solve
 from flowsys.system import Setup
 from flowsys.systems.parity import SYSTEM, closure, sgd
 from flowsys.systems.parity.data import ascending

@@ -4,8 +4,8 @@ import jax
 import numpy as np
 
 from flowsys.claims import Claim, Verdict, Word, judged
-from flowsys.fits import power_law
-from flowsys.references import Ref
+from flowsys.laws.fits import power_law
+from flowsys.system.references import Ref
 from flowsys.systems.parity import batches
 from flowsys.systems.parity.claims.runs import claim
 from flowsys.systems.parity.data import shuffled

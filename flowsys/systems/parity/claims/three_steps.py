@@ -3,7 +3,7 @@
 import numpy as np
 
 from flowsys.claims import Verdict, Word, judged
-from flowsys.conditions import current
+from flowsys.claims.conditions import current
 from flowsys.systems.parity.claims.runs import (
     FLOWS,
     TRAINED,

@@ -3,7 +3,7 @@
 import numpy as np
 
 from flowsys.claims import Verdict, Word, judged, listed
-from flowsys.conditions import chosen_level, remembered
+from flowsys.claims.conditions import chosen_level, remembered
 from flowsys.systems.prompt import surrogate
 from flowsys.systems.prompt.claims.runs import (
     AT_TEST,

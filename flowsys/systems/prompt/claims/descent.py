@@ -3,10 +3,10 @@
 import numpy as np
 
 from flowsys.claims import Verdict, judged, listed
-from flowsys.conditions import remembered
+from flowsys.claims.conditions import remembered
+from flowsys.runs.training import train
 from flowsys.systems.prompt import SYSTEM, seeded
 from flowsys.systems.prompt.claims.runs import SIZE, claim, course, fitted, own, refuse_seeds, setup
-from flowsys.train import train
 
 
 @remembered(32)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from flowsys.claims import Verdict, judged, listed
-from flowsys.conditions import remembered
+from flowsys.claims.conditions import remembered
 from flowsys.systems.prompt import plurality, transitions
 from flowsys.systems.prompt.claims.attention import LATE
 from flowsys.systems.prompt.claims.attention import tested as random_patterns

@@ -3,7 +3,7 @@
 import numpy as np
 
 from flowsys.claims import Verdict, judged, listed, word_of
-from flowsys.conditions import at_level
+from flowsys.claims.conditions import at_level
 from flowsys.systems.prompt import lemmas, surrogate
 from flowsys.systems.prompt.claims.runs import (
     FLOWS,

@@ -1,8 +1,8 @@
 """What the claims measure: runs of the population flow and exponents of its times.
 
 Unless a claim says otherwise M = 20, K = 3, α = 0.4, the exact population from W = 0 (L3). A claim that names no level
-in a run is measured where `flowsys.conditions` says: at L2 gradient flow from random weights on n_tasks tasks, at L0
-SGD (Algorithm 1), to t = 1e4 at most. A claim stated at several sizes is then measured at the one asked for.
+in a run is measured where `flowsys.claims.conditions` says: at L2 gradient flow from random weights on n_tasks tasks,
+at L0 SGD (Algorithm 1), to t = 1e4 at most. A claim stated at several sizes is then measured at the one asked for.
 
 How a verdict's word is chosen, by the form of the statement. The theorems give times and lengths that suffice (Ω, ≳);
 the text calls them the required ones ("linear in", "proportional to": Sec. 3, P1, P2; Θ in Eq. 57). Both are checked:
@@ -22,14 +22,14 @@ import numpy as np
 
 from flowsys import claims
 from flowsys.claims import Verdict, Word, judged, listed
-from flowsys.conditions import chosen_level, chosen_parameters, current, remembered
+from flowsys.claims.conditions import chosen_level, chosen_parameters, current, remembered
 from flowsys.errors import InputError
-from flowsys.fits import Fit, power_law
-from flowsys.solve import solve
+from flowsys.laws.fits import Fit, power_law
+from flowsys.runs.solving import solve
+from flowsys.runs.training import steps_from
+from flowsys.runs.trajectory import Trajectory
 from flowsys.system import Setup
 from flowsys.systems.prompt import SYSTEM
-from flowsys.train import steps_from
-from flowsys.trajectory import Trajectory
 
 KINDS = ("same_same", "same_other", "other_same", "other_other")
 GAMMAS = tuple(f"Gamma_{kind}" for kind in KINDS)

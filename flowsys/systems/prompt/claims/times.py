@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from flowsys.claims import Verdict, Word, judged, listed
-from flowsys.conditions import at_level, current
-from flowsys.fits import line
+from flowsys.claims.conditions import at_level, current
+from flowsys.laws.fits import line
 from flowsys.systems.prompt import planar, surrogate
 from flowsys.systems.prompt.claims.runs import (
     FLOWS,

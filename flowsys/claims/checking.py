@@ -1,0 +1,119 @@
+"""Checking: which claims to measure, here or side by side in worker processes, and the verdicts on record."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
+from pathlib import Path
+
+from flowsys.claims import Checked, Claim, Recorded, Verdict, Word, read_record
+from flowsys.claims.conditions import DEFAULT, Conditions
+from flowsys.errors import InputError
+from flowsys.machine.kept import Kept
+from flowsys.machine.workers import side_by_side
+from flowsys.system import System, find
+
+
+def record_file(system: System) -> Path:
+    """Where a system's verdicts are on record."""
+    return Path(import_module(f"flowsys.systems.{system.name}").__path__[0]) / "verdicts.json"
+
+
+def recorded(system: System) -> dict[str, Recorded]:
+    """A system's verdicts on record, by claim."""
+    return read_record(record_file(system))
+
+
+def check(
+    system: System,
+    ids: Iterable[str] | None = None,
+    everything: bool = False,
+    conditions: Conditions = DEFAULT,
+    workers: int = 1,
+    on_progress: Callable[[int], None] | None = None,
+) -> list[Checked]:
+    """Measure a system's claims: the named ones (by id or place), by default the cheap ones, or everything."""
+    return check_systems([system], ids, everything, conditions, workers, on_progress)[system.name]
+
+
+def check_systems(
+    systems: Sequence[System],
+    ids: Iterable[str] | None = None,
+    everything: bool = False,
+    conditions: Conditions = DEFAULT,
+    workers: int = 1,
+    on_progress: Callable[[int], None] | None = None,
+    journal: Path | None = None,
+) -> dict[str, list[Checked]]:
+    """The claims of several systems, {system: checked claims in the order of the paper}.
+
+    What is measured is kept in the directory `journal` until all of it is: a check that was broken off goes on there.
+    """
+    ids = None if ids is None else [ids] if isinstance(ids, str) else list(ids)
+    chosen = selected(systems, ids, everything)
+    verdicts = _measure(chosen, conditions, workers, on_progress or (lambda n: None), journal)
+    if ids is not None and not conditions.is_default:
+        for verdict in verdicts.values():
+            if verdict.word is Word.NOT_TESTABLE:
+                raise InputError(verdict.note)
+    found = {}
+    for system in systems:
+        record = recorded(system)
+        found[system.name] = [
+            Checked(claim, verdicts[system.name, claim.id], record.get(claim.id))
+            for claim in chosen.get(system.name, [])
+        ]
+    return found
+
+
+def selected(systems: Sequence[System], ids: Sequence[str] | None, everything: bool) -> dict[str, list[Claim]]:
+    """{system: claims to check}."""
+    if ids is None:
+        return {s.name: [c for c in s.claims if everything or c.is_cheap] for s in systems}
+    chosen = {s.name: [c for c in s.claims if c.id in ids or c.ref.place in ids] for s in systems}
+    there = {name for claims in chosen.values() for c in claims for name in (c.id, c.ref.place)}
+    for name in ids:
+        if name not in there:
+            known = ", ".join(c.id for s in systems for c in s.claims)
+            raise InputError(f"claim = {name} is not known: it must be one of {known}.")
+    return {name: claims for name, claims in chosen.items() if claims}
+
+
+def _measure(chosen: dict[str, list[Claim]], conditions: Conditions, workers: int, told, directory) -> dict:
+    """{(system, claim): verdict}."""
+    journal = {name: Kept(directory, name) for name in chosen}
+    file_of = lambda id: hashlib.sha256(repr((id, conditions)).encode()).hexdigest()[:16]
+    verdicts = {}
+    for name, claims in chosen.items():
+        there = {claim.id: journal[name].read(file_of(claim.id)) for claim in claims if claim.measure}
+        verdicts |= {(name, id): verdict for id, verdict in there.items() if verdict is not None}
+    told(len(verdicts))
+    missing = {name: [c for c in claims if (name, c.id) not in verdicts] for name, claims in chosen.items()}
+    if workers == 1:
+        found = (((name, c.id), c.check(conditions)) for name, claims in missing.items() for c in claims)
+    else:
+        tasks = ((name, ids, conditions) for name, ids in _tasks(missing))
+        found = (pair for done in side_by_side(_measure_in_worker, tasks, workers) for pair in done.items())
+    for (name, id), verdict in found:
+        journal[name].write(file_of(id), verdict)
+        verdicts[name, id] = verdict
+        told(1)
+    for name, claims in chosen.items():
+        for claim in claims:
+            journal[name].forget(file_of(claim.id))
+    return verdicts
+
+
+def _tasks(chosen: dict[str, list[Claim]]) -> list[tuple[str, list[str]]]:
+    """What workers take at a time: the long claims one by one, then the cheap ones that share runs together."""
+    long = [(name, [c.id]) for name, claims in chosen.items() for c in claims if not c.is_cheap]
+    together: dict[tuple[str, str], list[str]] = {}
+    for name, claims in chosen.items():
+        for claim in claims:
+            if claim.is_cheap:
+                together.setdefault((name, getattr(claim.measure, "__module__", "")), []).append(claim.id)
+    return long + [(name, ids) for (name, _), ids in together.items()]
+
+
+def _measure_in_worker(name: str, ids: Sequence[str], conditions: Conditions) -> dict[tuple[str, str], Verdict]:
+    by_id = {claim.id: claim for claim in find(name).claims}
+    return {(name, id): by_id[id].check(conditions) for id in ids}

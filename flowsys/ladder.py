@@ -1,0 +1,132 @@
+"""The ladder: the measured error between neighbouring levels, and the rate at which it falls.
+
+    L0 → L1   gradient descent to gradient flow, O(learning rate)
+    L1 → L2   weights to inner products, solver tolerance: the closure is exact
+    L2 → L3   finite to infinite width, O(width^-1/2)
+    L3 → L4   the limit to the paper's surrogate, the paper's slack
+
+A system states its rungs (`SYSTEM.ladder`), each a knob and a function that measures the error at one value of it. A
+rung that does not close is a finding and is reported as one.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from flowsys.errors import InputError
+from flowsys.laws.fits import Fit, power_law
+from flowsys.system import Setup, System
+
+
+@dataclass(frozen=True)
+class Rung:
+    """How to measure the step between two levels.
+
+    With a `knob`, the error is measured at each of its `values` and should follow a power law with exponent `expected`
+    ± `tolerance`; without one, a single error should stay below `tolerance`.
+    """
+
+    start: str
+    end: str
+    meaning: str
+    measure: Callable[[Any], float]
+    knob: str = ""
+    values: tuple[float, ...] = ()
+    expected: float | None = None
+    tolerance: float = 0.0
+
+    @property
+    def name(self) -> str:
+        return f"{self.start} → {self.end}"
+
+
+@dataclass(frozen=True)
+class MeasuredRung:
+    """A rung with its errors; `holds` says whether the expectation was met (None: there is none)."""
+
+    rung: Rung
+    errors: np.ndarray
+    fit: Fit | None
+    holds: bool | None
+
+    @property
+    def result(self) -> str:
+        if self.fit is not None:
+            low, high = self.fit.interval
+            return f"exponent {self.fit.slope:.3f} [{low:.3f}, {high:.3f}] in {self.rung.knob}"
+        return f"error {self.errors[0]:.2e}"
+
+    @property
+    def expectation(self) -> str:
+        if self.rung.expected is not None:
+            return f"{self.rung.expected:g} ± {self.rung.tolerance:g}"
+        return f"≤ {self.rung.tolerance:g}" if self.rung.tolerance else "none"
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """All measured rungs of one system."""
+
+    system: str
+    setup: Setup
+    rungs: tuple[MeasuredRung, ...]
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "rung": m.rung.name,
+                "meaning": m.rung.meaning,
+                "knob": m.rung.knob,
+                "values": list(m.rung.values),
+                "errors": m.errors.tolist(),
+                "measured": m.result,
+                "expected": m.expectation,
+                "holds": m.holds,
+            }
+            for m in self.rungs
+        ]
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{h}</th>" for h in ("rung", "what", "measured", "expected", "holds"))
+        body = "".join(
+            f"<tr><td>{m.rung.name}</td><td>{m.rung.meaning}</td><td>{m.result}</td><td>{m.expectation}</td>"
+            f"<td>{'' if m.holds is None else 'yes' if m.holds else 'no'}</td></tr>"
+            for m in self.rungs
+        )
+        return f"<table><tr>{head}</tr>{body}</table>"
+
+
+def compare(
+    system: System,
+    setup: Setup | None = None,
+    rungs: Sequence[str] | None = None,
+    on_progress: Callable[[str], None] | None = None,
+) -> Ladder:
+    """Measure a system's ladder (or the named rungs of it, e.g. "L2-L3")."""
+    if system.ladder is None:
+        raise InputError(f"system = {system.name} has no ladder.")
+    setup = setup if setup is not None else system.setup()
+    stated = system.ladder(setup)
+    if rungs is not None:
+        known = {f"{r.start}-{r.end}": r for r in stated}
+        for name in rungs:
+            if name not in known:
+                raise InputError(f"rung = {name} is not one of {system.name}'s: {', '.join(known)}.")
+        stated = [known[name] for name in rungs]
+    return Ladder(system.name, setup, tuple(_measured(rung, on_progress) for rung in stated))
+
+
+def _measured(rung: Rung, on_progress) -> MeasuredRung:
+    errors = []
+    for value in rung.values or (None,):
+        errors.append(float(rung.measure(value)))
+        if on_progress is not None:
+            on_progress(rung.name)
+    errors = np.array(errors)
+    if rung.expected is None:
+        holds = bool(errors.max() <= rung.tolerance) if rung.tolerance else None
+        return MeasuredRung(rung, errors, None, holds)
+    fit = power_law(rung.values, errors)
+    return MeasuredRung(rung, errors, fit, bool(abs(fit.slope - rung.expected) <= rung.tolerance))

@@ -1,0 +1,1 @@
+"""Laws fitted to measurements, as values."""

@@ -1,0 +1,1 @@
+"""Disk and processes: files written whole, results kept, tasks side by side."""

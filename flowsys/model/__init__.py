@@ -1,0 +1,1 @@
+"""Models: the functions their losses may use, and what Gram blocks do in numbers."""

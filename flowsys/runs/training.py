@@ -1,0 +1,276 @@
+"""train: gradient descent of the finite-width model, recorded under the names of the theory.
+
+Time is learning rate × steps. Steps run in compiled chunks (a loop inside XLA, a Python loop outside), so memory stays
+flat, a progress bar can move and Ctrl-C stops between chunks. Between records nothing is stored. An event is reported
+at the first step after which it holds: descent is discrete, there is nothing to interpolate.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from flowsys.errors import InputError
+from flowsys.integrate.outcome import Ending, Outcome
+from flowsys.runs.solving import plain_requests
+from flowsys.runs.trajectory import Origin, Trajectory
+from flowsys.system import Setup, System
+from flowsys.system.problem import Event, Stage
+from flowsys.version import VERSION
+
+
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """A model to train: how one step changes its weights, and what can be observed.
+
+    `step(weights, arguments, learning_rate)` and `observe(weights, arguments) -> {name: scalar}` are JAX functions on
+    pytrees. Build one per structure (`functools.lru_cache`), so that what was compiled is found again. `derived` are
+    further observables, computed from the weights outside JAX where they are asked for.
+    """
+
+    step: Callable
+    observe: Callable
+    observables: tuple[str, ...]
+    derived: Mapping[str, Callable[[Any, Any], float]] = field(default_factory=dict)
+
+    @property
+    def observable_names(self) -> tuple[str, ...]:
+        return (*self.observables, *self.derived)
+
+
+@dataclass(frozen=True)
+class Training:
+    """A descent with its initial weights and stages; the discrete counterpart of a `Problem`.
+
+    `start` is the time that was trained before, and is a multiple of the learning rate.
+    """
+
+    descent: Descent
+    initial: Any
+    stages: tuple[Stage, ...]
+    events: tuple[Event, ...] = ()
+    marks: Mapping[str, float] = field(default_factory=dict)
+    default_steps: int = 1000
+    start: float = 0.0
+
+
+def gradient_step(loss: Callable) -> Callable:
+    """The plain step w ← w - η ∂loss(w, arguments)/∂w, for every weight."""
+    import jax
+
+    def step(weights, arguments, learning_rate):
+        gradient = jax.grad(loss)(weights, arguments)
+        return jax.tree.map(lambda w, g: w - learning_rate * g, weights, gradient)
+
+    return step
+
+
+@lru_cache(maxsize=64)
+def _chunk(descent: Descent, watched: tuple[str, ...], batched: bool) -> Callable:
+    """Up to n steps, fewer if a watched event fires; n is data, so one compilation serves every chunk length."""
+    import jax
+    import jax.numpy as jnp
+
+    def fires(weights, arguments, thresholds, directions):
+        if not watched:
+            return jnp.asarray(False)
+        everything = descent.observe(weights, arguments)
+        values = jnp.stack([everything[name] for name in watched])
+        return ((directions != 0) & (directions * (values - thresholds) >= 0)).any()
+
+    def run(weights, arguments, learning_rate, n, thresholds, directions):
+        def body(carry):
+            done, w, _ = carry
+            w = descent.step(w, arguments, learning_rate)
+            return done + 1, w, fires(w, arguments, thresholds, directions)
+
+        done, weights, _ = jax.lax.while_loop(
+            lambda c: (c[0] < n) & ~c[2], body, (jnp.asarray(0), weights, jnp.asarray(False))
+        )
+        return done, weights
+
+    return jax.jit(jax.vmap(run, in_axes=(0, *[None] * 5)) if batched else run)
+
+
+@lru_cache(maxsize=64)
+def _observer(observe: Callable, names: tuple[str, ...], batched: bool) -> Callable:
+    """Named values of the weights; descents that share `observe` share what is compiled."""
+    import jax
+    import jax.numpy as jnp
+
+    def values(weights, arguments):
+        everything = observe(weights, arguments)
+        return jnp.array([everything[name] for name in names], dtype=float)
+
+    return jax.jit(jax.vmap(values, in_axes=(0, None)) if batched else values)
+
+
+def _recorder(descent: Descent, names: tuple[str, ...], batched: bool) -> Callable:
+    """Named values of the weights, the derived ones (seed by seed) among them."""
+    import jax
+
+    direct = tuple(name for name in names if name not in descent.derived)
+    observed = _observer(descent.observe, direct, batched)
+    if direct == names:
+        return lambda weights, arguments: np.asarray(observed(weights, arguments))
+
+    def values(weights, arguments) -> np.ndarray:
+        found = dict(zip(direct, np.moveaxis(np.asarray(observed(weights, arguments)), -1, 0)))
+        for name in (name for name in names if name in descent.derived):
+            of = descent.derived[name]
+            if batched:
+                n = len(jax.tree.leaves(weights)[0])
+                found[name] = np.array([of(jax.tree.map(lambda w, i=i: w[i], weights), arguments) for i in range(n)])
+            else:
+                found[name] = np.asarray(of(weights, arguments))
+        return np.stack([found[name] for name in names], axis=-1)
+
+    return values
+
+
+def steps_from(descent: Descent, weights, arguments, learning_rate: float, n: int):
+    """The weights after n steps from given ones."""
+    return _chunk(descent, (), False)(weights, arguments, learning_rate, n, np.zeros(0), np.zeros(0))[1]
+
+
+def train(
+    system: System,
+    setup: Setup | None = None,
+    *,
+    variant: str | None = None,
+    mode: str | None = None,
+    steps: int | None = None,
+    at: Sequence[str | float] | None = None,
+    records: int = 200,
+    observe: Sequence[str] | None = None,
+    seeds: int | None = None,
+    stop_when_done: bool = False,
+    command: str = "",
+    progress: Callable[[int, int], None] | None = None,
+) -> Trajectory:
+    """Train the real model by gradient descent at the setup's width, seed and learning rate.
+
+    `records` evenly spaced steps are recorded besides the requested times and events. With `seeds` = n, the seeds
+    seed … seed + n - 1 train side by side and every series has a second axis over them. `stop_when_done` ends training
+    once everything in `at` has been reached.
+    """
+    import jax
+
+    setup = system.setup_in(mode, setup)
+    if system.training is None:
+        raise InputError(f"system = {system.name} has no finite-width model to train.")
+    variant, mode = system.variant("L0", variant), system.mode(mode)
+    setup = system.settled(setup, "L0", variant, mode)
+    at = plain_requests(at) if at is not None else None
+    η = setup["learning_rate"]
+    with jax.enable_x64(True):
+        training = system.training(setup, variant, mode, seeds)
+        names = tuple(observe) if observe is not None else training.descent.observable_names
+        for name in names:
+            if name not in training.descent.observable_names:
+                raise InputError(f"observe = {name} is not an observable of {system.name} in training.")
+        plan = _plan(system, training, steps, at, records, η, setup["t_max"])
+        if seeds is not None and (plan.events or any(stage.ends_on for stage in training.stages[:-1])):
+            raise InputError(f"seeds = {seeds} is not allowed with events: seeds reach them at different steps.")
+        rows = list(_run(training, names, plan, η, seeds is not None, stop_when_done, progress))
+    origin = Origin(system.name, "L0", variant, mode, dict(setup), VERSION, command)
+    return _trajectory(rows, names, at, plan, origin, η)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How many steps, which of them to record (with the names of marks), and which events to look for."""
+
+    total: int
+    wanted: Mapping[int, str]
+    asked: frozenset[int]
+    events: frozenset[str]
+
+
+def _plan(system: System, training: Training, steps, at, records: int, η: float, t_max: float) -> _Plan:
+    events = {e.name for e in training.events}
+    for request in at or ():
+        if isinstance(request, str) and request not in events | set(training.marks):
+            known = ", ".join([*events, *training.marks]) or "none"
+            raise InputError(f"at = {request} is not an event of {system.name} in training; there are {known}.")
+        if not isinstance(request, str) and not training.start <= request <= t_max:
+            raise InputError(
+                f"at: t = {request:g} is not allowed: it must lie between the start, t = {training.start:g}, "
+                f"and t_max = {t_max:g}."
+            )
+    times = {round(s / η): "" for s in at or () if not isinstance(s, str)}
+    times |= {round(training.marks[s] / η): s for s in at or () if s in training.marks}
+    named = frozenset(s for s in at or () if s in events)
+    if steps is not None and steps < 1:
+        raise InputError(f"steps = {steps} is not allowed: it must be at least 1.")
+    first = round(training.start / η)
+    if steps is not None:
+        total = first + int(steps)
+    else:
+        # what stands at a time of its own is no reason to stop before an event
+        total = max([first + 1, *times] if times and not named else [first + training.default_steps, *times])
+    even = np.linspace(first, total, min(records, total - first) + 1).round().astype(int).tolist()
+    wanted = dict.fromkeys([*even, total], "") | times
+    return _Plan(total, wanted, frozenset(times), named)
+
+
+def _run(training: Training, names, plan: _Plan, η: float, batched: bool, stop_when_done: bool, progress):
+    """Rows (step, label, observables) at the wanted steps and at the events, stage after stage."""
+    values = _recorder(training.descent, names, batched)
+    weights, done, reached = training.initial, round(training.start / η), set()
+    yield done, plan.wanted.get(done, ""), np.asarray(values(weights, training.stages[0].arguments))
+    for number, stage in enumerate(training.stages):
+        is_last = number == len(training.stages) - 1
+        terminal = None if is_last else stage.ends_on
+        end = plan.total if stage.until is None or is_last else min(plan.total, round(stage.until / η))
+        while done < end and terminal not in reached:
+            if stop_when_done and plan.events <= reached and done >= max(plan.asked, default=0):
+                return
+            looked_for = plan.events | {terminal}
+            events = [e for e in training.events if e.name in looked_for - reached]
+            run = _chunk(training.descent, tuple(e.observable for e in events), batched)
+            target = min([end, *(w for w in plan.wanted if w > done)])
+            thresholds = np.array([e.threshold for e in events])
+            directions = np.array([float(e.direction) for e in events])
+            n, weights = run(weights, stage.arguments, η, target - done, thresholds, directions)
+            done += int(np.max(n))
+            now = np.asarray(values(weights, stage.arguments))
+            for event in events:
+                x = _observer(training.descent.observe, (event.observable,), batched)(weights, stage.arguments)
+                if np.all(event.direction * (np.asarray(x) - event.threshold) >= 0):
+                    reached.add(event.name)
+                    yield done, event.name, now
+            if done in plan.wanted:
+                yield done, plan.wanted[done], now
+            if not np.isfinite(now).all():
+                if done not in plan.wanted:
+                    yield done, "", now
+                return
+            if progress is not None:
+                progress(done, plan.total)
+
+
+def _trajectory(rows, names, at, plan: _Plan, origin: Origin, η: float) -> Trajectory:
+    values = np.array([value for _, _, value in rows])
+    labels = tuple(label for _, label, _ in rows)
+    done = max(step for step, _, _ in rows)
+    missing = sorted(plan.events - set(labels)) + [f"t = {η * step:g}" for step in sorted(plan.asked) if step > done]
+    if not np.isfinite(values).all():
+        outcome = Outcome(Ending.NOT_FINITE, "the weights stopped being finite: lower the learning rate.")
+    elif missing:
+        outcome = Outcome(Ending.NOT_REACHED, f"{', '.join(missing)} not reached in {done} steps; give more steps.")
+    else:
+        outcome = Outcome(Ending.COMPLETED, f"trained {done} steps to t = {η * done:g}")
+    return Trajectory(
+        t=np.array([η * step for step, _, _ in rows]),
+        series={name: values[..., i] for i, name in enumerate(names)},
+        labels=labels,
+        states=np.empty((len(rows), 0)),
+        state_names=(),
+        outcome=outcome,
+        origin=origin,
+        statistics={"steps": done, "learning_rate": η},
+        requested=tuple(at) if at is not None else tuple(label for label in labels if label),
+    )

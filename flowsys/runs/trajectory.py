@@ -1,0 +1,234 @@
+"""What a run gives: named series over time with provenance, and how the run ended.
+
+Time is gradient-flow time of the loss as written (gradient descent: learning rate × steps). A trajectory is plain
+NumPy; xarray and pandas are imported only when asked for. Files are netCDF and carry everything: a trajectory that is
+saved and loaded is the same.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flowsys.errors import InputError
+from flowsys.integrate.outcome import Ending, Outcome
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a trajectory comes from: enough to make it again."""
+
+    system: str
+    level: str
+    variant: str
+    mode: str
+    parameters: Mapping[str, Any]
+    version: str
+    command: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "system": self.system,
+            "level": self.level,
+            "variant": self.variant,
+            "mode": self.mode,
+            "parameters": dict(self.parameters),
+            "version": self.version,
+            "command": self.command,
+        }
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """Series over the rows of a run. `labels` holds an event's name where a row is one, else an empty string."""
+
+    t: np.ndarray
+    series: Mapping[str, np.ndarray]
+    labels: tuple[str, ...]
+    states: np.ndarray
+    state_names: tuple[str, ...]
+    outcome: Outcome
+    origin: Origin
+    statistics: Mapping[str, Any] = field(default_factory=dict)
+    requested: tuple[str | float, ...] = ()
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self.series:
+            raise InputError(f"the trajectory holds no {name!r}; it holds {', '.join(self.series)}.")
+        return self.series[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.series)
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def at(self, request: str | float) -> dict[str, Any]:
+        """The row of an event or a time: {"at", "t", "reached", "values"}; not reached means t and values are None.
+
+        With seeds side by side each value is an array over them.
+        """
+        found = self._rows_of(request)
+        name = request if isinstance(request, str) else f"t={_number(request)}"
+        if not found and request not in self.requested:
+            raise InputError(f"at = {name} was not asked for: the trajectory has no such row.")
+        if not found:
+            return {"at": name, "t": None, "reached": False, "values": None}
+        row = found[0]
+        values = {key: float(x[row]) if x.ndim == 1 else x[row] for key, x in self.series.items()}
+        return {"at": name, "t": float(self.t[row]), "reached": True, "values": values}
+
+    def _rows_of(self, request: str | float) -> list[int]:
+        if isinstance(request, str):
+            return [i for i, label in enumerate(self.labels) if label == request]
+        return self._rows_at(request)
+
+    def _rows_at(self, t: float) -> list[int]:
+        """Rows at a time; in training, at the step nearest to it."""
+        slack = 0.5 * self.statistics.get("learning_rate", 0.0)
+        near = [i for i, s in enumerate(self.t) if abs(s - t) <= slack * (1 + 1e-9)]
+        return sorted(near, key=lambda i: (abs(self.t[i] - t), bool(self.labels[i])))
+
+    def nearest_to(self, times: Iterable[float]) -> "Trajectory":
+        """The rows nearest to given times, each row once, in the order of the run.
+
+        Training records steps of its own beside those asked for; this leaves the ones asked for.
+        """
+        times = tuple(map(float, times))
+        rows = np.unique([np.abs(self.t - t).argmin() for t in times]).astype(int)
+        return replace(self._restricted(rows), requested=times)
+
+    def asked_for(self) -> "Trajectory":
+        """The rows that were asked for and reached, and no others."""
+        return self._restricted(sorted({row for request in self.requested for row in self._rows_of(request)[:1]}))
+
+    def _restricted(self, rows: Sequence[int]) -> "Trajectory":
+        rows = np.asarray(rows, dtype=int)
+        return replace(
+            self,
+            t=self.t[rows],
+            series={name: values[rows] for name, values in self.series.items()},
+            labels=tuple(self.labels[i] for i in rows),
+            states=self.states[rows],
+        )
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One row for each event or time that was asked for, in the order asked."""
+        return [self.at(request) for request in self.requested]
+
+    def to_xarray(self):
+        """The same as an xarray Dataset over `t` (and `seed`, if there are several), with provenance as attributes."""
+        import xarray as xr
+
+        meanings = _meanings(self.origin.system)
+        named = lambda name: {"long_name": meanings[name]} if name in meanings else {}
+        data = {name: (("t", "seed")[: x.ndim], x, named(name)) for name, x in self.series.items()}
+        data["state"] = (("t", "state_name"), self.states)
+        coordinates = {
+            "t": ("t", self.t, {"long_name": "time of gradient flow"}),
+            "label": ("t", np.array(self.labels, dtype=object).astype(str)),
+            "state_name": np.array(self.state_names, dtype=str),
+        }
+        if self._n_seeds:
+            coordinates["seed"] = self.origin.parameters.get("seed", 0) + np.arange(self._n_seeds)
+        return xr.Dataset(data, coordinates, attrs=_attributes(self))
+
+    @property
+    def _n_seeds(self) -> int:
+        """How many seeds ran side by side; 0 if there is one run."""
+        return next((x.shape[1] for x in self.series.values() if x.ndim > 1), 0)
+
+    def to_pandas(self):
+        """A table with one row for each time (and seed), indexed by t (and seed)."""
+        frame = self.to_xarray().drop_dims("state_name").to_dataframe()
+        return frame[[*self.series, "label"]]
+
+    def save(self, path: str | Path) -> Path:
+        """Write a netCDF file (whole or not at all)."""
+        from flowsys.machine.files import write_atomically
+
+        dataset = self.to_xarray()
+        room = 65_536 + 4096 * len(dataset.variables) + 2 * dataset.nbytes
+        return write_atomically(path, lambda temporary: dataset.to_netcdf(temporary, engine="h5netcdf"), room)
+
+    def _repr_html_(self) -> str:
+        note = f"{self.origin.system} {self.origin.level} ({self.origin.mode}): {self.outcome.sentence}"
+        table = self.to_pandas().to_html(max_rows=8, max_cols=8)
+        return f"<p>{note}</p>{_picture(self)}{table}"
+
+
+def _number(x: float) -> str:
+    """A number in few digits, and in all of them where few would be another number."""
+    return f"{x:g}" if float(f"{x:g}") == x else repr(float(x))
+
+
+def _picture(trajectory: Trajectory) -> str:
+    """The first series over time as an inline SVG, for notebooks; nothing for a few scattered rows."""
+    if len(trajectory) < 10:
+        return ""
+    from io import StringIO
+
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6, 3), layout="constrained")
+    ax = figure.subplots()
+    look = {"marker": "."} if trajectory.origin.level == "L0" else {}
+    for i, name in enumerate(list(trajectory.series)[:4]):
+        first, *_ = ax.plot(trajectory.t, trajectory[name], color=f"C{i}", **look)
+        first.set_label(name)
+    ax.set_xlabel("t")
+    ax.legend(frameon=False, fontsize="small")
+    text = StringIO()
+    figure.savefig(text, format="svg")
+    return text.getvalue()[text.getvalue().index("<svg") :]
+
+
+def _meanings(system: str) -> Mapping[str, str]:
+    """The observables of a system in words; none if it is not to be found here."""
+    from flowsys.system import find
+
+    try:
+        return find(system).observables
+    except ImportError:
+        return {}
+
+
+def _attributes(trajectory: Trajectory) -> dict[str, str]:
+    return {
+        "origin": json.dumps(trajectory.origin.as_dict()),
+        "ending": str(trajectory.outcome.ending),
+        "outcome": trajectory.outcome.sentence,
+        "remarks": json.dumps(trajectory.outcome.remarks),
+        "statistics": json.dumps(trajectory.statistics),
+        "requested": json.dumps(trajectory.requested),
+    }
+
+
+def load(path: str | Path) -> Trajectory:
+    """The trajectory in a file written by `Trajectory.save`."""
+    import xarray as xr
+
+    try:
+        with xr.open_dataset(path, engine="h5netcdf") as dataset:
+            dataset.load()
+        origin = json.loads(dataset.attrs["origin"])
+    except (OSError, KeyError, ValueError) as error:
+        raise InputError(f"file = {path} cannot be read as a flowsys trajectory: {error}.") from None
+    reserved = {"state"}
+    return Trajectory(
+        t=dataset["t"].values,
+        series={str(k): v.values for k, v in dataset.data_vars.items() if k not in reserved},
+        labels=tuple(map(str, dataset["label"].values)),
+        states=dataset["state"].values,
+        state_names=tuple(map(str, dataset["state_name"].values)),
+        outcome=Outcome(
+            Ending(dataset.attrs["ending"]), dataset.attrs["outcome"], tuple(json.loads(dataset.attrs["remarks"]))
+        ),
+        origin=Origin(**origin),
+        statistics=json.loads(dataset.attrs["statistics"]),
+        requested=tuple(json.loads(dataset.attrs["requested"])),
+    )

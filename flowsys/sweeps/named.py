@@ -1,0 +1,79 @@
+"""Named phase diagrams: the sweeps a paper's system is best looked at through, with the theory's boundary.
+
+A system lists them in `SYSTEM.diagrams`; the first is drawn when nothing else is asked for.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from flowsys.sweeps.diagram import PhaseDiagram
+from flowsys.system import Setup, find
+
+
+class Line(NamedTuple):
+    """A predicted boundary in the plane of the first two axes."""
+
+    x: np.ndarray
+    y: np.ndarray
+    label: str
+
+
+class Contour(NamedTuple):
+    """Where another measured quantity of the diagram takes a value."""
+
+    quantity: str
+    level: float
+    label: str
+
+
+Boundary = Callable[[Setup, np.ndarray, np.ndarray], Sequence[Line]]
+"""(what is fixed in the diagram, x values, y values) to the theory's lines."""
+
+
+@dataclass(frozen=True)
+class NamedDiagram:
+    """A sweep with a title, over which `boundary` draws the theory's lines, `contours` those of measured quantities.
+
+    What is fixed may be set otherwise when the diagram is asked for: lines follow it, and the picture's title names it.
+
+    With `seeds`, every point is run from so many random starts, and its quantities are statistics over them.
+    `over_seeds` says what the picture shows of an axis of seeds: their median, or the share of seeds whose value is
+    above 0 (a seed that never comes to the event asked for counts as one whose value is not).
+    """
+
+    title: str
+    axes: Sequence[str]
+    observables: Sequence[str]
+    mode: str | None = None
+    level: str | None = None
+    variant: str | None = None
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    kink_width: float | None = None
+    seeds: int = 1
+    logarithmic: bool = False
+    boundary: Boundary | None = None
+    contours: Callable[[Setup], Sequence[Contour]] | None = None
+    over_seeds: Literal["median", "share above 0"] = "median"
+
+    def overlay(self, diagram: PhaseDiagram) -> dict[str, Any]:
+        """What is drawn over a computed diagram and beside it; lines only if its axes are the diagram's own."""
+        origin = diagram.origin
+        setup = find(origin["system"]).setup(origin["mode"], **origin["fixed"])
+        own = [axis.name for axis in diagram.axes] == [text.partition("=")[0] for text in self.axes]
+        plane = [np.array(axis.values) for axis in diagram.axes[:2]]
+        return {
+            "boundary": self.boundary(setup, *plane) if self.boundary and own else (),
+            "contours": self.contours(setup) if self.contours and own else (),
+            "over_seeds": self.over_seeds,
+            "title": "\n".join(filter(None, (self.title, fixed_values(diagram)))),
+        }
+
+
+def fixed_values(diagram: PhaseDiagram, at_most: int = 6) -> str:
+    """The parameters that were set for a diagram, as text."""
+    fixed = [f"{name} = {value:.4g}" if isinstance(value, float) else f"{name} = {value}"
+             for name, value in diagram.origin.get("fixed", {}).items()]  # fmt: skip
+    return ", ".join(fixed[:at_most])

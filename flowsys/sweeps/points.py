@@ -1,0 +1,185 @@
+"""The points of a sweep evaluated: many at once on the native back-end, one by one where it must be.
+
+Points whose problems share a program and its tables are one batch. A trajectory the native back-end hands over (stiff,
+or sliding on two surfaces) is run again by itself, as `solve` would run it. At level L0 a point is a training run.
+"""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from flowsys.errors import InputError
+from flowsys.integrate.outcome import Ending
+from flowsys.integrate.record import Tolerances
+from flowsys.runs.automatic import integrate as integrate_one
+from flowsys.runs.solving import double_precision, observe_states
+from flowsys.sweeps.diagram import CODES, has_value
+from flowsys.sweeps.over_seeds import reduced, with_seeds
+from flowsys.sweeps.quantities import Quantity, Term
+from flowsys.sweeps.setups import setups
+from flowsys.sweeps.sweep import Chunk, Sweep
+from flowsys.sweeps.together import evaluate_together, step_budget
+from flowsys.sweeps.trained import evaluate_trained
+from flowsys.sweeps.verdicts import OfClaim, measured
+from flowsys.system import Setup, find
+from flowsys.system.problem import Problem, ProgramField
+
+_OF_ENDING = {
+    Ending.COMPLETED: "completed",
+    Ending.NOT_REACHED: "event not reached by t_max",
+    Ending.STEP_BUDGET: "step budget used up",
+    Ending.STEP_TOO_SMALL: "step size underflow",
+    Ending.NOT_FINITE: "state not finite",
+}
+_MOST_WAITING = 300_000_000  # bytes of tables that are held before the problems they belong to are integrated
+
+
+def evaluate_chunk(sweep: Sweep, number: int, threads: int = 1) -> Chunk:
+    """Every point of a chunk: its quantities, and how it ended."""
+    points = setups(find(sweep.system), sweep, sweep.chunk(number))
+    return Chunk(number, *evaluate_setups(sweep, points, threads))
+
+
+def evaluate_setups(sweep: Sweep, points: Iterable[Setup | None], threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Quantities × points and outcomes, for any setups (None where the parameters are invalid)."""
+    points = list(points)
+    values = np.full((len(sweep.quantities), len(points)), np.nan)
+    outcomes = np.full(len(points), CODES["completed"], dtype=np.uint8)
+    for is_claim, evaluate in ((False, partial(_trajectories, threads=threads)), (True, measured)):
+        rows = [i for i, q in enumerate(sweep.quantities) if isinstance(q, OfClaim) == is_claim]
+        if rows:
+            values[rows], ends = evaluate(sweep, [sweep.quantities[i] for i in rows], points)
+            outcomes = np.where(has_value(outcomes), ends, outcomes)
+    return with_reasons(values, outcomes)
+
+
+def _trajectories(sweep: Sweep, quantities: Sequence[Quantity], points: Sequence[Setup | None], threads: int):
+    """Quantities of trajectories: those of every point, or of its seeds."""
+    if sweep.seeds == 1:
+        return _each(sweep, quantities, points, threads)
+    each = with_reasons(*_each(sweep, quantities, list(with_seeds(points, sweep.seeds)), threads))
+    return reduced(quantities, *each, sweep.seeds)
+
+
+def _each(sweep: Sweep, quantities: Sequence[Quantity], points: Sequence[Setup | None], threads: int):
+    """Every setup by itself, those that can be integrated together in one batch."""
+    system = find(sweep.system)
+    values = np.full((len(quantities), len(points)), np.nan)
+    outcomes = np.full(len(points), CODES["invalid parameters"], dtype=np.uint8)
+    waiting = _Waiting(sweep)
+
+    def evaluate_waiting() -> None:
+        for places, problems, together in waiting.batches():
+            found, outcomes[places] = _evaluate(sweep, problems, together, threads)
+            values[:, places] = [quantity.value(found) for quantity in quantities]
+
+    for place, setup in enumerate(points):
+        if setup is None:
+            continue
+        try:
+            if sweep.level == "L0":
+                terms, ending = evaluate_trained(sweep, system, setup)
+                outcomes[place] = CODES[_OF_ENDING[ending]]
+                values[:, place] = [q.value(defaultdict(lambda: np.nan, terms)) for q in quantities]
+                continue
+            waiting.add(place, system.problem(setup, sweep.level, sweep.variant, sweep.mode))
+        except InputError:
+            continue
+        if waiting.bytes > _MOST_WAITING:
+            evaluate_waiting()
+    evaluate_waiting()
+    return values, outcomes
+
+
+def _evaluate(sweep: Sweep, problems: Sequence[Problem], together: bool, threads: int):
+    """The terms of problems (each an array over the problems) and their outcomes."""
+    terms = sweep.terms
+    if together:
+        found, outcomes, left = evaluate_together(sweep, problems, threads)
+    else:
+        found = {term: np.full(len(problems), np.nan) for term in terms}
+        outcomes, left = np.zeros(len(problems), dtype=np.uint8), range(len(problems))
+    for place in left:
+        alone, outcomes[place] = _alone(sweep, problems[place])
+        for term in terms:
+            found[term][place] = alone.get(term, np.nan)
+    return found, outcomes
+
+
+def with_reasons(values: np.ndarray, outcomes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Values stand only beside outcomes that have some, and a value that is no number is named as such."""
+    valued = has_value(outcomes)
+    strange = valued & ~np.isfinite(values).all(axis=0)
+    outcomes = np.where(strange, CODES["quantity not finite"], outcomes).astype(np.uint8)
+    return np.where(valued & ~strange, values, np.nan), outcomes
+
+
+class _Waiting:
+    """Problems that wait to be integrated, by what they must share to go together."""
+
+    def __init__(self, sweep: Sweep):
+        self._in_batches = sweep.solver in ("auto", "native")
+        self._forget()
+
+    def _forget(self) -> None:
+        self._groups: dict[Any, list[tuple[int, Problem]]] = {}
+        self._digests: dict[int, tuple[np.ndarray, bytes]] = {}  # by id; the array itself is kept, and its id with it
+        self.bytes = 0
+
+    def add(self, place: int, problem: Problem) -> None:
+        self._groups.setdefault(self._key(problem), []).append((place, problem))
+
+    def batches(self) -> Iterator[tuple[list[int], list[Problem], bool]]:
+        """Places and problems of every batch, and whether they are one; then nothing waits any more."""
+        groups = self._groups
+        self._forget()
+        for key, members in groups.items():
+            yield [place for place, _ in members], [problem for _, problem in members], key is not None
+
+    def _key(self, problem: Problem) -> Any:
+        """What problems must share to be integrated together (tables by content); None if they cannot be."""
+        if not isinstance(problem.field, ProgramField) or not self._in_batches:
+            return None
+        data = [d for s in problem.stages for d in (s.arguments.tables, s.arguments.links)]
+        tables = tuple(self._digest(array) for arrays in data for array in arrays.values())
+        ends = tuple((stage.until is None, stage.ends_on) for stage in problem.stages)
+        # an event may be a given time at some points and located at others (a mark)
+        events = tuple((event.name, event.observable, event.direction) for event in problem.events)
+        return problem.field, tables, ends, events, tuple(sorted(problem.marks))
+
+    def _digest(self, array: np.ndarray) -> tuple:
+        if id(array) not in self._digests:
+            content = hashlib.blake2b(np.ascontiguousarray(array).data, digest_size=16).digest()
+            self._digests[id(array)] = array, (array.shape, content)
+            self.bytes += array.nbytes
+        return self._digests[id(array)][1]
+
+
+def _alone(sweep: Sweep, problem: Problem) -> tuple[dict[Term, float], int]:
+    """One point, as `solve` would run it."""
+    terms = sweep.terms
+    events = [t.at for t in terms if isinstance(t.at, str)]
+    times = [t.at for t in terms if not isinstance(t.at, str)]
+    atol = sweep.atol if sweep.atol is not None else 1e-4 * sweep.rtol * problem.scale
+    budget = step_budget(sweep, problem) if isinstance(problem.field, ProgramField) else sweep.max_steps
+    with double_precision(problem):
+        run = integrate_one(
+            problem, times, events, Tolerances(sweep.rtol, atol, budget), sweep.solver, sweep.kink_width
+        )
+        observed = observe_states(problem, run.records, sorted({t.observable for t in terms if t.observable}))
+    found: dict[Term, float] = {}
+    for row, record in enumerate(run.records):
+        for term in terms:
+            at = problem.marks.get(term.at, term.at) if isinstance(term.at, str) else term.at
+            if record.label == term.at or (record.label is None and record.t == at):
+                found[term] = float(observed[term.observable][row]) if term.observable else record.t
+    outcome = _OF_ENDING[run.outcome.ending]
+    if run.outcome.is_complete and any("smoothed" in remark for remark in run.outcome.remarks):
+        outcome = "completed with smoothed kinks"
+    elif run.outcome.is_complete and run.statistics.slides:
+        outcome = "completed after sliding"
+    return found, CODES[outcome]

@@ -1,0 +1,75 @@
+"""Setups of many points: what `System.setup` gives for each, at the cost of what differs between them.
+
+The values of axes and the fixed ones are checked when the sweep is made, defaults that no axis touches once; a point is
+left with the other defaults, and with the system's rule for values that must go together.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from flowsys.errors import InputError
+from flowsys.sweeps.sweep import Sweep
+from flowsys.system import Parameter, Setup, System
+
+
+class _Reads(Mapping):
+    """Values, and which of them were looked at."""
+
+    def __init__(self, values: Mapping[str, Any]):
+        self.values_, self.read = values, set()
+
+    def __getitem__(self, name: str) -> Any:
+        self.read.add(name)
+        return self.values_[name]
+
+    def __iter__(self):
+        self.read |= set(self.values_)
+        return iter(self.values_)
+
+    def __len__(self) -> int:
+        self.read |= set(self.values_)
+        return len(self.values_)
+
+
+def setups(system: System, sweep: Sweep, indices: np.ndarray) -> Iterator[Setup | None]:
+    """The setups of points by their flat index; None where values do not go together."""
+    places = np.stack(np.unravel_index(indices, sweep.shape), axis=-1).tolist()
+    template, moving = _template(system, sweep)
+    for place in places:
+        values = dict(template)
+        for axis, i in zip(sweep.axes, place):
+            values[axis.name] = axis.values[i]
+        try:
+            for parameter in moving:
+                values[parameter.name] = parameter.check(parameter.default(values))
+            system.validate(values)
+        except InputError:
+            yield None
+        else:
+            yield Setup(system.name, values)
+
+
+def _template(system: System, sweep: Sweep) -> tuple[dict[str, Any], Sequence[Parameter]]:
+    """The values all points share (in the order of the parameters), and the parameters whose defaults move along."""
+    varying, moving = {axis.name for axis in sweep.axes}, []
+    values: dict[str, Any] = {}
+    for parameter in system.parameters:
+        name = parameter.name
+        if name in varying:
+            values[name] = next(axis.values[0] for axis in sweep.axes if axis.name == name)
+        elif name in sweep.fixed:
+            values[name] = sweep.fixed[name]
+        elif not callable(parameter.default):
+            values[name] = parameter.check(parameter.default)
+        else:
+            reads = _Reads(values)
+            default = parameter.default(reads)
+            # a default that reads nothing that varies is the same everywhere
+            if reads.read & (varying | {p.name for p in moving}):
+                moving.append(parameter)
+                values[name] = default
+            else:
+                values[name] = parameter.check(default)
+    return values, moving

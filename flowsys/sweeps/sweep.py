@@ -1,0 +1,221 @@
+"""A sweep: which system, which axes, which quantities; run in chunks that can be stored, resumed and spread out.
+
+A point's numbers depend on its parameters alone: not on the chunk it falls into, the order, or how many threads or
+workers there are. Chunks are the unit of storage and of distribution.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import asdict, dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from flowsys.errors import InputError
+from flowsys.machine.kept import digest_of_sources
+from flowsys.runs.solving import check_numbers
+from flowsys.sweeps.axes import Axis, checked
+from flowsys.sweeps.over_seeds import Statistic
+from flowsys.sweeps.quantities import Quantity, Term, parse_quantity
+from flowsys.sweeps.verdicts import OfClaim
+from flowsys.system import Setup, System
+from flowsys.system.problem import ProgramField
+from flowsys.version import VERSION
+
+CHUNK = 1024
+MAX_STEPS = 50_000  # per point: a sweep names the point and goes on
+CHUNK_ONE_BY_ONE = 8  # points that cannot be batched are slow, and are stored and sent around in smaller portions
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What to compute; everything in it is plain data, so that it can be sent to another process.
+
+    With `selected`, only those points of the grid (flat indices) are computed: the rest is known from a file with the
+    digest `base`.
+    """
+
+    system: str
+    level: str
+    variant: str
+    mode: str
+    axes: tuple[Axis, ...]
+    quantities: tuple[Quantity, ...]
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    rtol: float = 1e-8
+    atol: float | None = None
+    solver: str = "auto"
+    kink_width: float | None = None
+    max_steps: int = MAX_STEPS
+    chunk_size: int = CHUNK
+    seeds: int = 1
+    selected: tuple[int, ...] | None = None
+    base: str = ""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(len(axis) for axis in self.axes)
+
+    @property
+    def size(self) -> int:
+        """How many points are to be computed."""
+        return prod(self.shape) if self.selected is None else len(self.selected)
+
+    @property
+    def terms(self) -> list[Term]:
+        """What must be recorded for the quantities."""
+        return list(dict.fromkeys(term for quantity in self.quantities for term in quantity.terms))
+
+    @property
+    def n_chunks(self) -> int:
+        return -(-self.size // self.chunk_size)
+
+    def chunk(self, number: int) -> np.ndarray:
+        """The flat indices of a chunk's points."""
+        first, last = number * self.chunk_size, min((number + 1) * self.chunk_size, self.size)
+        return np.arange(first, last) if self.selected is None else np.array(self.selected[first:last], dtype=int)
+
+    def parameters(self, index: int) -> dict[str, Any]:
+        """The parameters of a point."""
+        places = np.unravel_index(index, self.shape)
+        return dict(self.fixed) | {axis.name: axis.values[i] for axis, i in zip(self.axes, places)}
+
+    @property
+    def digest(self) -> str:
+        """A key for everything that determines the numbers, the code too: equal sweeps resume each other's files."""
+        values = repr([self.fixed, [axis.values for axis in self.axes]])  # of a file it tells what it holds
+        text = json.dumps([digest_of_sources(self.system), asdict(self), values], sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def origin(self) -> dict[str, Any]:
+        """Provenance for the file."""
+        return {
+            "system": self.system,
+            "level": self.level,
+            "variant": self.variant,
+            "mode": self.mode,
+            "fixed": dict(self.fixed),
+            "rtol": self.rtol,
+            "atol": self.atol,
+            "max_steps": self.max_steps,
+            "solver": self.solver,
+            "kink_width": self.kink_width,
+            "seeds": self.seeds,
+            "version": VERSION,
+            "digest": self.digest,
+        }
+
+
+def example_of(system: System, axes: Sequence[Axis], fixed: Mapping[str, Any]) -> Setup:
+    """The setup in the middle of the axes."""
+    return system.setup(**fixed, **{axis.name: axis.values[len(axis) // 2] for axis in axes})
+
+
+def make_sweep(
+    system: System,
+    axes: Sequence[Axis],
+    quantities: Sequence[str],
+    level: str | None = None,
+    variant: str | None = None,
+    mode: str | None = None,
+    fixed: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Sweep:
+    """A checked sweep; bad input is refused before anything runs."""
+    fixed = dict(fixed or {})
+    if not axes:
+        raise InputError("the sweep is empty: give at least one axis, e.g. --x b=0.1:2:50.")
+    if not quantities:
+        raise InputError("the sweep measures nothing: give at least one observable.")
+    names = [axis.name for axis in axes]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"axis {name} is given twice.")
+        if name in fixed:
+            raise InputError(f"{name} is both an axis and fixed by --set.")
+    axes = tuple(checked(axis, system) for axis in axes)
+    level = level or system.default_level
+    variant, mode = system.variant(level, variant), system.mode(mode)
+    of_mode = {k: v for k, v in system.mode_defaults.get(mode, {}).items() if k not in names}
+    asked = sorted({*names, *(k for k, v in fixed.items() if of_mode.get(k) != v)})
+    fixed = of_mode | fixed
+    values = {p.name: p.check(fixed[p.name]) for p in system.parameters if p.name in fixed}
+    for name in fixed:
+        if name not in values:
+            raise InputError(f"{system.name} has no parameter {name!r}.")
+    seeds = options.get("seeds", 1)
+    example = example_of(system, axes, values)
+    events, observables, in_batches = _vocabulary(system, example, level, variant, mode)
+    # claims are measured at their own level, unless another than the system's usual one is asked for
+    parsed = tuple(parse_quantity(q, events, level if level != system.default_level else None) for q in quantities)
+    for quantity in parsed:
+        for term in quantity.terms:
+            if term.observable and term.observable not in observables:
+                raise InputError(f"observable {term.observable} is not one of {system.name}'s at {level}.")
+            if not isinstance(term.at, str) and "t_max" not in names and term.at > example["t_max"]:
+                raise InputError(f"observable {quantity.name} lies beyond t_max = {example['t_max']:g}.")
+    parsed = tuple(q.checked(system, asked, example, seeds) if isinstance(q, OfClaim) else q for q in parsed)
+    _check_seeds(system, level, parsed, names, seeds)
+    check_numbers(
+        options.get("rtol", 1e-8), options.get("atol"), options.get("solver", "auto"),
+        options.get("max_steps", MAX_STEPS), options.get("kink_width"),
+    )  # fmt: skip
+    in_batches &= options.get("solver", "auto") in ("auto", "native") and any(q.terms for q in parsed)
+    if options.get("chunk_size") is None:
+        options["chunk_size"] = max(1, (CHUNK if in_batches else CHUNK_ONE_BY_ONE) // seeds)
+    return Sweep(system.name, level, variant, mode, axes, parsed, values, **options)
+
+
+def _vocabulary(system: System, setup: Setup, level: str, variant: str, mode: str):
+    """The events and observables there are at a level, and whether its points can be integrated in batches."""
+    if level != "L0":
+        problem = system.problem(setup, level, variant, mode)
+        return problem.event_names, problem.observable_names, isinstance(problem.field, ProgramField)
+    if system.training is None:
+        raise InputError(f"level = L0 is not allowed: {system.name} has no finite-width model to train.")
+    import jax
+
+    with jax.enable_x64(True):
+        training = system.training(system.settled(setup, level, variant, mode), variant, mode, None)
+    return (*(e.name for e in training.events), *training.marks), training.descent.observable_names, False
+
+
+def _check_seeds(system: System, level: str, quantities: Sequence[Quantity], axes: Sequence[str], seeds: int) -> None:
+    """Statistics need seeds, seeds need statistics and a level that has them."""
+    plain = [q for q in quantities if q.terms and not isinstance(q, Statistic)]
+    if seeds == 1 and len(plain) < sum(bool(q.terms) for q in quantities):
+        name = next(q.name for q in quantities if isinstance(q, Statistic))
+        raise InputError(f"observable {name} is a statistic over seeds: give --seeds N, at least 2.")
+    if seeds > 1 and plain:
+        raise InputError(
+            f"observable {plain[0].name} with --seeds {seeds}: say which statistic, e.g. mean(…) or q90(…)."
+        )
+    has_seed = any(p.name == "seed" and level in p.levels for p in system.parameters)
+    if seeds > 1 and not has_seed:
+        raise InputError(f"--seeds {seeds} is not allowed at level {level}: it has no random start.")
+    if seeds > 1 and "seed" in axes:
+        raise InputError(f"--seeds {seeds} is not allowed where seed is an axis.")
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """The numbers of a chunk: quantities × points, and an index into OUTCOMES for every point."""
+
+    number: int
+    values: np.ndarray
+    outcomes: np.ndarray
+
+
+def run(
+    sweep: Sweep, done: Set[int] = frozenset(), evaluate: Callable[[Sweep, int], Chunk] | None = None
+) -> Iterator[Chunk]:
+    """The chunks of a sweep that are not done yet, as they finish."""
+    from flowsys.sweeps.points import evaluate_chunk
+
+    evaluate = evaluate or evaluate_chunk
+    for number in range(sweep.n_chunks):
+        if number not in done:
+            yield evaluate(sweep, number)

@@ -1,0 +1,140 @@
+"""A paper's system as a value: its parameters, levels, variants, modes, events and observables, and its problems.
+
+The contract of a package under `flowsys/systems/`: it defines `SYSTEM = System(...)`. `build` turns a validated
+`Setup` into a `Problem` for one level (L1 … L4), variant and mode; `fixes` says which parameters a level sets by
+itself; `training` gives the finite-width model to train (L0, a `Training` of `flowsys.runs.training`; n seeds at once
+if asked); `derive` runs the engine on the packaged definition; everything else (command line, sweeps, comparison,
+checks) works from these values. Two files are found by their names beside it, if they are there: `statements.py`, the
+numbered statements of the paper, and `verdicts.json`, the verdicts on record.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from flowsys.errors import InputError
+from flowsys.system.parameters import Parameter, Setup
+from flowsys.system.problem import Problem
+from flowsys.system.references import Paper
+
+
+@dataclass(frozen=True)
+class Variants:
+    """The forms a level comes in; the first is the default."""
+
+    names: tuple[str, ...]
+    meanings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, repr=False)
+class System:
+    """Everything the rest of the package needs to know of one paper."""
+
+    name: str
+    paper: Paper
+    summary: str
+    parameters: tuple[Parameter, ...]
+    modes: Mapping[str, str]
+    levels: Mapping[str, Variants]
+    events: Mapping[str, str]
+    observables: Mapping[str, str]
+    build: Callable[[Setup, str, str, str], Problem]
+    default_level: str = "L3"
+    mode_defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    validate: Callable[[Mapping[str, Any]], None] = lambda values: None
+    fixes: Callable[[Setup, str, str, str], Mapping[str, Any]] = lambda setup, level, variant, mode: {}
+    training: Callable[[Setup, str, str, int | None], Any] | None = None
+    derive: Callable[[Setup, str], Any] | None = None
+    equations: Callable[[], Mapping[str, str]] | None = None
+    ladder: Callable[[Setup], Any] | None = None
+    claims: Sequence[Any] = ()
+    figures: Mapping[str, Callable[[Setup], Any]] = field(default_factory=dict)
+    diagrams: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<System {self.name}: {self.summary}>"
+
+    def _repr_markdown_(self) -> str:
+        """What a notebook shows: the parameters, and the reduced equations in LaTeX."""
+        rows = "\n".join(f"| `{p.name}` | {p.meaning} | {p.allowed.replace('|', '/')} |" for p in self.parameters)
+        equations = "\n\n".join(f"$${text}$$" for text in (self.equations() if self.equations else {}).values())
+        title = f"**{self.name}**: {self.summary}\n\n*{self.paper.title}* ({self.paper.venue})"
+        return f"{title}\n\n| parameter | meaning | allowed |\n|---|---|---|\n{rows}\n\n{equations}"
+
+    def setup(self, mode: str | None = None, **given: Any) -> Setup:
+        """Validated parameters: those given, the defaults (of the mode, if it has its own) for the rest."""
+        mode, asked = self.mode(mode), frozenset(name for name, value in given.items() if value is not None)
+        given = {**self.mode_defaults.get(mode, {}), **given}
+        known = {p.name for p in self.parameters}
+        for name in given:
+            if name not in known:
+                raise InputError(f"{self.name} has no parameter {name!r}; it has {', '.join(sorted(known))}.")
+        values: dict[str, Any] = {}
+        for parameter in self.parameters:
+            value = given.get(parameter.name)
+            if value is None:
+                value = parameter.default(values) if callable(parameter.default) else parameter.default
+            values[parameter.name] = parameter.check(value)
+        self.validate(values)
+        return Setup(self.name, values, mode, asked)
+
+    def setup_in(self, mode: str | None, setup: Setup | None) -> Setup:
+        """The setup for a mode; one that was made for another mode gets this one's defaults where nothing was given."""
+        if setup is None:
+            return self.setup(mode)
+        if not isinstance(setup, Setup) or setup.system != self.name:
+            of = f"is one of {setup.system}" if isinstance(setup, Setup) else f"is a {type(setup).__name__}"
+            raise InputError(f"setup {of}, but {self.name}.setup(…) makes those that {self.name} takes.")
+        defaults = [self.mode_defaults.get(name, {}) for name in (setup.mode, self.mode(mode))]
+        if setup.mode is None or defaults[0] == defaults[1]:
+            return setup
+        return self.setup(mode, **{name: setup[name] for name in setup.given})
+
+    def variant(self, level: str, name: str | None) -> str:
+        """The variant asked for at a level, or its default."""
+        if level not in self.levels:
+            raise InputError(f"level = {level} is not one of {self.name}'s: {', '.join(self.levels)}.")
+        names = self.levels[level].names
+        if name is None:
+            return names[0]
+        if name not in names:
+            raise InputError(f"variant = {name} is not one of {self.name}'s at {level}: {', '.join(names)}.")
+        return name
+
+    def mode(self, name: str | None) -> str:
+        """The mode asked for, or the default."""
+        if name is None:
+            return next(iter(self.modes))
+        if name not in self.modes:
+            raise InputError(f"mode = {name} is not one of {self.name}'s: {', '.join(self.modes)}.")
+        return name
+
+    def problem(
+        self, setup: Setup, level: str | None = None, variant: str | None = None, mode: str | None = None
+    ) -> Problem:
+        """The initial-value problem of a level, variant and mode."""
+        level = level or self.default_level
+        form = level, self.variant(level, variant), self.mode(mode)
+        return self.build(self.settled(setup, *form), *form)
+
+    def settled(self, setup: Setup, level: str, variant: str, mode: str) -> Setup:
+        """The setup as a level reads it: with the values it fixes by itself, and the defaults that follow from them.
+
+        A value that equals its default counts as one.
+        """
+        fixed = self.fixes(setup, level, variant, mode)
+        if not fixed:
+            return setup
+        values = {**setup, **fixed}
+        for parameter in self.parameters:
+            name, default = parameter.name, parameter.default
+            if callable(default) and name not in fixed and setup[name] == parameter.check(default(setup)):
+                values[name] = parameter.check(default(values))
+        self.validate(values)
+        return Setup(self.name, values)
+
+
+def find(name: str) -> System:
+    """The system of a package by its name: how a sweep that was sent elsewhere finds its system again."""
+    return import_module(f"flowsys.systems.{name}").SYSTEM

@@ -1,0 +1,55 @@
+"""Values made when they are first read, so that a system can be listed without the libraries it draws with."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+
+def late(place: str) -> Callable:
+    """The function at "module:name", imported when it is first called: a system can be listed without its libraries."""
+    module, name = place.split(":")
+    return lambda *arguments: getattr(import_module(module), name)(*arguments)
+
+
+def late_value(place: str) -> Callable[[], Any]:
+    """A function that gives the value at "module:name", imported when it is asked for."""
+    module, name = place.split(":")
+    return lambda: getattr(import_module(module), name)
+
+
+class LazyMapping(Mapping):
+    """A mapping made when it is first read, so that a system can be listed without importing what it draws with."""
+
+    def __init__(self, make: Callable[[], Mapping]):
+        self._make = make
+
+    @cached_property
+    def _made(self) -> Mapping:
+        return self._make()
+
+    def __getitem__(self, key):
+        return self._made[key]
+
+    def __iter__(self):
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+
+class LazySequence(Sequence):
+    """A sequence made when it is first read."""
+
+    def __init__(self, make: Callable[[], Sequence]):
+        self._make = make
+
+    @cached_property
+    def _made(self) -> Sequence:
+        return self._make()
+
+    def __getitem__(self, index):
+        return self._made[index]
+
+    def __len__(self) -> int:
+        return len(self._made)

@@ -1,0 +1,105 @@
+"""Parameters with their ranges, and a system's validated values of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any
+
+from flowsys.errors import InputError
+
+LEVELS = ("L0", "L1", "L2", "L3", "L4")
+FINITE = ("L0", "L1", "L2")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A named number (or choice) with its allowed range.
+
+    `low` and `high` are inclusive unless `open_low` / `open_high`. A default may be a function of the values before
+    it; `default_text` then says which.
+    """
+
+    name: str
+    default: Any
+    meaning: str
+    low: float = float("-inf")
+    high: float = float("inf")
+    open_low: bool = False
+    open_high: bool = False
+    integer: bool = False
+    choices: tuple[str, ...] = ()
+    default_text: str = ""
+    latex: str = ""
+    levels: tuple[str, ...] = LEVELS
+    infinite: bool = False
+
+    @property
+    def allowed(self) -> str:
+        """The range in words, for `show` and for errors."""
+        if self.choices:
+            return " | ".join(self.choices)
+        kind = "an integer" if self.integer else "a number"
+        bounds = []
+        if self.low != float("-inf"):
+            bounds.append(f"{'>' if self.open_low else '>='} {self.low:g}")
+        if self.high != float("inf"):
+            bounds.append(f"{'<' if self.open_high else '<='} {self.high:g}")
+        return " ".join([kind, " and ".join(bounds)]).strip() + (" (or inf)" if self.infinite else "")
+
+    def check(self, value: Any) -> Any:
+        """The value in its type, or an InputError that names it and what is allowed."""
+        if self.choices:
+            if str(value) not in self.choices:
+                raise InputError(
+                    f"{self.name} = {value!s} is not allowed: it must be one of {', '.join(self.choices)}."
+                )
+            return str(value)
+        refusal = InputError(f"{self.name} = {value!s} is not allowed: it must be {self.allowed}.")
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            raise refusal from None
+        if not isfinite(number):
+            if self.infinite and number > 0:
+                return number
+            raise refusal
+        if self.integer:
+            if number != int(number):
+                raise refusal
+            number = int(number)
+        too_low = number <= self.low if self.open_low else number < self.low
+        too_high = number >= self.high if self.open_high else number > self.high
+        if too_low or too_high:
+            raise refusal
+        return number
+
+
+FINITE_PARAMETERS = (
+    Parameter("width", 500, "inner width m of the finite model", low=1, integer=True, levels=FINITE),
+    Parameter("seed", 0, "seed of the random initial weights", low=0, high=2**31 - 1, integer=True, levels=FINITE),
+    Parameter("learning_rate", 0.1, "step of gradient descent", low=0, open_low=True, levels=("L0",)),
+)
+
+
+def t_max(default: float) -> Parameter:
+    """The horizon every system has."""
+    return Parameter("t_max", default, "integrate no further than this time", low=0, open_low=True, high=1e15)
+
+
+@dataclass(frozen=True)
+class Setup(Mapping):
+    """Validated parameter values of one system, defaults filled in; which of them were `given`, for which `mode`."""
+
+    system: str
+    values: Mapping[str, Any]
+    mode: str | None = field(default=None, compare=False)
+    given: frozenset[str] = field(default=frozenset(), compare=False)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+    def __iter__(self):
+        return iter(self.values)
+
+    def __len__(self) -> int:
+        return len(self.values)

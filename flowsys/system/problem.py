@@ -1,0 +1,172 @@
+"""An initial-value problem in stages: what a system hands to a solver.
+
+A `Field` is a vector field with the observables and switching functions that go with it, on flat state vectors; all
+numbers it needs arrive as `arguments` (any pytree of arrays), so nothing is compiled in. A `Problem` chains stages of
+one field: each has its own arguments (which blocks train, on which samples) and ends at a time or on an event.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from flowsys.program import Program
+
+
+class Field(Protocol):
+    """A vector field dy/dt = rhs(y, arguments) in JAX, hashable so that compiled solvers are found again."""
+
+    names: tuple[str, ...]
+    observables: tuple[str, ...]
+    has_kinks: bool
+
+    def rhs(self, y, arguments): ...
+
+    def switching(self, y, arguments): ...
+
+    def observe(self, names: tuple[str, ...]) -> Callable: ...
+
+    def smoothed(self) -> "Field": ...
+
+
+@dataclass(frozen=True)
+class ProgramField:
+    """A derived program as a field. `kinks` says how ReLUs are read (see `flowsys.program.arrays`)."""
+
+    program: Program
+    kinks: str = "frozen"
+
+    def __hash__(self) -> int:
+        return hash((self.program.digest, self.kinks))
+
+    def __eq__(self, other) -> bool:
+        same_kind = isinstance(other, ProgramField)
+        return same_kind and (self.program.digest, self.kinks) == (other.program.digest, other.kinks)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.program.state
+
+    @property
+    def observables(self) -> tuple[str, ...]:
+        return tuple(self.program.observables)
+
+    @property
+    def has_kinks(self) -> bool:
+        return self.kinks == "frozen" and bool(self.program.kinks)
+
+    def rhs(self, y, arguments):
+        import jax.numpy as jnp
+
+        from flowsys.program.arrays import vector_field
+
+        return vector_field(self.program, self.kinks, jnp)(y, arguments)
+
+    def switching(self, y, arguments):
+        import jax.numpy as jnp
+
+        from flowsys.program.arrays import switching_functions
+
+        return switching_functions(self.program, self.kinks, jnp)(y, arguments)
+
+    def observe(self, names: tuple[str, ...]) -> Callable:
+        import jax.numpy as jnp
+
+        from flowsys.program.arrays import observed
+
+        return observed(self.program, names, "exact" if self.kinks == "frozen" else self.kinks, jnp)
+
+    def smoothed(self) -> "ProgramField":
+        return replace(self, kinks="smooth")
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionField:
+    """A field given by JAX functions: gradient flow on weights, or a reduced system in matrix form.
+
+    `observed` maps (y, arguments) to a mapping of scalars. Two fields are equal only if they are one object, so build
+    each once per structure (`functools.lru_cache`).
+    """
+
+    names: tuple[str, ...]
+    right_hand_side: Callable
+    observed: Callable
+    observables: tuple[str, ...]
+    switching_functions: Callable | None = None
+    smooth: Callable[[], "FunctionField"] | None = None
+
+    @property
+    def has_kinks(self) -> bool:
+        return self.switching_functions is not None
+
+    def rhs(self, y, arguments):
+        return self.right_hand_side(y, arguments)
+
+    def switching(self, y, arguments):
+        return self.switching_functions(y, arguments)
+
+    def observe(self, names: tuple[str, ...]) -> Callable:
+        import jax.numpy as jnp
+
+        def values(y, arguments):
+            everything = self.observed(y, arguments)
+            return jnp.stack([jnp.asarray(everything[name], dtype=y.dtype) for name in names])
+
+        return values
+
+    def smoothed(self) -> "FunctionField":
+        return self.smooth()
+
+
+@dataclass(frozen=True)
+class Event:
+    """An observable crossing a threshold, upwards (+1) or downwards (-1); its first crossing is recorded."""
+
+    name: str
+    observable: str
+    threshold: float
+    direction: int
+    meaning: str = ""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stretch of the flow with its own arguments. It ends at time `until` or on the event `ends_on`."""
+
+    name: str
+    arguments: Any
+    until: float | None = None
+    ends_on: str | None = None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Stages of one field from an initial state.
+
+    `marks` are events at fixed times (the end of a stage of given length). `derived` holds observables computed after
+    the fact from states, {name: function(state)}; the `dear` ones only if they are asked for by name. `conserved` maps
+    states (n × dim) to quantities (n × q) that the exact flow keeps. `scale` is the smallest initial scale of the
+    state: the default absolute tolerance is 1e-4 · rtol · scale.
+    """
+
+    field: Field
+    initial: np.ndarray
+    stages: tuple[Stage, ...]
+    events: tuple[Event, ...] = ()
+    marks: Mapping[str, float] = field(default_factory=dict)
+    derived: Mapping[str, Callable] = field(default_factory=dict)
+    dear: frozenset[str] = frozenset()
+    conserved: Callable[[np.ndarray], np.ndarray] | None = None
+    scale: float = 1.0
+    t_max: float = 1e6
+    start: float = 0.0
+    default_at: Sequence[str | float] = ()
+
+    @property
+    def event_names(self) -> tuple[str, ...]:
+        return (*(event.name for event in self.events), *self.marks)
+
+    @property
+    def observable_names(self) -> tuple[str, ...]:
+        return (*self.field.observables, *self.derived)

@@ -1,0 +1,59 @@
+"""Pictures of diagrams: every outcome without a value is hatched, further axes are panels."""
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from flowsys.plot import panels
+from flowsys.plot import phase as draw
+from flowsys.plot.phase import _rectangles
+from flowsys.sweeps import Axis, PhaseDiagram
+from flowsys.sweeps.diagram import CODES, OUTCOMES, has_value
+
+
+def diagram(*shape: int) -> PhaseDiagram:
+    axes = tuple(Axis(name, tuple(range(1, n + 1))) for name, n in zip("xyzw", shape))
+    return PhaseDiagram(axes, {"q": np.arange(float(np.prod(shape))).reshape(shape)}, np.zeros(shape, dtype=np.uint8))
+
+
+def test_panels_are_the_third_axis_at_the_first_value_of_the_others():
+    parts = panels(diagram(2, 3, 4, 5))
+    assert [where for _, where in parts] == [f"z = {i}, w = 1" for i in (1, 2, 3, 4)]
+    for i, (part, _) in enumerate(parts):
+        assert part.shape == (2, 3)
+        assert np.array_equal(part.quantities["q"], diagram(2, 3, 4, 5).quantities["q"][:, :, i, 0])
+
+
+def test_a_long_third_axis_is_thinned_to_its_ends():
+    whole = panels(diagram(2, 2, 40))
+    assert len(whole) == 6 and whole[0][1] == "z = 1" and whole[-1][1] == "z = 40"
+    assert panels(diagram(4, 5))[0][1] == ""
+
+
+SILENT = {"not computed, neighbours agree"}  # drawn as the nearest neighbour
+
+
+@pytest.mark.parametrize("n_axes", [1, 2])
+@pytest.mark.parametrize("outcome", [o for o in OUTCOMES if not has_value(np.array(CODES[o])) and o not in SILENT])
+def test_every_outcome_without_a_value_is_hatched_and_named(outcome, n_axes):
+    plain = diagram(*[4] * n_axes)
+    values, ends = plain.quantities["q"].copy(), plain.outcomes.copy()
+    values[1:3], ends[1:3] = np.nan, CODES[outcome]
+    ax = draw(PhaseDiagram(plain.axes, {"q": values}, ends), Figure().subplots())
+    assert outcome in [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def test_hatched_rectangles_cover_the_cells_once():
+    here = np.random.default_rng(0).random((9, 13)) < 0.6
+    covered = np.zeros(here.shape, dtype=int)
+    for a, b, c, d in _rectangles(here):
+        covered[c:d, a:b] += 1
+    assert np.array_equal(covered, here.astype(int))
+    assert len(_rectangles(np.ones((50, 70), dtype=bool))) == 1
+
+
+def test_whole_numbers_have_whole_ticks():
+    axes = (Axis("K", (2, 3, 4)), Axis("b", (0.5, 1.0, 1.5)))
+    ax = draw(PhaseDiagram(axes, {"T_2": np.ones((3, 3))}, np.zeros((3, 3), np.uint8)), Figure().subplots())
+    assert all(float(tick).is_integer() for tick in ax.get_xticks())
+    assert not all(float(tick).is_integer() for tick in ax.get_yticks())
