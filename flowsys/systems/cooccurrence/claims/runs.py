@@ -2,8 +2,8 @@
 
 A claim names its own places: numbers of samples and scales, at infinite width (L3). Asked for elsewhere
 (`flowsys.claims.conditions`) it is measured at one place, its first with what was asked for in it. Scales that were not
-asked for follow Condition 1 at the width, m1 and L asked for, so `--width` is the m of Condition 1. At L0 that is descent
-on inner products; its rate, unless asked for, is half over β + m1 α, an eighth of what is stable.
+asked for follow Condition 1 at the width, m1 and L asked for, so `--width` is the m of Condition 1. At L0 that is
+descent on inner products; its rate, unless asked for, is half over β + m1 α, an eighth of what is stable.
 """
 
 from collections.abc import Sequence
