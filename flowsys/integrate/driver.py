@@ -2,9 +2,9 @@
 
 Between switches the gates are frozen, so the field is smooth. Where a step may hide a crossing, it is found by
 integrating *exactly* to trial times from the step's start (interpolants are good enough to suspect, not to locate).
-At a kink the surface's velocity is compared under both gate values: if the flow goes on, the gates flip; if both sides
-point back, the flow slides (Filippov) until one side lets go. Sliding on a second surface at once falls back to the
-smoothed flow for the rest of the run, and says so.
+At a kink the gates flip if the flow goes on; if both sides point back, the flow slides (Filippov), on any number of
+surfaces, each until one of its sides lets go. Where that cannot be followed (gates that multiply gates, a surface that
+repels), the rest of the run is smoothed, and says so.
 """
 
 from collections.abc import Sequence
@@ -12,12 +12,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from flowsys.integrate.kinks import Gates
+from flowsys.integrate.kinks import CannotSlide, Gates
 from flowsys.integrate.locating import first_crossing
 from flowsys.integrate.outcome import Ending, Outcome
 from flowsys.integrate.record import Record, Statistics, Tolerances
 from flowsys.integrate.stepper import Stepper, compiled, observer, right_hand_side
 from flowsys.integrate.stepper_values import Advance, Slide, Status, Watch
+from flowsys.integrate.stretches import Stretch, slide_remarks
 from flowsys.system.problem import Problem, Stage
 
 _FALLBACK_WIDTH = 1e-5
@@ -59,7 +60,7 @@ class Run:
         self._field = problem.field
         self._kink_width = kink_width
         self._gates: Gates | None = None
-        self._slide_start = self.t
+        self._stretches: list[Stretch] = []
         self._patience = patience
         self._live: tuple | None = None
         self._on_progress = on_progress or (lambda t: None)
@@ -73,9 +74,9 @@ class Run:
         try:
             self._all_stages()
         except _GaveUp as end:
-            self._remark_on_slide()
+            self._remark_on_slides()
             return replace(end.outcome, remarks=tuple(self.remarks))
-        self._remark_on_slide()
+        self._remark_on_slides()
         if missing := sorted(self._pending):
             sentence = f"{', '.join(missing)} not reached by t = {self.t:.6g}; raise t_max to integrate further."
             return Outcome(Ending.NOT_REACHED, sentence, tuple(self.remarks))
@@ -94,16 +95,15 @@ class Run:
 
     def _begin(self, number: int, stage: Stage) -> None:
         """Enter a stage: its arguments, its terminal event, the gates as they stand."""
-        self._remark_on_slide()
+        self._end_stretch()
         self._number, self._plain_arguments, self.dt = number, stage.arguments, 0.0
         is_last = number == len(self.problem.stages) - 1
         self._terminal = None if is_last else stage.ends_on
         if self._kink_width is not None and hasattr(stage.arguments, "kink_width"):
             self._plain_arguments = stage.arguments._replace(kink_width=np.float64(self._kink_width))
         self._gates = Gates(self._field, stage.arguments, self.y) if self._field.has_kinks else None
-        if self._slide is not None:
-            self._slide_start = self.t
-            self.statistics.slides += 1
+        self._slide_start = self.t
+        self.statistics.slides += len(self._gates.surfaces) if self._gates else 0
         for name, value in self._event_values().items():
             counts = name == self._terminal or self.t == self.problem.start
             if value > 0 and counts and name not in self._reached:
@@ -200,6 +200,7 @@ class Run:
         self._patience = None
         self.dt = 0.0
         self.statistics.solvers.append(self.solver)
+        self._remark_on_slides()
         self.remarks.append(f"handed over to {self.solver} at t = {self.t:.8g}: the flow is stiff from there on")
 
     @property
@@ -250,7 +251,7 @@ class Run:
         if index < n_events:
             return
         if self._slide is not None and index >= n_events + len(self._arguments.gates):
-            self._slide_ends(gate=1.0 if index == n_events + len(self._arguments.gates) else 0.0)
+            self._slide_ends(index - n_events - len(self._arguments.gates))
         else:
             self._kink(index - n_events)
 
@@ -295,43 +296,44 @@ class Run:
     def _kink(self, i: int) -> None:
         """A switching function reached zero."""
         self.dt = 0.0
-        members = self._gates.surface_of(self.y, i)
         self.statistics.kinks += 1
         self.statistics.switch_times.append(self.t)
-        if self._gates.chatters(members):
-            self._smooth_from_here("gates chatter between several surfaces")
+        self._end_stretch()
+        before = self._gates.surfaces
+        try:
+            if self._gates.hurries(self.t):
+                raise CannotSlide("gates chatter between several surfaces")
+            self._gates.meet(self.y, i)
+        except CannotSlide as reason:
+            self._smooth_from_here(str(reason))
             return
-        if self._gates.slide is not None:
-            if not self._gates.crosses_while_sliding(self.y, members, i):
-                self._smooth_from_here("sliding on two switching surfaces at once")
-            return
-        self._gates.choose_side(self.y, members, i)
-        if self._gates.slide is not None:
-            self._slide_start = self.t
-            self.statistics.slides += 1
+        self.statistics.slides += sum(all(s is not t for t in before) for s in self._gates.surfaces)
 
-    def _slide_ends(self, gate: float) -> None:
-        self._remark_on_slide()
-        self._gates.leave_surface(gate)
+    def _slide_ends(self, k: int) -> None:
+        self._end_stretch()
+        self._gates.leave(self.y, k)
         self.dt = 0.0
 
-    def _remark_on_slide(self) -> None:
-        if self._gates is not None and self._gates.slide is not None:
-            gates = int(self._gates.slide.members.sum())
-            self.remarks.append(
-                f"slid along a switching surface ({gates} gate{'s' * (gates > 1)}) "
-                f"from t = {self._slide_start:.8g} to {self.t:.8g} (Filippov)"
-            )
+    def _end_stretch(self) -> None:
+        """Note what the flow has slid along up to here."""
+        if self._gates is not None and self._gates.surfaces:
+            gates = int(self._gates.is_slid.sum())
+            self._stretches.append(Stretch(self._slide_start, self.t, len(self._gates.surfaces), gates))
+        self._slide_start = self.t
+
+    def _remark_on_slides(self) -> None:
+        self._end_stretch()
+        self.remarks += slide_remarks(self._stretches)
+        self._stretches = []
 
     def _smooth_from_here(self, why: str) -> None:
-        self._remark_on_slide()
-        width = _FALLBACK_WIDTH
-        self._field, self._kink_width = self.problem.field.smoothed(), width
-        self._plain_arguments = self._gates.arguments._replace(kink_width=np.float64(width))
+        self._remark_on_slides()
+        self._field, self._kink_width = self.problem.field.smoothed(), _FALLBACK_WIDTH
+        self._plain_arguments = self._gates.arguments._replace(kink_width=np.float64(_FALLBACK_WIDTH))
         self._gates = None
         self.solver, self._patience = "lsoda", None
         self.statistics.solvers.append(self.solver)
-        self.remarks.append(f"smoothed the kinks over {width:g} from t = {self.t:.8g} on: {why}")
+        self.remarks.append(f"smoothed the kinks over {_FALLBACK_WIDTH:g} from t = {self.t:.8g} on: {why}")
 
 
 _FAILURES = {

@@ -2,7 +2,7 @@
 
 `Stepper.advance` integrates from t to a target and stops early at the first step inside which a watched value may
 turn positive. Watched are events (oriented so that they fire upwards), kinks (oriented so that they are negative while
-their gate is right), and, on a sliding surface, the two conditions to leave it. Between step ends the values are
+their gate is right), and, where the flow slides, the conditions to leave the surfaces. Between step ends the values are
 followed along the method's own interpolant, so that two crossings within one step are not overlooked.
 """
 
@@ -15,6 +15,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from flowsys.integrate import sliding
+from flowsys.integrate.compiling import jit
 from flowsys.integrate.stepper_values import CUBIC, NODES, Advance, Slide, Status, Watch
 from flowsys.system.problem import Field
 
@@ -25,38 +27,6 @@ def method(name: str) -> diffrax.AbstractSolver:
         # The Newton tolerance must be loose and explicit: tied to the step tolerance it rejects half of all steps.
         return diffrax.Kvaerno5(root_finder=diffrax.VeryChord(rtol=1e-5, atol=1e-6))
     return {"tsit5": diffrax.Tsit5, "dopri8": diffrax.Dopri8}[name]()
-
-
-def sliding_rhs(field: Field, slide: Slide) -> tuple[Callable, Callable]:
-    """Filippov's field on a switching surface h = 0, the mixture of both gate values that keeps h at 0, and what
-    turns positive where it ends.
-
-    With f_on, f_off the fields under open and closed gates and v = ∇h·f, the share of the open gate is
-    λ = v_off / (v_off - v_on); on a sliding stretch v_on < 0 < v_off. A side that no longer points back has all of it:
-    the flow is about to leave there.
-    """
-
-    def both_sides(y, arguments):
-        def side(value):
-            gates = jnp.where(slide.members, value, arguments.gates)
-            args = arguments._replace(gates=gates)
-            f = field.rhs(y, args)
-            _, velocity = jax.jvp(lambda z: field.switching(z, args)[slide.representative], (y,), (f,))
-            return f, velocity
-
-        return side(1.0), side(0.0)
-
-    def rhs(y, arguments):
-        (f_on, v_on), (f_off, v_off) = both_sides(y, arguments)
-        share = jnp.where(v_off <= 0, 0.0, v_off / (v_off - v_on))
-        share = jnp.where(v_on >= 0, 1.0, share)
-        return share * f_on + (1 - share) * f_off
-
-    def leaving(y, arguments):
-        (_, v_on), (_, v_off) = both_sides(y, arguments)
-        return jnp.stack([v_on, -v_off])
-
-    return rhs, leaving
 
 
 @dataclass(frozen=True)
@@ -76,11 +46,13 @@ class Stepper:
         if self.field.has_kinks:
             parts.append(-watch.orientations * self.field.switching(y, arguments))
         if self.sliding:
-            parts.append(sliding_rhs(self.field, slide)[1](y, arguments))
+            parts.append(sliding.leaving(self.field, y, arguments, slide))
         return jnp.concatenate(parts)
 
     def _advance(self, y, t, dt, target, arguments, watch, slide, rtol, atol, budget, watching) -> Advance:
-        rhs = sliding_rhs(self.field, slide)[0] if self.sliding else self.field.rhs
+        rhs = self.field.rhs
+        if self.sliding:
+            rhs = lambda y, args: sliding.rhs(self.field, y, args, slide)
         term = diffrax.ODETerm(lambda t, y, args: rhs(y, args))
         solver = method(self.solver)
         controller = diffrax.PIDController(rtol=rtol, atol=atol)
@@ -114,7 +86,8 @@ class Stepper:
             keep, t_new, t_next, jump, control, _ = controller.adapt_step_size(
                 c["t"], end, c["y"], y1, arguments, error, order, c["control"]
             )
-            y_new = jnp.where(keep, y1, c["y"])
+            end_of_step = sliding.pulled_back(self.field, y1, arguments, slide) if self.sliding else y1
+            y_new = jnp.where(keep, end_of_step, c["y"])
             interpolant = solver.interpolation_cls(t0=c["t"], t1=end, **dense)
             inner = [interpolant.evaluate(c["t"] + x * (end - c["t"])) for x in NODES[1:3]]
             at_nodes = jnp.stack(
@@ -155,7 +128,8 @@ class Stepper:
                     c["solver"],
                 ),
                 "control": control,
-                "jump": jump,
+                # a state pulled back is not where the method's last slope was taken
+                "jump": jump | self.sliding,
                 "accepted": c["accepted"] + keep,
                 "rejected": c["rejected"] + ~keep,
                 "dt": natural,
@@ -166,48 +140,10 @@ class Stepper:
         return Advance(status, c["t"], c["y"], c["t_before"], c["y_before"], c["dt"], c["accepted"], c["rejected"])
 
 
-def jit(function: Callable) -> Callable:
-    """`jax.jit` with the compiler set for long scalar programs, where the compiler knows how."""
-    return jax.jit(function, compiler_options=_compiler_options())
-
-
-@lru_cache(maxsize=1)
-def _compiler_options() -> dict[str, bool]:
-    # Without fusion emitters the CPU compiler handles programs of many small operations about twice as fast, and
-    # what it makes runs faster; an XLA that does not know the option says so at once.
-    wish = {"xla_cpu_use_fusion_emitters": False}
-    try:
-        jax.jit(lambda x: x + 1.0, compiler_options=wish)(0.0)
-    except Exception:  # XLA's error type for an unknown option is not public
-        return {}
-    return wish
-
-
 @lru_cache(maxsize=128)
 def compiled(stepper: Stepper) -> tuple[Callable, Callable]:
     """The jitted `advance` and `values` of a stepper."""
     return jit(stepper._advance), jit(stepper.values)
-
-
-@lru_cache(maxsize=64)
-def surface_velocity(field: Field) -> Callable:
-    """dh/dt of every switching function under the gates given."""
-
-    def velocity(y, arguments):
-        return jax.jvp(lambda z: field.switching(z, arguments), (y,), (field.rhs(y, arguments),))[1]
-
-    return jit(velocity)
-
-
-@lru_cache(maxsize=64)
-def sliding_velocity(field: Field) -> Callable:
-    """dh/dt of every switching function along the sliding flow."""
-
-    def velocity(y, arguments, slide: Slide):
-        rate = sliding_rhs(field, slide)[0](y, arguments)
-        return jax.jvp(lambda z: field.switching(z, arguments), (y,), (rate,))[1]
-
-    return jit(velocity)
 
 
 @lru_cache(maxsize=256)

@@ -30,10 +30,11 @@ class Watch(NamedTuple):
 
 
 class Slide(NamedTuple):
-    """A surface to slide on: which gates share it, and the kink that represents it."""
+    """Surfaces to slide on: which gates share each (surfaces × gates, 0 or 1; rows of zeros are padding), and the gate
+    whose switching function represents it."""
 
-    members: Any
-    representative: Any
+    groups: Any
+    representatives: Any
 
 
 class Advance(NamedTuple):

@@ -1,0 +1,81 @@
+"""Shares of open gates on the switching surfaces a state lies on: a linear complementarity problem in a box.
+
+Where the field is affine in the gates λ ∈ [0, 1]ⁿ of n surfaces h = 0, so are the velocities, dh/dt = v = a + B λ.
+Sought are shares with
+
+    λ_i = 0 and v_i ≤ 0,    λ_i = 1 and v_i ≥ 0,    or 0 < λ_i < 1 and v_i = 0 (the flow slides along surface i).
+
+For a gradient flow B = -G diag(φ), with G the Gram matrix of the ∇h_i and φ_i = ∂loss/∂relu_i. Where φ > 0 the problem
+is convex in φλ: there is a solution, its velocity is the only one, and smoothed flows converge to it. A surface with
+φ_i < 0 is only crossed, or repels.
+
+The problem is solved along a path (principal pivoting): all surfaces but one satisfy the conditions; the share of the
+last one is driven from its bound towards the other, the others respond, some are let go or taken hold of on the way,
+until its velocity vanishes or the other bound is reached. Where surfaces depend on each other (symmetric states, more
+of them than dimensions) the shares are not unique: every surface gives way by `YIELD` of its own width, which chooses
+the shares nearest to 1/2 and changes no velocity by more.
+"""
+
+import numpy as np
+
+YIELD = 1e-12
+# of shares, after which only what the surfaces' dependence leaves open is the yield's choice
+REFINEMENTS = 3
+_MAX_PIVOTS = 200
+
+
+def slid_shares(a: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Shares under which no surface moves: B λ = -a, nearest to 1/2 where they are not unique."""
+    inverse = np.linalg.inv(B - YIELD * np.diag(np.abs(np.diagonal(B))))
+    shares = np.full(len(a), 0.5)
+    for _ in range(REFINEMENTS):
+        shares = shares - inverse @ (a + B @ shares)
+    return shares
+
+
+def admit(a: np.ndarray, B: np.ndarray, shares: np.ndarray, held: np.ndarray, p: int):
+    """Shares and slid surfaces once surface p, met at its bound by a flow that slides on `held`, has found its place.
+
+    None if the path finds no solution, which needs a surface that repels.
+    """
+    before = shares, held
+    width = np.abs(np.diagonal(B))
+    a, B = a + 0.5 * YIELD * width, B - YIELD * np.diag(width)
+    shares, held = np.array(shares, dtype=float), np.array(held, dtype=bool)
+    way = 1.0 if shares[p] <= 0.5 else -1.0
+    goal = 0.5 + 0.5 * way
+    arrives = way * (a + B @ shares)[p]
+    for _ in range(_MAX_PIVOTS):
+        v = a + B @ shares
+        v[held] = 0.0
+        S = np.flatnonzero(held)
+        direction = np.zeros(len(a))
+        direction[p] = way
+        if len(S):
+            direction[S] = np.linalg.solve(B[np.ix_(S, S)], -B[S, p] * way)
+        dv = B @ direction
+        best, what = abs(goal - shares[p]), -1
+        if arrives >= 0 and way * dv[p] < 0 and max(-v[p] / dv[p], 0.0) < best:
+            best, what = max(-v[p] / dv[p], 0.0), p
+        for j in range(len(a)):
+            if j == p:
+                continue
+            length = np.inf
+            if held[j] and direction[j] != 0:
+                length = max(((1.0 if direction[j] > 0 else 0.0) - shares[j]) / direction[j], 0.0)
+            elif not held[j] and (dv[j] > 0 if shares[j] <= 0.5 else dv[j] < 0):
+                length = max(-v[j] / dv[j], 0.0)
+            if length < best:
+                best, what = length, j
+        shares += best * direction
+        if what == -1:
+            shares[p] = goal
+            # a surface that is only grazed is gone through if the flow beyond goes on
+            return before if arrives < 0 and way * (a + B @ shares)[p] <= 0 else (shares, held)
+        if what == p:
+            held[p] = True
+            return shares, held
+        held[what] = not held[what]
+        if not held[what]:
+            shares[what] = round(shares[what])
+    return None
