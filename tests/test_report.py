@@ -36,7 +36,9 @@ def page() -> str:
     rung = Rung("L2", "L3", "width", lambda m: m**-0.5, "width", (1.0, 4.0, 16.0), -0.5, 0.1)
     system = replace(flowsys.load("mixture"), ladder=lambda setup: [rung], diagrams={"small": small},
                      figures={"1": a_figure})  # fmt: skip
-    return report([system])
+    with pytest.MonkeyPatch.context() as patch:  # its verdicts on record and its statements are the package's
+        patch.setattr("flowsys.systems.mixture.SYSTEM", system)
+        return report([system])
 
 
 def test_the_page_needs_nothing_but_itself(page):

@@ -1,26 +1,28 @@
 """Checking: which claims to measure, here or side by side in worker processes, and the verdicts on record."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 
-from flowsys.claims import Checked, Claim, Recorded, Verdict, Word, read_record
+from flowsys.claims import Checked, Claim, Recorded, Word, read_record
 from flowsys.claims.conditions import DEFAULT, Conditions
 from flowsys.errors import InputError
 from flowsys.machine.kept import Kept
 from flowsys.machine.workers import side_by_side
-from flowsys.system import System, find
+from flowsys.system import System
 
 
 def record_file(system: System) -> Path:
-    """Where a system's verdicts are on record."""
-    return Path(import_module(f"flowsys.systems.{system.name}").__path__[0]) / "verdicts.json"
+    """Where a system's verdicts are on record: in its package."""
+    if system.package is None:
+        raise InputError(f"system = {system.name} has no record: verdicts are put on record in flowsys' own packages.")
+    return Path(import_module(system.package).__path__[0]) / "verdicts.json"
 
 
 def recorded(system: System) -> dict[str, Recorded]:
-    """A system's verdicts on record, by claim."""
-    return read_record(record_file(system))
+    """A system's verdicts on record, by claim; none of a system made elsewhere."""
+    return read_record(record_file(system)) if system.package else {}
 
 
 def check(
@@ -50,7 +52,7 @@ def check_systems(
     """
     ids = None if ids is None else [ids] if isinstance(ids, str) else list(ids)
     chosen = selected(systems, ids, everything)
-    verdicts = _measure(chosen, conditions, workers, on_progress or (lambda n: None), journal)
+    verdicts = _measure(systems, chosen, conditions, workers, on_progress or (lambda n: None), journal)
     if ids is not None and not conditions.is_default:
         for verdict in verdicts.values():
             if verdict.word is Word.NOT_TESTABLE:
@@ -78,9 +80,10 @@ def selected(systems: Sequence[System], ids: Sequence[str] | None, everything: b
     return {name: claims for name, claims in chosen.items() if claims}
 
 
-def _measure(chosen: dict[str, list[Claim]], conditions: Conditions, workers: int, told, directory) -> dict:
+def _measure(systems, chosen: dict[str, list[Claim]], conditions: Conditions, workers: int, told, directory) -> dict:
     """{(system, claim): verdict}."""
-    journal = {name: Kept(directory, name) for name in chosen}
+    by_name = {system.name: system for system in systems}
+    journal = {name: Kept(directory, name, by_name[name].digest) for name in chosen}
     file_of = lambda id: hashlib.sha256(repr((id, conditions)).encode()).hexdigest()[:16]
     verdicts = {}
     for name, claims in chosen.items():
@@ -92,7 +95,8 @@ def _measure(chosen: dict[str, list[Claim]], conditions: Conditions, workers: in
         found = (((name, c.id), c.check(conditions)) for name, claims in missing.items() for c in claims)
     else:
         tasks = ((name, ids, conditions) for name, ids in _tasks(missing))
-        found = (pair for done in side_by_side(_measure_in_worker, tasks, workers) for pair in done.items())
+        done = side_by_side(_measure_in_worker, by_name, tasks, workers)
+        found = (pair for measured in done for pair in measured.items())
     for (name, id), verdict in found:
         journal[name].write(file_of(id), verdict)
         verdicts[name, id] = verdict
@@ -114,6 +118,6 @@ def _tasks(chosen: dict[str, list[Claim]]) -> list[tuple[str, list[str]]]:
     return long + [(name, ids) for (name, _), ids in together.items()]
 
 
-def _measure_in_worker(name: str, ids: Sequence[str], conditions: Conditions) -> dict[tuple[str, str], Verdict]:
-    by_id = {claim.id: claim for claim in find(name).claims}
+def _measure_in_worker(systems: Mapping[str, System], name: str, ids: Sequence[str], conditions: Conditions) -> dict:
+    by_id = {claim.id: claim for claim in systems[name].claims}
     return {(name, id): by_id[id].check(conditions) for id in ids}

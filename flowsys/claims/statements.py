@@ -66,9 +66,8 @@ def _expanded(part: str) -> list[str]:
 
 def statements(system: System) -> Mapping[str, Statement]:
     """What a system's package lists of its paper; nothing if it has no `statements.py`."""
-    package = f"flowsys.systems.{system.name}"
-    is_listed = find_spec(package) and find_spec(f"{package}.statements")
-    return import_module(f"{package}.statements").STATEMENTS if is_listed else {}
+    is_listed = system.package and find_spec(f"{system.package}.statements")
+    return import_module(f"{system.package}.statements").STATEMENTS if is_listed else {}
 
 
 def coverage(system: System) -> list[Covered]:

@@ -103,8 +103,8 @@ def phase(
         old = load_diagram(refine)
         if old.origin.get("system") != system:
             raise InputError(f"--refine {refine} is a diagram of {old.origin.get('system')}, not of {system}.")
-        sweep, finer = refined_sweep(old)
-        named = _named_by_origin(old)
+        sweep, finer = refined_sweep(old, found)
+        named = _named_alike(old, found)
     path = Path(out or refine or f"{system}-{diagram or 'phase'}.nc")
     store = Store(path, sweep)
     done = store.done()
@@ -126,7 +126,7 @@ def phase(
         typer.echo(f"wrote {path}")
         return
     drawn = path.with_suffix(".png")
-    _draw(load_diagram(path, DRAWN), drawn, log or bool(named and named.logarithmic), named)
+    _draw(load_diagram(path, DRAWN), drawn, log or bool(named and named.logarithmic), found, named)
     typer.echo(f"wrote {path} and {drawn}")
 
 
@@ -156,6 +156,7 @@ def plot(
 ) -> None:
     """Draw a data file again, without computing anything."""
     from flowsys.sweeps import load as load_diagram
+    from flowsys.systems import at_hand
 
     if not Path(file).is_file():
         raise InputError(f"file = {file} is not there." if not Path(file).exists() else f"file = {file} is no file.")
@@ -167,7 +168,8 @@ def plot(
 
         _draw_trajectory(load_trajectory(file), picture, quantity, log)
     else:
-        _draw(diagram, picture, log, _named_by_origin(diagram), quantity)
+        found = at_hand(diagram.origin)
+        _draw(diagram, picture, log, found, found and _named_alike(diagram, found), quantity)
     typer.echo(f"wrote {picture}")
 
 
@@ -181,14 +183,10 @@ def _named(system, name, axes, observable):
     return system.diagrams[name]
 
 
-def _named_by_origin(diagram):
-    """The named diagram whose axes a stored one has, for its boundary."""
-    from flowsys.systems import load, names
-
-    if diagram.origin.get("system") not in names():
-        return None
+def _named_alike(diagram, system):
+    """The named diagram of a system whose axes a stored one has, for its boundary."""
     dims = [axis.name for axis in diagram.axes]
-    for candidate in load(diagram.origin["system"]).diagrams.values():
+    for candidate in system.diagrams.values():
         if [a.partition("=")[0] for a in candidate.axes] == dims and list(diagram.quantities) == list(
             candidate.observables
         ):
@@ -196,7 +194,7 @@ def _named_by_origin(diagram):
     return None
 
 
-def _draw(diagram, picture: Path, logarithmic: bool, named=None, quantity: str | None = None) -> None:
+def _draw(diagram, picture: Path, logarithmic: bool, system, named, quantity: str | None = None) -> None:
     import matplotlib
     import numpy as np
 
@@ -214,7 +212,7 @@ def _draw(diagram, picture: Path, logarithmic: bool, named=None, quantity: str |
     rows = -(-len(parts) // columns)
     size = (7, 5.2) if len(parts) == 1 else (1 + 4.6 * columns, 0.4 + 4.2 * rows)
     figure = Figure(figsize=size, layout="constrained")
-    over = named.overlay(diagram) if named else {"title": _title(diagram)}
+    over = named.overlay(diagram, system) if named else {"title": _title(diagram)}
     if quantity is not None:
         over["over_seeds"] = "median"
     title = over.pop("title")

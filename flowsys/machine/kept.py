@@ -20,22 +20,25 @@ SOURCES = (".py", ".json", ".npz")
 
 
 @lru_cache(maxsize=16)
-def digest_of_sources(system: str) -> str:
-    """A digest of the engine's and a system's source files and stored runs; verdicts on record make nothing."""
+def digest_of_sources(system: str | None = None) -> str:
+    """A digest of the engine's and a system's source files and stored runs; verdicts on record make nothing.
+
+    Without a system, of the whole package: a model from elsewhere may use any part of it.
+    """
     root, found = Path(flowsys.__file__).parent, hashlib.sha256()
     for path in sorted(p for p in root.rglob("*") if p.suffix in SOURCES and p.name != "verdicts.json"):
         place = path.relative_to(root)
-        if place.parts[0] != "systems" or place.parts[1] == system:
+        if system is None or place.parts[0] != "systems" or place.parts[1] == system:
             found.update(place.as_posix().encode() + path.read_bytes())
     return found.hexdigest()[:16]
 
 
 class Kept:
-    """Named results of a system in a directory; without a directory nothing is kept."""
+    """Named results of a system in a directory, for one digest of its code; without a directory nothing is kept."""
 
-    def __init__(self, directory: Path | None, system: str):
+    def __init__(self, directory: Path | None, system: str, digest: str):
         self._all = None if directory is None else directory / system
-        self._digest = digest_of_sources(system)
+        self._digest = digest
 
     def read(self, name: str) -> Any | None:
         """What was kept under a name by the code as it is now."""

@@ -13,7 +13,6 @@ from flowsys.sweeps.axes import Axis
 from flowsys.sweeps.diagram import CODES, OUTCOMES, PhaseDiagram
 from flowsys.sweeps.named import Contour, Line
 from flowsys.sweeps.refine import filled
-from flowsys.system import find
 
 _HATCHES = {
     CODES[name]: hatch
@@ -107,11 +106,8 @@ def _over_seeds(axes: Sequence[Axis], values: np.ndarray, outcomes: np.ndarray, 
 
 def _symbol(diagram: PhaseDiagram, axis: Axis) -> str:
     """The paper's symbol of an axis where its parameter has one, else its name."""
-    try:
-        parameters = find(diagram.origin["system"]).parameters
-    except (KeyError, ImportError):
-        return axis.name
-    return next((f"${p.latex}$" for p in parameters if p.name == axis.name and p.latex), axis.name)
+    latex = diagram.origin.get("symbols", {}).get(axis.name)
+    return f"${latex}$" if latex else axis.name
 
 
 def _curve(axis: Axis, values: np.ndarray, outcomes, ax: Axes, name: str, logarithmic: bool, title: str, symbol: str):

@@ -1,6 +1,6 @@
 """The parts of the page that take long, ladders, diagrams, figures: made side by side, kept until the code changes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from flowsys.errors import InputError
 from flowsys.machine.kept import Kept
 from flowsys.machine.workers import side_by_side
 from flowsys.report import pictures
-from flowsys.system import System, find
+from flowsys.system import System
 
 MAKE = {"ladder": pictures.ladder, "diagram": pictures.diagram, "figure": pictures.drawing}
 
@@ -34,7 +34,7 @@ def made(
 ) -> dict[Part, str]:
     """The HTML of every part; what `directory` keeps is read, the rest is made in so many processes."""
     by_name = {system.name: system for system in systems}
-    kept = {name: Kept(directory, name) for name in by_name}
+    kept = {name: Kept(directory, name, system.digest) for name, system in by_name.items()}
     texts, missing = {}, []
     for part in (part for system in systems for part in parts(system)):
         text = kept[part.system].read(_file(part))
@@ -43,11 +43,7 @@ def made(
         else:
             texts[part] = text
             on_progress(part)
-    if workers == 1:
-        results = ((part, _html(by_name[part.system], part)) for part in missing)
-    else:
-        results = side_by_side(_found, [(part,) for part in missing], workers)
-    for part, (text, is_made) in results:
+    for part, (text, is_made) in side_by_side(_made, by_name, [(part,) for part in missing], workers):
         if is_made:
             kept[part.system].write(_file(part), text)
         texts[part] = text
@@ -55,8 +51,8 @@ def made(
     return texts
 
 
-def _found(part: Part) -> tuple[Part, tuple[str, bool]]:
-    return part, _html(find(part.system), part)
+def _made(systems: Mapping[str, System], part: Part) -> tuple[Part, tuple[str, bool]]:
+    return part, _html(systems[part.system], part)
 
 
 def _html(system: System, part: Part) -> tuple[str, bool]:

@@ -44,7 +44,7 @@ def diagram(system: System, name: str) -> str:
     named = system.diagrams[name]
     result = run_in_memory(sweep_of(system, named))
     picture = Figure(figsize=(7, 5), layout="constrained")
-    draw(result, picture.subplots(), None, named.logarithmic, **named.overlay(result))
+    draw(result, picture.subplots(), None, named.logarithmic, **named.overlay(result, system))
     counts = "; ".join(f"{n} {outcome}" for outcome, n in result.outcome_counts().items())
     return figure(picture, f"Diagram {name}: {_untypeset(named.title)}. Points: {counts}.")
 

@@ -4,7 +4,7 @@ All dynamics run in float64 inside a precision scope of their own; the importing
 """
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -61,7 +61,7 @@ def solve(
     return _integrate(
         problem, requests, events, times, observe,
         (rtol, atol, max_steps), solver, kink_width, on_progress,
-        Origin(system.name, level, variant, mode, dict(setup), VERSION, command),
+        Origin(system.name, level, variant, mode, dict(setup), VERSION, command, system.place), system.observables,
     )  # fmt: skip
 
 
@@ -78,7 +78,17 @@ def _trained(system: System, setup: Setup, variant, mode, at, observe, command: 
 
 
 def _integrate(
-    problem: Problem, requests, events, times, observe, tolerances, solver, kink_width, on_progress, origin: Origin
+    problem: Problem,
+    requests,
+    events,
+    times,
+    observe,
+    tolerances,
+    solver,
+    kink_width,
+    on_progress,
+    origin: Origin,
+    meanings: Mapping[str, str],
 ) -> Trajectory:
     with double_precision(problem):
         run = integrate(problem, times, events, Tolerances(*tolerances), solver, kink_width, on_progress)
@@ -110,6 +120,7 @@ def _integrate(
         origin=origin,
         statistics=statistics,
         requested=requests,
+        meanings={name: meanings[name] for name in series if name in meanings},
     )
 
 

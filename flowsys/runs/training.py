@@ -175,8 +175,8 @@ def train(
         if seeds is not None and (plan.events or any(stage.ends_on for stage in training.stages[:-1])):
             raise InputError(f"seeds = {seeds} is not allowed with events: seeds reach them at different steps.")
         rows = list(_run(training, names, plan, η, seeds is not None, stop_when_done, progress))
-    origin = Origin(system.name, "L0", variant, mode, dict(setup), VERSION, command)
-    return _trajectory(rows, names, at, plan, origin, η)
+    origin = Origin(system.name, "L0", variant, mode, dict(setup), VERSION, command, system.place)
+    return _trajectory(rows, names, at, plan, origin, η, system.observables)
 
 
 @dataclass(frozen=True)
@@ -252,7 +252,7 @@ def _run(training: Training, names, plan: _Plan, η: float, batched: bool, stop_
                 progress(done, plan.total)
 
 
-def _trajectory(rows, names, at, plan: _Plan, origin: Origin, η: float) -> Trajectory:
+def _trajectory(rows, names, at, plan: _Plan, origin: Origin, η: float, meanings: Mapping[str, str]) -> Trajectory:
     values = np.array([value for _, _, value in rows])
     labels = tuple(label for _, label, _ in rows)
     done = max(step for step, _, _ in rows)
@@ -273,4 +273,5 @@ def _trajectory(rows, names, at, plan: _Plan, origin: Origin, η: float) -> Traj
         origin=origin,
         statistics={"steps": done, "learning_rate": η},
         requested=tuple(at) if at is not None else tuple(label for label in labels if label),
+        meanings={name: meanings[name] for name in names if name in meanings},
     )

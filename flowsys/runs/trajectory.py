@@ -28,6 +28,7 @@ class Origin:
     parameters: Mapping[str, Any]
     version: str
     command: str = ""
+    place: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -38,12 +39,16 @@ class Origin:
             "parameters": dict(self.parameters),
             "version": self.version,
             "command": self.command,
+            "place": self.place,
         }
 
 
 @dataclass(frozen=True)
 class Trajectory:
-    """Series over the rows of a run. `labels` holds an event's name where a row is one, else an empty string."""
+    """Series over the rows of a run, with their `meanings` in words where the system gives them.
+
+    `labels` holds an event's name where a row is one, else an empty string.
+    """
 
     t: np.ndarray
     series: Mapping[str, np.ndarray]
@@ -54,6 +59,7 @@ class Trajectory:
     origin: Origin
     statistics: Mapping[str, Any] = field(default_factory=dict)
     requested: tuple[str | float, ...] = ()
+    meanings: Mapping[str, str] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in self.series:
@@ -124,8 +130,7 @@ class Trajectory:
         """The same as an xarray Dataset over `t` (and `seed`, if there are several), with provenance as attributes."""
         import xarray as xr
 
-        meanings = _meanings(self.origin.system)
-        named = lambda name: {"long_name": meanings[name]} if name in meanings else {}
+        named = lambda name: {"long_name": self.meanings[name]} if name in self.meanings else {}
         data = {name: (("t", "seed")[: x.ndim], x, named(name)) for name, x in self.series.items()}
         data["state"] = (("t", "state_name"), self.states)
         coordinates = {
@@ -187,16 +192,6 @@ def _picture(trajectory: Trajectory) -> str:
     return text.getvalue()[text.getvalue().index("<svg") :]
 
 
-def _meanings(system: str) -> Mapping[str, str]:
-    """The observables of a system in words; none if it is not to be found here."""
-    from flowsys.system import find
-
-    try:
-        return find(system).observables
-    except ImportError:
-        return {}
-
-
 def _attributes(trajectory: Trajectory) -> dict[str, str]:
     return {
         "origin": json.dumps(trajectory.origin.as_dict()),
@@ -231,4 +226,5 @@ def load(path: str | Path) -> Trajectory:
         origin=Origin(**origin),
         statistics=json.loads(dataset.attrs["statistics"]),
         requested=tuple(json.loads(dataset.attrs["requested"])),
+        meanings={str(k): v.attrs["long_name"] for k, v in dataset.data_vars.items() if "long_name" in v.attrs},
     )

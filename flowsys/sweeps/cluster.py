@@ -1,7 +1,8 @@
 """Chunks of a sweep on a Dask cluster: the same chunks, the same store, the same bits.
 
-A few chunks per worker are under way at a time, so memory stays flat here and there. A chunk whose worker dies is given
-to another one by the cluster. Needs the extra `cluster`.
+The system travels with the sweep, by value where it is not installed there. A few chunks per worker are under way at a
+time, so memory stays flat here and there. A chunk whose worker dies is given to another one by the cluster. Needs the
+extra `cluster`.
 """
 
 import logging
@@ -11,6 +12,7 @@ from itertools import islice
 from typing import Any
 
 from flowsys.errors import InputError
+from flowsys.machine.by_value import packed, unpacked
 from flowsys.sweeps.sweep import Chunk, Sweep
 from flowsys.version import VERSION
 
@@ -50,7 +52,8 @@ def run_on(client: Any, sweep: Sweep, done: Set[int] = frozenset()) -> Iterator[
     from distributed import KilledWorker, as_completed
 
     todo = (number for number in range(sweep.n_chunks) if number not in done)
-    submit = lambda number: client.submit(_evaluate, sweep, number, VERSION, pure=False)
+    data = packed(sweep)
+    submit = lambda number: client.submit(_evaluate, data, number, VERSION, pure=False)
     threads = sum(client.nthreads().values()) or 1
     finished = as_completed([submit(number) for number in islice(todo, _AHEAD * threads)])
     for future in finished:
@@ -63,10 +66,10 @@ def run_on(client: Any, sweep: Sweep, done: Set[int] = frozenset()) -> Iterator[
         yield chunk
 
 
-def _evaluate(sweep: Sweep, number: int, version: str) -> Chunk:
+def _evaluate(sweep: bytes, number: int, version: str) -> Chunk:
     """A chunk, on a worker; another version there would give other numbers."""
     from flowsys.sweeps.points import evaluate_chunk
 
     if version != VERSION:
         raise InputError(f"a worker of the cluster has flowsys {VERSION}, but this is {version}: install the same.")
-    return evaluate_chunk(sweep, number)
+    return evaluate_chunk(unpacked(sweep), number)

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from flowsys.sweeps.diagram import PhaseDiagram
-from flowsys.system import Setup, find
+from flowsys.system import Setup, System
 
 
 class Line(NamedTuple):
@@ -58,10 +58,10 @@ class NamedDiagram:
     contours: Callable[[Setup], Sequence[Contour]] | None = None
     over_seeds: Literal["median", "share above 0"] = "median"
 
-    def overlay(self, diagram: PhaseDiagram) -> dict[str, Any]:
+    def overlay(self, diagram: PhaseDiagram, system: System) -> dict[str, Any]:
         """What is drawn over a computed diagram and beside it; lines only if its axes are the diagram's own."""
         origin = diagram.origin
-        setup = find(origin["system"]).setup(origin["mode"], **origin["fixed"])
+        setup = system.setup(origin["mode"], **origin["fixed"])
         own = [axis.name for axis in diagram.axes] == [text.partition("=")[0] for text in self.axes]
         plane = [np.array(axis.values) for axis in diagram.axes[:2]]
         return {

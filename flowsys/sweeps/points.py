@@ -25,7 +25,7 @@ from flowsys.sweeps.sweep import Chunk, Sweep
 from flowsys.sweeps.together import evaluate_together, step_budget
 from flowsys.sweeps.trained import evaluate_trained
 from flowsys.sweeps.verdicts import OfClaim, measured
-from flowsys.system import Setup, find
+from flowsys.system import Setup
 from flowsys.system.problem import Problem, ProgramField
 
 _OF_ENDING = {
@@ -40,7 +40,7 @@ _MOST_WAITING = 300_000_000  # bytes of tables that are held before the problems
 
 def evaluate_chunk(sweep: Sweep, number: int, threads: int = 1) -> Chunk:
     """Every point of a chunk: its quantities, and how it ended."""
-    points = setups(find(sweep.system), sweep, sweep.chunk(number))
+    points = setups(sweep, sweep.chunk(number))
     return Chunk(number, *evaluate_setups(sweep, points, threads))
 
 
@@ -67,7 +67,6 @@ def _trajectories(sweep: Sweep, quantities: Sequence[Quantity], points: Sequence
 
 def _each(sweep: Sweep, quantities: Sequence[Quantity], points: Sequence[Setup | None], threads: int):
     """Every setup by itself, those that can be integrated together in one batch."""
-    system = find(sweep.system)
     values = np.full((len(quantities), len(points)), np.nan)
     outcomes = np.full(len(points), CODES["invalid parameters"], dtype=np.uint8)
     waiting = _Waiting(sweep)
@@ -82,11 +81,11 @@ def _each(sweep: Sweep, quantities: Sequence[Quantity], points: Sequence[Setup |
             continue
         try:
             if sweep.level == "L0":
-                terms, ending = evaluate_trained(sweep, system, setup)
+                terms, ending = evaluate_trained(sweep, setup)
                 outcomes[place] = CODES[_OF_ENDING[ending]]
                 values[:, place] = [q.value(defaultdict(lambda: np.nan, terms)) for q in quantities]
                 continue
-            waiting.add(place, system.problem(setup, sweep.level, sweep.variant, sweep.mode))
+            waiting.add(place, sweep.system.problem(setup, sweep.level, sweep.variant, sweep.mode))
         except InputError:
             continue
         if waiting.bytes > _MOST_WAITING:

@@ -25,7 +25,7 @@ from flowsys.errors import InputError
 from flowsys.sweeps.axes import Axis
 from flowsys.sweeps.diagram import CODES, PhaseDiagram
 from flowsys.sweeps.sweep import Sweep, make_sweep
-from flowsys.system import find
+from flowsys.system import System
 
 _SHARE = 0.9  # of the neighbours' differences count as small
 _SKIPPED = CODES["not computed, neighbours agree"]
@@ -84,10 +84,14 @@ def refinement(diagram: PhaseDiagram, integers: frozenset[str] = frozenset()) ->
     return Refinement(tuple(axes), tuple(old), np.flatnonzero(on_cell))
 
 
-def refined_sweep(diagram: PhaseDiagram) -> tuple[Sweep, Refinement]:
+def refined_sweep(diagram: PhaseDiagram, system: System) -> tuple[Sweep, Refinement]:
     """The sweep that computes the new points of a diagram from a file, as its own points were computed."""
     origin = diagram.origin
-    system = find(origin["system"])
+    if origin.get("code") != system.digest:
+        raise InputError(
+            f"the diagram cannot be refined: its points were computed by another text of {system.name} or of flowsys; "
+            "sweep it again."
+        )
     found = refinement(diagram, frozenset(p.name for p in system.parameters if p.integer))
     settings = ("rtol", "atol", "max_steps", "solver", "kink_width")
     sweep = make_sweep(

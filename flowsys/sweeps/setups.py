@@ -11,7 +11,7 @@ import numpy as np
 
 from flowsys.errors import InputError
 from flowsys.sweeps.sweep import Sweep
-from flowsys.system import Parameter, Setup, System
+from flowsys.system import Parameter, Setup
 
 
 class _Reads(Mapping):
@@ -33,10 +33,10 @@ class _Reads(Mapping):
         return len(self.values_)
 
 
-def setups(system: System, sweep: Sweep, indices: np.ndarray) -> Iterator[Setup | None]:
+def setups(sweep: Sweep, indices: np.ndarray) -> Iterator[Setup | None]:
     """The setups of points by their flat index; None where values do not go together."""
     places = np.stack(np.unravel_index(indices, sweep.shape), axis=-1).tolist()
-    template, moving = _template(system, sweep)
+    system, (template, moving) = sweep.system, _template(sweep)
     for place in places:
         values = dict(template)
         for axis, i in zip(sweep.axes, place):
@@ -51,11 +51,11 @@ def setups(system: System, sweep: Sweep, indices: np.ndarray) -> Iterator[Setup 
             yield Setup(system.name, values)
 
 
-def _template(system: System, sweep: Sweep) -> tuple[dict[str, Any], Sequence[Parameter]]:
+def _template(sweep: Sweep) -> tuple[dict[str, Any], Sequence[Parameter]]:
     """The values all points share (in the order of the parameters), and the parameters whose defaults move along."""
     varying, moving = {axis.name for axis in sweep.axes}, []
     values: dict[str, Any] = {}
-    for parameter in system.parameters:
+    for parameter in sweep.system.parameters:
         name = parameter.name
         if name in varying:
             values[name] = next(axis.values[0] for axis in sweep.axes if axis.name == name)

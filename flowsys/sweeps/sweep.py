@@ -7,21 +7,21 @@ workers there are. Chunks are the unit of storage and of distribution.
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from flowsys.errors import InputError
-from flowsys.machine.kept import digest_of_sources
+from flowsys.machine.fingerprint import fingerprint
 from flowsys.runs.solving import check_numbers
 from flowsys.sweeps.axes import Axis, checked
 from flowsys.sweeps.over_seeds import Statistic
 from flowsys.sweeps.quantities import Quantity, Term, parse_quantity
 from flowsys.sweeps.verdicts import OfClaim
 from flowsys.system import Setup, System
-from flowsys.system.problem import ProgramField
+from flowsys.system.problem import Problem, ProgramField
 from flowsys.version import VERSION
 
 CHUNK = 1024
@@ -31,13 +31,14 @@ CHUNK_ONE_BY_ONE = 8  # points that cannot be batched are slow, and are stored a
 
 @dataclass(frozen=True)
 class Sweep:
-    """What to compute; everything in it is plain data, so that it can be sent to another process.
+    """What to compute, and of which system: a sweep that is sent to another process takes its system along.
 
-    With `selected`, only those points of the grid (flat indices) are computed: the rest is known from a file with the
-    digest `base`.
+    `code` is the system's digest when the sweep was made; `example` stands for what the system makes of a point in the
+    middle: program, samples, starts, events and stages (of a package its code says all that). With `selected`, only
+    those points of the grid (flat indices) are computed: the rest is known from a file with the digest `base`.
     """
 
-    system: str
+    system: System = field(compare=False)
     level: str
     variant: str
     mode: str
@@ -53,6 +54,8 @@ class Sweep:
     seeds: int = 1
     selected: tuple[int, ...] | None = None
     base: str = ""
+    code: str = ""
+    example: str = ""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -86,14 +89,17 @@ class Sweep:
     def digest(self) -> str:
         """A key for everything that determines the numbers, the code too: equal sweeps resume each other's files."""
         values = repr([self.fixed, [axis.values for axis in self.axes]])  # of a file it tells what it holds
-        text = json.dumps([digest_of_sources(self.system), asdict(self), values], sort_keys=True, default=str)
+        plain = asdict(replace(self, system=None)) | {"system": self.system.name}
+        text = json.dumps([plain, values], sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
     def origin(self) -> dict[str, Any]:
-        """Provenance for the file."""
+        """Provenance for the file, and the paper's symbols of its axes."""
+        latex = {p.name: p.latex for p in self.system.parameters if p.latex}
         return {
-            "system": self.system,
+            "system": self.system.name,
+            "place": self.system.place,
             "level": self.level,
             "variant": self.variant,
             "mode": self.mode,
@@ -104,7 +110,9 @@ class Sweep:
             "solver": self.solver,
             "kink_width": self.kink_width,
             "seeds": self.seeds,
+            "symbols": {axis.name: latex[axis.name] for axis in self.axes if axis.name in latex},
             "version": VERSION,
+            "code": self.code,
             "digest": self.digest,
         }
 
@@ -148,7 +156,7 @@ def make_sweep(
             raise InputError(f"{system.name} has no parameter {name!r}.")
     seeds = options.get("seeds", 1)
     example = example_of(system, axes, values)
-    events, observables, in_batches = _vocabulary(system, example, level, variant, mode)
+    events, observables, in_batches, content = _vocabulary(system, example, level, variant, mode)
     # claims are measured at their own level, unless another than the system's usual one is asked for
     parsed = tuple(parse_quantity(q, events, level if level != system.default_level else None) for q in quantities)
     for quantity in parsed:
@@ -166,21 +174,30 @@ def make_sweep(
     in_batches &= options.get("solver", "auto") in ("auto", "native") and any(q.terms for q in parsed)
     if options.get("chunk_size") is None:
         options["chunk_size"] = max(1, (CHUNK if in_batches else CHUNK_ONE_BY_ONE) // seeds)
-    return Sweep(system.name, level, variant, mode, axes, parsed, values, **options)
+    return Sweep(system, level, variant, mode, axes, parsed, values, code=system.digest, example=content, **options)
 
 
 def _vocabulary(system: System, setup: Setup, level: str, variant: str, mode: str):
-    """The events and observables there are at a level, and whether its points can be integrated in batches."""
+    """The events and observables at a level, whether its points can be integrated in batches, and `Sweep.example`."""
+    content = lambda of, program: "" if system.package else fingerprint([program, *_numbers(of)])
     if level != "L0":
         problem = system.problem(setup, level, variant, mode)
-        return problem.event_names, problem.observable_names, isinstance(problem.field, ProgramField)
+        in_batches = isinstance(problem.field, ProgramField)
+        program = str(problem.field.program) if in_batches else None
+        return problem.event_names, problem.observable_names, in_batches, content(problem, program)
     if system.training is None:
         raise InputError(f"level = L0 is not allowed: {system.name} has no finite-width model to train.")
     import jax
 
     with jax.enable_x64(True):
         training = system.training(system.settled(setup, level, variant, mode), variant, mode, None)
-    return (*(e.name for e in training.events), *training.marks), training.descent.observable_names, False
+        said = content(training, None)
+    return (*(e.name for e in training.events), *training.marks), training.descent.observable_names, False, said
+
+
+def _numbers(of: Problem | Any) -> tuple:
+    """The start, stages, events and marks of a problem or a training."""
+    return of.initial, of.stages, of.events, of.marks
 
 
 def _check_seeds(system: System, level: str, quantities: Sequence[Quantity], axes: Sequence[str], seeds: int) -> None:

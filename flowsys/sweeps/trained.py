@@ -6,12 +6,12 @@ from flowsys.integrate.outcome import Ending
 from flowsys.runs.trajectory import Trajectory
 from flowsys.sweeps.quantities import Term
 from flowsys.sweeps.sweep import Sweep
-from flowsys.system import Setup, System
+from flowsys.system import Setup
 
 MOST_STEPS = 1_000_000  # of descent, per point and seed
 
 
-def evaluate_trained(sweep: Sweep, system: System, setup: Setup) -> tuple[dict[Term, float], Ending]:
+def evaluate_trained(sweep: Sweep, setup: Setup) -> tuple[dict[Term, float], Ending]:
     """The terms that were reached, and how training ended."""
     from flowsys.runs.training import train
 
@@ -21,7 +21,7 @@ def evaluate_trained(sweep: Sweep, system: System, setup: Setup) -> tuple[dict[T
     horizon = max([setup["t_max"] if events else 0.0, *times]) / learning_rate
     within = [t for t in times if t / learning_rate <= MOST_STEPS]
     trained = train(
-        system,
+        sweep.system,
         setup,
         variant=sweep.variant,
         mode=sweep.mode,

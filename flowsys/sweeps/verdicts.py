@@ -16,7 +16,7 @@ import numpy as np
 
 from flowsys.errors import InputError
 from flowsys.sweeps.diagram import CODES
-from flowsys.system import Setup, System, find
+from flowsys.system import Setup, System
 
 if TYPE_CHECKING:
     from flowsys.claims import Verdict
@@ -93,7 +93,6 @@ def measured(
     sweep: "Sweep", quantities: Sequence[OfClaim], points: Sequence[Setup | None]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Values (quantities × points) and outcomes."""
-    system = find(sweep.system)
     values = np.full((len(quantities), len(points)), np.nan)
     outcomes = np.full(len(points), CODES["completed"], dtype=np.uint8)
     for place, setup in enumerate(points):
@@ -101,6 +100,6 @@ def measured(
             outcomes[place] = CODES["invalid parameters"]
             continue
         for row, quantity in enumerate(quantities):
-            values[row, place], outcome = quantity.measure(system, setup, sweep.seeds)
+            values[row, place], outcome = quantity.measure(sweep.system, setup, sweep.seeds)
             outcomes[place] = max(outcomes[place], outcome)
     return values, outcomes

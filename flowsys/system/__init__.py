@@ -1,8 +1,8 @@
 """What a system is: its parameters, levels, events and observables, and the problems it hands to solvers."""
 
+from flowsys.system.definition import Source as Source
 from flowsys.system.definition import System as System
 from flowsys.system.definition import Variants as Variants
-from flowsys.system.definition import find as find
 from flowsys.system.lazy import LazyMapping as LazyMapping
 from flowsys.system.lazy import LazySequence as LazySequence
 from flowsys.system.lazy import late as late

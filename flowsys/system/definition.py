@@ -8,15 +8,21 @@ checks) works from these values. Two files are found by their names beside it, i
 numbered statements of the paper, and `verdicts.json`, the verdicts on record.
 """
 
+import copyreg
+import hashlib
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
 from flowsys.errors import InputError
+from flowsys.machine.kept import digest_of_sources
 from flowsys.system.parameters import Parameter, Setup
 from flowsys.system.problem import Problem
 from flowsys.system.references import Paper
+
+PACKAGES = "flowsys.systems"
 
 
 @dataclass(frozen=True)
@@ -25,6 +31,14 @@ class Variants:
 
     names: tuple[str, ...]
     meanings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a system that is no package of flowsys was loaded from, and a digest of the texts that define it."""
+
+    place: str
+    digest: str
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,6 +65,38 @@ class System:
     claims: Sequence[Any] = ()
     figures: Mapping[str, Callable[[Setup], Any]] = field(default_factory=dict)
     diagrams: Mapping[str, Any] = field(default_factory=dict)
+    source: Source | None = field(default=None, compare=False)
+
+    @property
+    def package(self) -> str | None:
+        """The package under `flowsys/systems/` that defines it; None for a system made elsewhere, whatever its name."""
+        name = f"{PACKAGES}.{self.name}"
+        return name if getattr(sys.modules.get(name), "SYSTEM", None) is self else None
+
+    @property
+    def place(self) -> str:
+        """Where it is defined, for provenance: a package, a file, an entry point; nothing if it was made in Python."""
+        return self.package or (self.source.place if self.source else "")
+
+    @property
+    def digest(self) -> str:
+        """A digest of all that makes its numbers: results that were kept under another one are not its own.
+
+        Of a package, the text of the engine and its own; else the text of all of flowsys, the texts it was loaded from,
+        and its content (`flowsys.machine.fingerprint`).
+        """
+        if self.package:
+            return digest_of_sources(self.name)
+        from flowsys.machine.fingerprint import fingerprint
+
+        texts = self.source.digest if self.source else ""
+        return hashlib.sha256(f"{digest_of_sources()} {texts} {fingerprint(self)}".encode()).hexdigest()[:16]
+
+    def __reduce__(self) -> tuple:
+        """A package's system is sent to other processes by its name, any other by its content."""
+        if self.package:
+            return _of_package, (self.package,)
+        return copyreg.__newobj__, (type(self),), self.__dict__
 
     def __repr__(self) -> str:
         return f"<System {self.name}: {self.summary}>"
@@ -135,6 +181,5 @@ class System:
         return Setup(self.name, values)
 
 
-def find(name: str) -> System:
-    """The system of a package by its name: how a sweep that was sent elsewhere finds its system again."""
-    return import_module(f"flowsys.systems.{name}").SYSTEM
+def _of_package(name: str) -> System:
+    return import_module(name).SYSTEM

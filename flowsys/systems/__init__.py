@@ -9,8 +9,10 @@ loaded, because it is not finished, stands in nobody's way: only who asks for it
 import importlib
 import logging
 import pkgutil
+from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import cache
+from typing import Any
 
 from flowsys.errors import InputError
 from flowsys.system import System
@@ -36,6 +38,15 @@ def _is_loadable(name: str) -> bool:
         _log.warning("%s It is left out.", error)
         return False
     return True
+
+
+def at_hand(origin: Mapping[str, Any]) -> System | None:
+    """The system that a stored result comes from, if it is one of those that are there; a file is never executed."""
+    name, place = origin.get("system"), origin.get("place")
+    if name not in packages() or not _is_loadable(name):
+        return None
+    found = load(name)
+    return found if place == found.place else None
 
 
 def load(name: str) -> System:

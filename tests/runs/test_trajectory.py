@@ -96,9 +96,13 @@ def test_seeds_side_by_side_can_be_shown_and_tabulated():
     assert "w_c" in two._repr_html_() and two.to_pandas().index.names == ["t", "seed"]
 
 
-def test_a_dataset_says_what_its_series_mean():
-    of_mixture = replace(COURSE, origin=replace(ORIGIN, system="mixture"))
-    assert of_mixture.to_xarray()["w_c"].attrs["long_name"] == flowsys.load("mixture").observables["w_c"]
+def test_a_dataset_and_its_file_say_what_the_series_mean(tmp_path):
+    system = flowsys.load("mixture")
+    solved = flowsys.solve(system, at=[1.0], observe=["w_c"])
+    again = flowsys.load_trajectory(solved.save(tmp_path / "t.nc"))
+    for run in (solved, again):
+        assert run.to_xarray()["w_c"].attrs["long_name"] == system.observables["w_c"]
+    assert "long_name" not in COURSE.to_xarray()["w_c"].attrs
 
 
 def test_a_request_that_was_not_reached_has_no_values():

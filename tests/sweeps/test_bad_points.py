@@ -13,9 +13,9 @@ from flowsys.sweeps.diagram import CODES, OUTCOMES
 from flowsys.sweeps.points import evaluate_setups
 from flowsys.sweeps.quantities import parse_quantity
 from flowsys.sweeps.sweep import Sweep
-from flowsys.system import System, find
+from flowsys.system import System
 from flowsys.system.problem import ProgramField
-from flowsys.systems import names
+from flowsys.systems import load, names
 
 BUDGET = 2000  # steps a point may take
 
@@ -33,13 +33,13 @@ def forms(system: System) -> list[tuple[str, str]]:
 
 def ends(name: str, n: int, solver: str, sizes: bool, seed: int = 0) -> Counter:
     """How n draws over a system's box ended, looking at an event and at a time; forms take turns with the seeds."""
-    system = find(name)
+    system = load(name)
     level, known = system.default_level, forms(system)
     variant, mode = known[seed % len(known)]
     problem = system.problem(system.setup(mode), level, variant, mode)
     texts = (problem.default_at[-1], f"{problem.observable_names[0]}@t=1")
     quantities = tuple(parse_quantity(text, problem.event_names) for text in texts)
-    sweep = Sweep(name, level, variant, mode, (), quantities, solver=solver, max_steps=BUDGET)
+    sweep = Sweep(system, level, variant, mode, (), quantities, solver=solver, max_steps=BUDGET)
     points = list(draws(system, level, mode, n, seed, sizes))
     values, outcomes = evaluate_setups(sweep, points, threads=2)
     has_value = outcomes <= CODES["completed with smoothed kinks"]
@@ -64,7 +64,7 @@ def test_ten_thousand_draws_end_in_a_value_or_a_named_outcome(name, seed):
 def test_a_long_and_dear_flow_stops_at_its_budget():
     from flowsys.sweeps.together import step_budget
 
-    system = find("mixture")
-    sweep = Sweep("mixture", "L3", "22", "three_stage", (), ())
+    system = load("mixture")
+    sweep = Sweep(system, "L3", "22", "three_stage", (), ())
     cheap, dear = (system.problem(system.setup(K=K, L=L)) for K, L in ((2, 3), (8, 9)))
     assert step_budget(sweep, cheap) == sweep.max_steps > step_budget(sweep, dear) >= 1000

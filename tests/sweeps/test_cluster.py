@@ -7,6 +7,7 @@ import pytest
 from sweeps import finished, flowsys, sweep
 
 from flowsys.errors import InputError
+from flowsys.machine.by_value import packed
 from flowsys.sweeps.cluster import connected, run_on
 
 distributed = pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
@@ -77,4 +78,4 @@ def test_a_worker_with_another_version_is_refused():
     from flowsys.sweeps.cluster import _evaluate
 
     with pytest.raises(InputError, match="install the same"):
-        _evaluate(sweep(), 0, "0.0.0")
+        _evaluate(packed(sweep()), 0, "0.0.0")

@@ -62,13 +62,13 @@ def test_setups_of_points_are_the_system_s_own(name):
     problem = system.problem(system.setup())
     of = sweep(f"{axis.name}={axis.default},{axis.default * 1.01}", observables=[f"{problem.observable_names[0]}@t=1"],
                system=name, fixed={})  # fmt: skip
-    for index, setup in enumerate(setups(system, of, np.arange(of.size))):
+    for index, setup in enumerate(setups(of, np.arange(of.size))):
         assert setup == system.setup(**of.parameters(index))
 
 
 def test_a_default_follows_the_axis_it_depends_on():
     of = sweep("K=2,3,5", observables=["T_1"], fixed={})
-    assert [s["T_1"] for s in setups(load("mixture"), of, np.arange(3))] == [20.0, 30.0, 50.0]
+    assert [s["T_1"] for s in setups(of, np.arange(3))] == [20.0, 30.0, 50.0]
 
 
 def test_no_nan_without_a_reason():

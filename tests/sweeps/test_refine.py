@@ -9,12 +9,13 @@ from flowsys.sweeps import Axis, PhaseDiagram, load, refined_sweep, run
 from flowsys.sweeps.diagram import CODES
 from flowsys.sweeps.refine import filled, refinement
 from flowsys.sweeps.store import Store
+from flowsys.systems import load as load_system
 
 SKIPPED = CODES["not computed, neighbours agree"]
 
 
 def refined(path, old: PhaseDiagram) -> PhaseDiagram:
-    of, finer = refined_sweep(old)
+    of, finer = refined_sweep(old, load_system("mixture"))
     store = Store(path, of)
     for chunk in run(of):
         store.write(chunk)

@@ -146,7 +146,7 @@ def test_every_diagram_is_drawn_with_its_lines_and_contours():
             continue
         axes = [small[text.partition("=")[0]] for text in named.axes]
         result = swept(name, axes)
-        over = named.overlay(result)
+        over = named.overlay(result, SYSTEM)
         ax = draw(result, Figure().subplots(), None, named.logarithmic, **over)
         labels = set(ax.get_legend_handles_labels()[1])
         assert {x.label for x in (*over["boundary"], *over["contours"])} <= labels

@@ -1,0 +1,86 @@
+"""A model outside the package: dx/dt = -c·rate·x from x = start, with c = 2 by the samples of a module beside it.
+
+L3 is a program, L1 and L2 are fields of functions, L0 is descent in JAX: every way through the house is walked.
+"""
+
+from functools import cache
+
+import numpy as np
+from rates import rate
+
+from flowsys.claims import Claim, judged
+from flowsys.ladder import Rung
+from flowsys.program import Program
+from flowsys.program.arrays import arguments
+from flowsys.runs.training import Descent, Training, gradient_step
+from flowsys.sweeps.named import NamedDiagram
+from flowsys.system import FINITE_PARAMETERS, Parameter, System, Variants, t_max
+from flowsys.system.problem import Event, FunctionField, Problem, ProgramField, Stage
+from flowsys.system.references import Paper, Ref
+
+PROGRAM = Program.parse("""state x
+parameters rate
+once:
+    dx = -rate*x
+derivative x = dx
+observe x = x
+""")
+EVENTS = (Event("T_half", "x", 0.5, -1),)
+
+
+@cache
+def flow() -> FunctionField:
+    return FunctionField(("x",), lambda y, c: -c * y, lambda y, c: {"x": y[0]}, ("x",))
+
+
+@cache
+def descent() -> Descent:
+    step = gradient_step(lambda w, c: c * w["x"] ** 2 / 2)
+    return Descent(step, lambda w, c: {"x": w["x"]}, ("x",))
+
+
+def build(setup, level, variant, mode) -> Problem:
+    c, start = rate(setup), np.array([setup["start"]])
+    field = ProgramField(PROGRAM) if level == "L3" else flow()
+    given = arguments(PROGRAM, {"rate": c}) if level == "L3" else np.array(c)
+    return Problem(field, start, (Stage("all", given),), EVENTS, t_max=setup["t_max"], default_at=("T_half",))
+
+
+def training(setup, variant, mode, seeds) -> Training:
+    return Training(descent(), {"x": np.array(setup["start"])}, (Stage("all", np.array(rate(setup))),), EVENTS)
+
+
+def halving() -> object:
+    from flowsys.runs.solving import solve
+
+    t = solve(model).at("T_half")["t"]
+    return judged(abs(2 * t - np.log(2)) < 1e-6, "log 2 / 2", f"{t:.9f}", values={"t": t})
+
+
+model = System(
+    name="decay",
+    paper=Paper("decay", "A decay", "nowhere"),
+    summary="exponential decay",
+    parameters=(
+        Parameter("rate", 1.0, "rate of the decay", low=0.1, high=10, latex=r"\lambda"),
+        Parameter("start", 1.0, "where x starts", low=0.6, high=10),
+        *FINITE_PARAMETERS,
+        t_max(100.0),
+    ),
+    modes={"plain": "all at once"},
+    levels={
+        "L0": Variants(("weights",), ("descent",)),
+        "L1": Variants(("weights",), ("flow",)),
+        "L3": Variants(("program",), ("the program",)),
+    },
+    events={"T_half": "x falls to 1/2"},
+    observables={"x": "what decays"},
+    build=build,
+    training=training,
+    equations=lambda: {"x": r"\dot x = -c \lambda x"},
+    ladder=lambda setup: [Rung("L1", "L3", "one flow, twice", lambda value: 0.0, tolerance=1e-6)],
+    claims=(
+        Claim("halving", Ref("decay", "Lemma 1"), "x halves after log 2 / 2", measure=halving, control=lambda: None),
+    ),
+    diagrams={"halves": NamedDiagram("when it halves", ("rate=0.5:2:4", "start=1:2:3"), ("T_half",))},
+)
