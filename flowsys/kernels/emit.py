@@ -265,9 +265,10 @@ def module_text(program: Program, watched: Sequence[str], kinks: str, host: Host
     if shared:
         texts.append("@field = alias void (ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr), ptr @watched")
     if outlined:
-        for name, write in UNARY.items():
+        called = [name for name in UNARY if any(f"@{name}_of(" in text for text in texts)]
+        for name in called:
             w = Writer(host.lanes, host.fused)
-            w.do(f"ret {w.vector} {write(w, '%x')}")
+            w.do(f"ret {w.vector} {UNARY[name](w, '%x')}")
             texts.append(w.function(f"{name}_of", f"{w.vector} %x", f"internal {w.vector}", "noinline nounwind"))
             declared |= w.declared
     return "\n".join([*sorted(declared), *texts])

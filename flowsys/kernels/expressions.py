@@ -3,6 +3,7 @@
 import ast
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from math import pi, sqrt
 from typing import NamedTuple
 
 from flowsys.kernels import functions
@@ -163,14 +164,19 @@ class Expressions(ABC):
         w, result = self.w, self._applied(name, x.primal)
         if not x.tangent:
             return Value(result)
+        one = w.constant(1.0)
         slopes: dict[str, Callable[[], str]] = {
             "exp": lambda: result,
-            "log": lambda: w.div(w.constant(1.0), x.primal),
+            "log": lambda: w.div(one, x.primal),
             "sqrt": lambda: w.div(w.constant(0.5), result),
-            "tanh": lambda: w.sub(w.constant(1.0), w.mul(result, result)),
+            "tanh": lambda: w.sub(one, w.mul(result, result)),
             "sinh": lambda: self._applied("cosh", x.primal),
             "cosh": lambda: self._applied("sinh", x.primal),
-            "sigmoid": lambda: w.mul(result, w.sub(w.constant(1.0), result)),
+            "sin": lambda: self._applied("cos", x.primal),
+            "cos": lambda: w.neg(self._applied("sin", x.primal)),
+            "asin": lambda: w.div(one, self._applied("sqrt", w.mul(w.sub(one, x.primal), w.add(one, x.primal)))),
+            "erf": lambda: w.mul(w.constant(2 / sqrt(pi)), self._applied("exp", w.neg(w.mul(x.primal, x.primal)))),
+            "sigmoid": lambda: w.mul(result, w.sub(one, result)),
             "softplus": lambda: self._applied("sigmoid", x.primal),
         }
         return Value(result, w.mul(slopes[name](), x.tangent))

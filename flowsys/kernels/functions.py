@@ -2,9 +2,10 @@
 
     exp x  = 2^n e^r,  n = round(x / ln 2), |r| ≤ ln 2 / 2;   e^r = 1 + r + r² q(r)
     log x  = n ln 2 + log m,  √½ ≤ m < √2;                    log m = 2 artanh s = 2s + s³ p(s²),  s = (m-1)/(m+1)
+    erf x  = x + x c(x²) up to 1,  1 - e^-x² g(t) beyond,     t = (x-5/2)/(x+5/2)
 
-q and p interpolate at Chebyshev nodes; their coefficients are found at build time in exact rational arithmetic. The
-others follow from e^x and e^x - 1 on the half line where no digits cancel. Errors are below 2 ulp (softplus 3); e^x
+q, p, c and g interpolate at Chebyshev nodes; their coefficients are found at build time in exact rational arithmetic.
+The others follow from e^x and e^x - 1 on the half line where no digits cancel. Errors are below 2 ulp (softplus 3); e^x
 below 2^-1021 is flushed to zero, sinh and cosh are infinite from |x| = 710 on. ln 2 is split as in W. J. Cody &
 W. Waite, Software Manual for the Elementary Functions (1980).
 """
@@ -12,79 +13,57 @@ W. Waite, Software Manual for the Elementary Functions (1980).
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
-from math import cos, pi
+from math import factorial
 
+from flowsys.kernels.circular import arcsin, cos, sin
+from flowsys.kernels.polynomials import interpolant, polynomial, power_series, rounded
 from flowsys.kernels.writer import Writer, bits
 
 _LN2 = Fraction("0.693147180559945309417232121458176568075500134360255254120680009493393621969694715605863326996418687")
 # the leading 32 bits of ln 2, so that n · _LN2_HIGH is exact for |n| < 2^20
 _LN2_HIGH = float(Fraction(int(_LN2 * 2**32), 2**32))
 _LN2_LOW = float(_LN2 - Fraction(_LN2_HIGH))
+_ROOT_PI = Fraction("1.77245385090551602729816748334114518279754945612238712821380778985291128459103218137495065673854")
+_ERF_MIDDLE = 2.5
 _ROUND = 1.5 * 2.0**52
 _EXP_TOP, _EXP_BOTTOM = 710.0, -708.4
 _HYPERBOLIC_TOP = 710.0
-
-
-def _interpolant(series: Callable[[int], Fraction], low: float, high: float, degree: int) -> tuple[float, ...]:
-    """Coefficients of the polynomial through Σ series(k) x^k at the Chebyshev nodes of [low, high]."""
-    middle, half = (low + high) / 2, (high - low) / 2
-    nodes = [Fraction(middle + half * cos(pi * (2 * i + 1) / (2 * degree + 2))) for i in range(degree + 1)]
-    terms = [series(k) for k in range(40)]
-    values = []
-    for x in nodes:
-        total = Fraction(0)
-        for c in reversed(terms):
-            total = (total * x + c).limit_denominator(2**200)
-        values.append(total)
-    # Newton's divided differences, then expanded from the inside out
-    differences = list(values)
-    for order in range(1, degree + 1):
-        for i in range(degree, order - 1, -1):
-            differences[i] = (differences[i] - differences[i - 1]) / (nodes[i] - nodes[i - order])
-    coefficients = [differences[degree]]
-    for i in range(degree - 1, -1, -1):
-        shifted = [Fraction(0), *coefficients]
-        coefficients = [a - nodes[i] * b for a, b in zip(shifted, [*coefficients, Fraction(0)])]
-        coefficients[0] += differences[i]
-    return tuple(float(c) for c in coefficients)
-
-
-def _inverse_factorial(k: int) -> Fraction:
-    result = Fraction(1)
-    for i in range(2, k + 1):
-        result /= i
-    return result
 
 
 @lru_cache(maxsize=1)
 def exponential_tail() -> tuple[float, ...]:
     """q in e^r = 1 + r + r² q(r)."""
     half = float(_LN2) / 2 * 1.0001
-    return _interpolant(lambda k: _inverse_factorial(k + 2), -half, half, 9)
+    return interpolant(power_series(lambda k: Fraction(1, factorial(k + 2))), -half, half, 9)
 
 
 @lru_cache(maxsize=1)
 def logarithm_tail() -> tuple[float, ...]:
     """p in 2 artanh s = 2s + s³ p(s²)."""
-    return _interpolant(lambda k: Fraction(2, 2 * k + 3), 0.0, 0.02944, 7)
+    return interpolant(power_series(lambda k: Fraction(2, 2 * k + 3)), 0.0, 0.02944, 7)
 
 
-def polynomial(w: Writer, coefficients: tuple[float, ...], x: str) -> str:
-    """Horner in x² for even and odd parts, which halves the chain of dependent operations."""
-    if len(coefficients) < 4:
-        result = w.constant(coefficients[-1])
-        for c in reversed(coefficients[:-1]):
-            result = w.fma(result, x, w.constant(c))
-        return result
-    square = w.mul(x, x)
-    parts = []
-    for start in (0, 1):
-        chosen = coefficients[start::2]
-        result = w.constant(chosen[-1])
-        for c in reversed(chosen[:-1]):
-            result = w.fma(result, square, w.constant(c))
-        parts.append(result)
-    return w.fma(parts[1], x, parts[0])
+@lru_cache(maxsize=1)
+def error_function_core() -> tuple[float, ...]:
+    """c in erf x = x + x c(x²), |x| < 1."""
+    series = power_series(lambda k: 2 / _ROOT_PI * Fraction((-1) ** k, factorial(k) * (2 * k + 1)))
+    return interpolant(lambda z: series(z) - 1, 0.0, 1.0, 12)
+
+
+@lru_cache(maxsize=1)
+def error_function_tail() -> tuple[float, ...]:
+    """g in erf x = 1 - e^-x² g(t), x ≥ 1: thanks to the weight e^-x², nodes up to x = 4 serve beyond it too."""
+
+    def value(t: Fraction) -> Fraction:
+        # e^x² (1 - erf x) = Σ_k (-x)^k / Γ(1 + k/2)
+        x = Fraction(_ERF_MIDDLE) * (1 + t) / (1 - t)
+        terms, ratio = [Fraction(1), rounded(-2 * x / _ROOT_PI)], rounded(2 * x * x)
+        for k in range(2, 200):
+            terms.append(rounded(terms[-2] * ratio / k))
+        return sum(terms, Fraction(0))
+
+    low, high = ((x - _ERF_MIDDLE) / (x + _ERF_MIDDLE) for x in (1.0, 4.0))
+    return interpolant(value, low, high, 14)
 
 
 def _reduced_exponential(w: Writer, x: str) -> tuple[str, str]:
@@ -200,6 +179,17 @@ def cosh(w: Writer, x: str) -> str:
     return _beyond(w, size, w.add(half, w.div(w.constant(0.25), half)))
 
 
+def erf(w: Writer, x: str) -> str:
+    """The error function, from |x|; 1 to the last bit from 6 on."""
+    size = w.minimum(absolute(w, x), w.constant(6.0))
+    square = w.mul(size, size)
+    near = w.fma(size, polynomial(w, error_function_core(), square), size)
+    t = w.div(w.sub(size, w.constant(_ERF_MIDDLE)), w.add(size, w.constant(_ERF_MIDDLE)))
+    scaled = polynomial(w, error_function_tail(), t)
+    far = w.sub(w.constant(1.0), w.mul(exp(w, w.neg(square)), scaled))
+    return with_sign_of(w, w.select(w.compare("olt", size, w.constant(1.0)), near, far), x)
+
+
 UNARY: dict[str, Callable[[Writer, str], str]] = {
     "exp": exp,
     "log": log,
@@ -207,6 +197,10 @@ UNARY: dict[str, Callable[[Writer, str], str]] = {
     "tanh": tanh,
     "sinh": sinh,
     "cosh": cosh,
+    "sin": sin,
+    "cos": cos,
+    "asin": arcsin,
+    "erf": erf,
     "sigmoid": sigmoid,
     "softplus": softplus,
 }

@@ -12,6 +12,7 @@ How kinks are read is chosen at printing:
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -112,6 +113,9 @@ def _functions(xp: Any, kinks: Kinks) -> dict[str, Callable]:
     def softplus(x):
         return xp.logaddexp(x, 0.0)
 
+    def erf(x):
+        return import_module("scipy.special" if xp is np else "jax.scipy.special").erf(x)
+
     def fold(function):
         def folded(first, *rest):
             for x in rest:
@@ -132,6 +136,10 @@ def _functions(xp: Any, kinks: Kinks) -> dict[str, Callable]:
         "tanh": xp.tanh,
         "sinh": xp.sinh,
         "cosh": xp.cosh,
+        "sin": xp.sin,
+        "cos": xp.cos,
+        "asin": xp.arcsin,
+        "erf": erf,
         "sigmoid": sigmoid,
         "softplus": softplus,
         "max": fold(xp.maximum),

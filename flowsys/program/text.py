@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 FUNCTIONS = frozenset(
-    "exp log sqrt tanh sigmoid softplus relu step max min masked total linked spread sinh cosh positive".split()
+    "exp log sqrt tanh sigmoid softplus relu step max min masked total linked spread sinh cosh positive "
+    "sin cos asin erf".split()
 )
 CROSSING = frozenset({"total", "linked", "spread"})
 KINKED = frozenset({"relu", "step"})

@@ -38,6 +38,9 @@ class ProgramPrinter(StrPrinter):
             raise ValueError(f"the function {name} has no counterpart in a program")
         return f"{name}({self.stringify(expr.args, ', ')})"
 
+    def _print_Float(self, expr):
+        return repr(float(expr))
+
     def _print_NumberSymbol(self, expr):
         return repr(float(expr))
 

@@ -24,6 +24,7 @@ EVERYTHING = program(
     once:
     u = exp(-x) + log(2 + q**2) + sqrt(a + z**2) + tanh(x*q)
     s = sinh(x/3) + cosh(q/2) + sigmoid(z) + softplus(-x) + x**-2 + (a + x**2)**(3/2) + b**-1
+    w = erf(x - q) + asin(tanh(q)/2) + sin(3*x)*cos(z - q)
     m = max(x, q, z*b, 0) - min(x, -q) + positive(x - 1/1000) + +z
     p = relu(x)*2 + step(q)
     for each kinds:
@@ -32,7 +33,7 @@ EVERYTHING = program(
     once:
     between = 2*u - total(k2)
     for each rows:
-    l1 = linked(k1) + shift*s
+    l1 = linked(k1) + shift*s + weight*w
     l2 = linked(k2) - l1/(1 + l1**2)
     h = l1 - 20*weight*x - q
     r = relu(h) + step(h)*between
@@ -50,6 +51,7 @@ EVERYTHING = program(
     observe dq = dq
     observe dz = dz
     observe s = s
+    observe w = w
     observe between = between
     """
 )
@@ -98,7 +100,7 @@ def test_a_kernel_with_built_in_tables_refuses_others():
 def test_scalars_that_need_no_loop_move_in_front_of_it():
     passes = schedule(EVERYTHING, EVERYTHING.derivatives).passes
     assert [len(p.loops) for p in passes] == [1, 1, 1, 0]
-    assert {line.name for line in passes[0].scalars} >= {"u", "s", "m", "p"}
+    assert {line.name for line in passes[0].scalars} >= {"u", "s", "w", "m", "p"}
 
 
 def test_an_unknown_function_is_refused():

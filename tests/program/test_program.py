@@ -1,5 +1,7 @@
 """Programs as values: text and back, refusals, and array printers that agree with each other."""
 
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -147,6 +149,19 @@ def test_numpy_and_jax_print_the_same_field(kinks):
     with jax.enable_x64(True):
         in_jax = jax.jit(vector_field(PROGRAM, kinks, jnp))(y, args)
     assert np.allclose(vector_field(PROGRAM, kinks, np)(y, args), in_jax, rtol=1e-14)
+
+
+def test_numpy_and_jax_print_the_same_functions():
+    lines = [("d_x", "exp(-x)*log(2 + x)*sqrt(b) + tanh(x)*sinh(b)/cosh(x) + sigmoid(x)*softplus(-x)*max(x, b)")]
+    lines += [("round", "sin(x)*cos(b*x)"), ("bell", "erf(x) + asin(x*b)")]
+    program = with_lines(*lines, observables={"round": "round", "bell": "bell"})
+    names, args = (*program.derivatives, "round", "bell"), arguments(program, {"b": 0.7})
+    for x in (-1.3, 1e-9, 0.4, 1.2):
+        with jax.enable_x64(True):
+            in_jax = jax.jit(function(program, names, "exact", jnp))(np.array([x]), args)
+        in_numpy = function(program, names, "exact", np)(np.array([x]), args)
+        assert np.allclose(in_numpy, in_jax, rtol=1e-14, atol=0)
+        assert in_numpy[2] == pytest.approx(math.erf(x) + math.asin(0.7 * x), rel=1e-15)
 
 
 def test_crossings_are_the_sums_they_say():

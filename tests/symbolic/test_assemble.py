@@ -87,5 +87,5 @@ def test_shared_subexpressions_are_computed_once():
 
 
 def test_a_function_without_counterpart_is_refused():
-    with pytest.raises(ValueError, match="erf"):
-        program_text(sp.erf(X))
+    with pytest.raises(ValueError, match="gamma"):
+        program_text(sp.gamma(X))
