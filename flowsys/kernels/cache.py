@@ -11,10 +11,10 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
-from flowsys import program
 from flowsys.errors import InputError
 from flowsys.kernels.host import Host
 from flowsys.machine.files import cache_directory, write_atomically
+from flowsys.program import text
 
 _CHECKSUM = 32
 # a program and the driver are compiled side by side, and a file is given its mode by way of the process's umask
@@ -32,7 +32,7 @@ def generator() -> str:
     from importlib.metadata import version
 
     digest = hashlib.sha256()
-    for path in (Path(program.__file__), *sorted(Path(__file__).parent.rglob("*.py"))):
+    for path in (Path(text.__file__), *sorted(Path(__file__).parent.rglob("*.py"))):
         digest.update(path.read_bytes())
     digest.update(f"{version('llvmlite')} {version('scipy')}".encode())
     return digest.hexdigest()

@@ -11,6 +11,7 @@ import pytest
 
 from flowsys.kernels import cache
 from flowsys.kernels.host import plain_host, this_host
+from flowsys.program import Program
 
 
 @pytest.fixture
@@ -59,10 +60,11 @@ def test_importing_the_back_end_loads_nothing_heavy():
 
 def test_another_reading_of_programs_has_another_key(tmp_path, monkeypatch):
     identity = cache.generator.__wrapped__
-    changed = tmp_path / "program.py"
-    changed.write_text(Path(cache.program.__file__).read_text(encoding="utf-8") + "\n", encoding="utf-8")
+    assert cache.text.__name__ == Program.__module__
+    changed = tmp_path / "text.py"
+    changed.write_text(Path(cache.text.__file__).read_text(encoding="utf-8") + "\n", encoding="utf-8")
     before = identity()
-    monkeypatch.setattr(cache.program, "__file__", str(changed))
+    monkeypatch.setattr(cache.text, "__file__", str(changed))
     assert identity() != before == cache.generator()
 
 
