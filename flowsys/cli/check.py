@@ -19,6 +19,7 @@ def register(app: typer.Typer) -> None:
 
 def check(
     system: Annotated[str | None, typer.Argument(metavar="SYSTEM", help="Which system (default: all).")] = None,
+    source: options.From = None,
     claim: Annotated[list[str] | None, typer.Option(help="Only this claim (id or place); repeatable.")] = None,
     all: Annotated[bool, typer.Option("--all", help="Also the claims that take long.")] = False,
     level: Annotated[str | None, typer.Option(help="Measure at this level: L0 (training) … L4.")] = None,
@@ -57,11 +58,10 @@ def check(
     from flowsys.claims.checking import check_systems, record_file, selected
     from flowsys.cli.progress import counter
     from flowsys.machine.files import cache_directory
-    from flowsys.systems import load, names
 
     if format not in FORMATS:
         raise InputError(f"--format {format} is not known: it must be one of {', '.join(FORMATS)}.")
-    chosen = [load(system)] if system else [load(name) for name in names()]
+    chosen = options.systems_of([system] if system else [], source)
     if coverage:
         from flowsys.claims.statements import coverage as covered
         from flowsys.claims.statements import summary
@@ -83,7 +83,8 @@ def check(
     _print({name: checked for name, checked in results.items() if checked or claim is None}, conditions, format, out)
     if plot:
         _draw([c for checked in results.values() for c in checked], plot)
-    if conditions.is_default and not record and any(not c.is_as_recorded for cs in results.values() for c in cs):
+    compared = [c for found in chosen if found.package for c in results[found.name]]
+    if conditions.is_default and not record and any(not c.is_as_recorded for c in compared):
         raise typer.Exit(1)
 
 

@@ -15,7 +15,8 @@ def register(app: typer.Typer) -> None:
 
 
 def derive(
-    system: options.SystemName,
+    system: options.SystemName = None,
+    source: options.From = None,
     variant: options.Variant = None,
     set: options.Set = None,
     format: Annotated[str, typer.Option(help="table | latex | program | json")] = "table",
@@ -25,13 +26,11 @@ def derive(
 
     Exit code 0: what was stated is what was found. 1: they differ, or a certificate does not hold. 2: bad input.
     """
-    from flowsys.systems import load
-
     if format not in FORMATS:
         raise InputError(f"--format {format} is not known: it must be one of {', '.join(FORMATS)}.")
-    found = load(system)
+    found = options.system_of(system, source)
     if found.derive is None:
-        raise InputError(f"system = {system} has no derivation.")
+        raise InputError(f"system = {found.name} has no derivation.")
     derivation = found.derive(found.setup(**options.assignments(set)), found.variant(found.default_level, variant))
     text = {"table": _table, "latex": _latex, "program": lambda d: str(d.program).rstrip("\n"), "json": _json}[format](
         derivation
@@ -43,7 +42,7 @@ def derive(
     else:
         typer.echo(text)
     if derivation.faults:
-        typer.echo(f"flowsys: {system}: {'; '.join(derivation.faults)}.", err=True)
+        typer.echo(f"flowsys: {found.name}: {'; '.join(derivation.faults)}.", err=True)
         raise typer.Exit(1)
 
 

@@ -13,8 +13,9 @@ def register(app: typer.Typer) -> None:
 
 
 def figure(
-    system: options.SystemName,
-    number: Annotated[str, typer.Argument(metavar="N", help="Which figure of the paper.")],
+    system: options.SystemName = None,
+    number: Annotated[str | None, typer.Argument(metavar="N", help="Which figure of the paper.")] = None,
+    source: options.From = None,
     set: options.Set = None,
     paper: Annotated[
         bool, typer.Option("--paper", help="At the paper's own sizes: trains what this directory does not hold yet.")
@@ -26,15 +27,18 @@ def figure(
 ) -> None:
     """Make a figure of the paper again: theory as lines, training as dots, data files beside it."""
     from flowsys.plot.drawing import has_paper_sizes, mode_of
-    from flowsys.systems import load
 
-    found = load(system)
+    if source is not None and number is None:  # the one argument beside --from is the number
+        system, number = None, system
+    found = options.system_of(system, source)
+    known = ", ".join(found.figures) or "none"
+    if number is None:
+        raise InputError(f"N is missing: name one of {found.name}'s figures: {known}.")
     if number not in found.figures:
-        known = ", ".join(found.figures) or "none"
-        raise InputError(f"figure = {number} is not one of {system}'s: {known}.")
+        raise InputError(f"figure = {number} is not one of {found.name}'s: {known}.")
     draw = found.figures[number]
     if paper and not has_paper_sizes(draw):
-        raise InputError(f"--paper is not allowed with figure {number} of {system}: it has no other size.")
+        raise InputError(f"--paper is not allowed with figure {number} of {found.name}: it has no other size.")
     more = {"on_run": lambda name: typer.echo(name, err=True)} if paper else {}
     try:
         drawing = draw(found.setup(mode_of(draw), **options.assignments(set)), **more)
@@ -44,5 +48,5 @@ def figure(
         raise typer.Exit(130) from None
     if drawing.notes:
         typer.echo(drawing.notes)
-    for path in drawing.save(out or f"{system}-figure-{number}.png"):
+    for path in drawing.save(out or f"{found.name}-figure-{number}.png"):
         typer.echo(f"wrote {path}")

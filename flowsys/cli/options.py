@@ -1,7 +1,8 @@
 """Options that commands share, and how their texts are read."""
 
+import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Annotated, Any
 
@@ -37,7 +38,16 @@ def picture(option: typer.CallbackParam, path: str | None) -> str | None:
     return path
 
 
-SystemName = Annotated[str, typer.Argument(metavar="SYSTEM", help="Which system; `flowsys list` shows them.")]
+SystemName = Annotated[str | None, typer.Argument(metavar="SYSTEM", help="Which system; `flowsys list` shows them.")]
+From = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="FILE.py[:VARIABLE]",
+        callback=given,
+        help="A model of your own instead of SYSTEM: runs FILE.py.",
+    ),
+]
 Level = Annotated[
     str | None, typer.Option(callback=given, help="L0 | L1 | L2 | L3 | L4 (default: the system's, usually L3).")
 ]
@@ -62,6 +72,26 @@ KinkWidth = Annotated[
 Out = Annotated[
     str | None, typer.Option(metavar="FILE", callback=writable, help="Write to this file instead of the terminal.")
 ]
+
+
+def system_of(name: str | None, file: str | None):
+    """The system that was asked for, by its name or with --from."""
+    if name is None and file is None:
+        raise InputError(
+            "SYSTEM is missing: name one that `flowsys list` shows, or give a model of your own with "
+            "--from FILE.py[:VARIABLE]."
+        )
+    return systems_of([name] if name else [], file)[0]
+
+
+def systems_of(names: Sequence[str], file: str | None) -> list:
+    """The systems that were asked for; all there are if none was."""
+    from flowsys import systems
+    from flowsys.systems.outside import from_file
+
+    if names and file is not None:
+        raise InputError(f"SYSTEM {' '.join(names)} and --from {file} are both given: leave one of them away.")
+    return [from_file(file)] if file is not None else [systems.load(name) for name in names or systems.names()]
 
 
 def assignments(texts: list[str] | None) -> dict[str, str]:
@@ -130,7 +160,7 @@ def names(text: str | None) -> list[str] | None:
 
 def command_line() -> str:
     """The command as typed, for provenance."""
-    return " ".join(["flowsys", *sys.argv[1:]])
+    return shlex.join(["flowsys", *sys.argv[1:]])
 
 
 def plain(value: Any) -> Any:

@@ -27,7 +27,8 @@ def register(app: typer.Typer) -> None:
 
 
 def phase(
-    system: options.SystemName,
+    system: options.SystemName = None,
+    source: options.From = None,
     diagram: Annotated[str | None, typer.Option(help="A named diagram; `flowsys show SYSTEM` lists them.")] = None,
     x: AxisOption = None,
     y: AxisOption = None,
@@ -68,9 +69,8 @@ def phase(
     from flowsys.sweeps import make_sweep, parse_axis, refined_sweep
     from flowsys.sweeps.store import Store
     from flowsys.sweeps.sweep import example_of
-    from flowsys.systems import load
 
-    found = load(system)
+    found = options.system_of(system, source)
     axis_texts = [text for text in (x, y, z, *(axis or [])) if text]
     old = finer = None
     if refine is None:
@@ -101,11 +101,11 @@ def phase(
         if axis_texts or observable or set or diagram or level or variant or mode or numerical:
             raise InputError(f"--refine {refine} takes its sweep from the file: give no axes, observables or settings.")
         old = load_diagram(refine)
-        if old.origin.get("system") != system:
-            raise InputError(f"--refine {refine} is a diagram of {old.origin.get('system')}, not of {system}.")
+        if old.origin.get("system") != found.name:
+            raise InputError(f"--refine {refine} is a diagram of {old.origin.get('system')}, not of {found.name}.")
         sweep, finer = refined_sweep(old, found)
         named = _named_alike(old, found)
-    path = Path(out or refine or f"{system}-{diagram or 'phase'}.nc")
+    path = Path(out or refine or f"{found.name}-{diagram or 'phase'}.nc")
     store = Store(path, sweep)
     done = store.done()
     if done:
@@ -147,6 +147,15 @@ def _evaluator(cluster: str | None, threads: int):
 
 def plot(
     file: Annotated[str, typer.Argument(metavar="FILE.nc", help="A file that phase or solve wrote.")],
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="FILE.py[:VARIABLE]",
+            callback=options.given,
+            help="Its model, for the lines of the theory.",
+        ),
+    ] = None,
     out: Annotated[
         str | None,
         typer.Option(metavar="FILE.png", callback=options.picture, help="Picture file (default: beside the data)."),
@@ -168,7 +177,9 @@ def plot(
 
         _draw_trajectory(load_trajectory(file), picture, quantity, log)
     else:
-        found = at_hand(diagram.origin)
+        found = options.system_of(None, source) if source else at_hand(diagram.origin)
+        if source and found.name != diagram.origin.get("system"):
+            raise InputError(f"file = {file} is a diagram of {diagram.origin.get('system')}, not of {found.name}.")
         _draw(diagram, picture, log, found, found and _named_alike(diagram, found), quantity)
     typer.echo(f"wrote {picture}")
 

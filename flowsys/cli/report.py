@@ -14,6 +14,7 @@ def register(app: typer.Typer) -> None:
 
 def report(
     system: Annotated[list[str] | None, typer.Argument(metavar="SYSTEM…", help="Which systems (default: all).")] = None,
+    source: options.From = None,
     html: Annotated[
         str, typer.Option(metavar="FILE", callback=options.writable, help="Where to write the page.")
     ] = "flowsys-report.html",
@@ -33,9 +34,8 @@ def report(
     from flowsys.machine.files import cache_directory, write_text
     from flowsys.report import report as make
     from flowsys.report.parts import parts
-    from flowsys.systems import load, names
 
-    chosen = [load(name) for name in system or names()]
+    chosen = options.systems_of(system or [], source)
     directory = None if fresh else cache_directory("report")
     with counter(sum(len(parts(s)) for s in chosen), "parts") as told:
         page = make(chosen, all, directory, os.cpu_count() or 1, lambda part: told(1))

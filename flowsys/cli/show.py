@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from flowsys.cli.options import SystemName
+from flowsys.cli import options
 
 
 def register(app: typer.Typer) -> None:
@@ -16,12 +16,17 @@ def register(app: typer.Typer) -> None:
     app.command("show")(show)
 
 
-def list_systems() -> None:
-    """List the systems."""
+def list_systems(source: options.From = None) -> None:
+    """List the systems, or with --from the models of a file."""
     from flowsys.errors import InputError
-    from flowsys.systems import load, packages
+    from flowsys.systems import listed, load
+    from flowsys.systems.outside import models_in
 
-    for name in packages():
+    if source is not None:
+        for variable, model in models_in(source).items():
+            typer.echo(f"{model.name:14}{model.summary} ({variable})")
+        return
+    for name in listed():
         try:
             summary = load(name).summary
         except InputError as error:
@@ -30,20 +35,20 @@ def list_systems() -> None:
 
 
 def show(
-    system: SystemName,
+    system: options.SystemName = None,
+    source: options.From = None,
     format: Annotated[str, typer.Option(help="table | json")] = "table",
     equations: Annotated[bool, typer.Option("--equations", help="Print the reduced equations in LaTeX.")] = False,
 ) -> None:
     """Show a system's parameters, levels, modes, events, observables, diagrams, claims and figures."""
     from flowsys.errors import InputError
-    from flowsys.systems import load
 
     if format not in ("table", "json"):
         raise InputError(f"--format {format} is not known: it must be table or json.")
-    found = load(system)
+    found = options.system_of(system, source)
     if equations:
         if found.equations is None:
-            raise InputError(f"system = {system} has no equations.")
+            raise InputError(f"system = {found.name} has no equations.")
         for name, text in found.equations().items():
             typer.echo(f"{name}: {text}" if format == "table" else text)
         return

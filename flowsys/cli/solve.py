@@ -19,7 +19,8 @@ def register(app: typer.Typer) -> None:
 
 
 def solve(
-    system: options.SystemName,
+    system: options.SystemName = None,
+    source: options.From = None,
     level: options.Level = None,
     variant: options.Variant = None,
     mode: options.Mode = None,
@@ -36,11 +37,10 @@ def solve(
 ) -> None:
     """Integrate a system and show its observables at events and times."""
     from flowsys.runs.solving import solve as integrate
-    from flowsys.systems import load
 
     if format not in FORMATS:
         raise InputError(f"--format {format} is not known: it must be one of {', '.join(FORMATS)}.")
-    found = load(system)
+    found = options.system_of(system, source)
     given = options.assignments(set)
     setup = found.setup(mode, **given)
     options.say_idle(found, setup, given, level, variant, mode)

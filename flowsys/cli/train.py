@@ -15,7 +15,8 @@ def register(app: typer.Typer) -> None:
 
 
 def train(
-    system: options.SystemName,
+    system: options.SystemName = None,
+    source: options.From = None,
     variant: options.Variant = None,
     mode: options.Mode = None,
     set: options.Set = None,
@@ -35,13 +36,12 @@ def train(
 
     from flowsys.cli.solve import FORMATS, deliver
     from flowsys.runs.training import train as descend
-    from flowsys.systems import load
 
     if format not in FORMATS:
         raise InputError(f"--format {format} is not known: it must be one of {', '.join(FORMATS)}.")
     if seeds is not None and not (out and out.endswith(".nc")):
         raise InputError(f"seeds = {seeds} needs --out FILE.nc: many seeds do not fit a table.")
-    found = load(system)
+    found = options.system_of(system, source)
     given = options.assignments(set)
     setup = found.setup(mode, **given)
     options.say_idle(found, setup, given, "L0", variant, mode)
@@ -66,7 +66,8 @@ def train(
 
 
 def compare(
-    system: options.SystemName,
+    system: options.SystemName = None,
+    source: options.From = None,
     set: options.Set = None,
     rung: Annotated[list[str] | None, typer.Option(help="Only this rung, e.g. L2-L3; repeatable.")] = None,
     format: Annotated[str, typer.Option(help="table | json")] = "table",
@@ -78,11 +79,10 @@ def compare(
     from tqdm.auto import tqdm
 
     from flowsys.ladder import compare as climb
-    from flowsys.systems import load
 
     if format not in ("table", "json"):
         raise InputError(f"--format {format} is not known: it must be table or json.")
-    found = load(system)
+    found = options.system_of(system, source)
     with tqdm(unit="runs", disable=not sys.stderr.isatty(), leave=False) as bar:
         result = climb(found, found.setup(**options.assignments(set)), rung, lambda name: bar.update())
     if out:
@@ -94,7 +94,7 @@ def compare(
     if format == "json":
         import json
 
-        typer.echo(json.dumps({"system": system, "rungs": result.rows()}, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps({"system": found.name, "rungs": result.rows()}, indent=2, ensure_ascii=False))
         return
     from rich.console import Console
     from rich.table import Table

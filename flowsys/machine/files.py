@@ -74,8 +74,17 @@ def write_text(path: str | Path, text: str) -> Path:
     return write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
 
 
+KEPT = {
+    "programs": "programs derived before",
+    "kernels": "machine code compiled from programs",
+    "jax": "what JAX compiled",
+    "report": "parts of reports",
+    "check": "verdicts of checks that were broken off",
+}
+
+
 def cache_directory(kind: str) -> Path:
-    """Where what can be made again is kept: in FLOWSYS_CACHE, or in the user's cache directory."""
+    """Where what can be made again is kept, one of KEPT: in FLOWSYS_CACHE, or in the user's cache directory."""
     if given := os.environ.get("FLOWSYS_CACHE"):
         return Path(given) / kind
     import platformdirs

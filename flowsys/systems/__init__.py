@@ -2,8 +2,9 @@
 
 A package `flowsys/systems/<name>/` defines `SYSTEM`, a `flowsys.system.System` of that name. See `flowsys.system` for
 the contract and `flowsys/systems/mixture` for the model to follow. Two more files are found by their names, if they are
-there: `statements.py` (what the paper says) and `verdicts.json` (the verdicts on record). A package that cannot be
-loaded, because it is not finished, stands in nobody's way: only who asks for it is told.
+there: `statements.py` (what the paper says) and `verdicts.json` (the verdicts on record). Beside them stand the models
+that installed distributions offer (`outside`). What cannot be loaded, because it is not finished, stands in nobody's
+way: only who asks for it is told.
 """
 
 import importlib
@@ -16,6 +17,7 @@ from typing import Any
 
 from flowsys.errors import InputError
 from flowsys.system import System
+from flowsys.systems.outside import from_entry_point, offered
 
 _log = logging.getLogger("flowsys")
 
@@ -25,9 +27,14 @@ def packages() -> tuple[str, ...]:
     return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if m.ispkg and not m.name.startswith("_")))
 
 
+def listed() -> tuple[str, ...]:
+    """The names of the packages and of the models that are offered, whether they can be loaded or not."""
+    return (*packages(), *sorted(offered().keys() - {*packages()}))
+
+
 def names() -> tuple[str, ...]:
-    """The systems that are there: the packages that can be loaded."""
-    return tuple(name for name in packages() if _is_loadable(name))
+    """The systems that are there: those that can be loaded."""
+    return tuple(name for name in listed() if _is_loadable(name))
 
 
 @cache
@@ -43,18 +50,20 @@ def _is_loadable(name: str) -> bool:
 def at_hand(origin: Mapping[str, Any]) -> System | None:
     """The system that a stored result comes from, if it is one of those that are there; a file is never executed."""
     name, place = origin.get("system"), origin.get("place")
-    if name not in packages() or not _is_loadable(name):
+    if name not in listed() or not _is_loadable(name):
         return None
     found = load(name)
-    return found if place == found.place else None
+    return found if place in (None, found.place) else None
 
 
 def load(name: str) -> System:
-    """The system of that name; InputError if there is none, or if its package cannot be loaded."""
+    """The system of that name; InputError if there is none, or if it cannot be loaded."""
     if name not in packages():
-        near = get_close_matches(name, packages(), n=1)
+        if entry := offered().get(name):
+            return from_entry_point(entry)
+        near = get_close_matches(name, listed(), n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
-        raise InputError(f"system = {name} is not known: it must be one of {', '.join(packages())}.{hint}")
+        raise InputError(f"system = {name} is not known: it must be one of {', '.join(listed())}.{hint}")
     try:
         package = importlib.import_module(f"{__name__}.{name}")
     except Exception as error:
