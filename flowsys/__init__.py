@@ -15,6 +15,19 @@ from flowsys.claims.checking import check as check
 from flowsys.claims.conditions import Conditions as Conditions
 from flowsys.errors import InputError as InputError
 from flowsys.ladder import compare as compare
+from flowsys.model.declaration import Choice as Choice
+from flowsys.model.declaration import Crossing as Crossing
+from flowsys.model.declaration import Direct as Direct
+from flowsys.model.declaration import Mark as Mark
+from flowsys.model.declaration import Pair as Pair
+from flowsys.model.declaration import Real as Real
+from flowsys.model.declaration import Samples as Samples
+from flowsys.model.declaration import Size as Size
+from flowsys.model.declaration import Stage as Stage
+from flowsys.model.definition import Model as Model
+from flowsys.runs.asking import derive as derive
+from flowsys.runs.asking import field as field
+from flowsys.runs.asking import start as start
 from flowsys.runs.solving import solve as solve
 from flowsys.runs.training import train as train
 from flowsys.runs.trajectory import Trajectory as Trajectory
@@ -28,20 +41,33 @@ from flowsys.systems import names as names
 from flowsys.version import VERSION as __version__
 
 __all__ = [
+    "Choice",
     "Conditions",
+    "Crossing",
+    "Direct",
     "InputError",
+    "Mark",
+    "Model",
+    "Pair",
     "Paper",
+    "Real",
     "Ref",
+    "Samples",
     "Setup",
+    "Size",
+    "Stage",
     "System",
     "Trajectory",
     "__version__",
     "check",
     "compare",
+    "derive",
+    "field",
     "load",
     "load_trajectory",
     "names",
     "solve",
+    "start",
     "train",
 ]
 

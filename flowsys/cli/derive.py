@@ -56,7 +56,14 @@ def _table(d) -> str:
         f"certificate: the full flow leaves the lumped subspace by {d.certificate:.1e} (relative)",
         _control(d),
         *([_eliminable(d)] if d.n_eliminable else []),
-        f"the stated program and the found one differ by {d.agreement:.1e} at random points",
+        "found, not stated: no limit is stated that it could be compared with"
+        if d.agreement is None
+        else f"the stated program and the found one differ by {d.agreement:.1e} at random points",
+        *(
+            []
+            if d.autodiff is None
+            else [f"the program and autodiff on the weights differ by {d.autodiff:.1e} (relative)"]
+        ),
         "",
         *(d.loss.values() or ["the loss is too long for a line of LaTeX: --format program has it"]),
         *d.equations.values(),
@@ -65,6 +72,8 @@ def _table(d) -> str:
 
 
 def _control(d) -> str:
+    if d.control is None and d.n_classes < 2:
+        return "control: none, there are no two classes to merge"
     if d.control is None:
         return "control: no control found, no two classes tried are noticed when they are merged"
     return f"control: with two unlike classes merged ({' and '.join(d.unlike)}) it leaves by {d.control:.1e}"
@@ -97,6 +106,7 @@ def _json(d) -> str:
             "unlike": list(d.unlike),
             "n_eliminable": d.n_eliminable,
             "agreement": d.agreement,
+            "autodiff": d.autodiff,
             "seconds": d.seconds,
             "loss": dict(d.loss),
             "equations": dict(d.equations),

@@ -13,6 +13,11 @@ exp = jnp.exp
 log = jnp.log
 sqrt = jnp.sqrt
 tanh = jnp.tanh
+sin = jnp.sin
+cos = jnp.cos
+arcsin = jnp.arcsin
+erf = jax.scipy.special.erf
+einsum = jnp.einsum
 concatenate = jnp.concatenate
 stack = jnp.stack
 
@@ -65,6 +70,21 @@ def hinge(margin):
 def clip_above(x, upper):
     """min(x, upper), with derivative 1 below and 0 above."""
     return upper - jax.nn.relu(upper - x)
+
+
+def abs(x):
+    """|x|, with derivative -1 at 0."""
+    return 2.0 * jax.nn.relu(x) - x
+
+
+def maximum(x, y):
+    """The larger of two numbers, entry by entry: y + relu(x - y)."""
+    return y + jax.nn.relu(x - y)
+
+
+def minimum(x, y):
+    """The smaller of two numbers, entry by entry: x - relu(x - y)."""
+    return x - jax.nn.relu(x - y)
 
 
 def softmax(scores, counts=None, axis=-1):

@@ -35,23 +35,25 @@ def solve(
     solver: str = "auto",
     max_steps: int = 1_000_000,
     kink_width: float | None = None,
+    start: Mapping[str, Any] | None = None,
     command: str = "",
     on_progress=None,
 ) -> Trajectory:
     """Integrate a system's reduced (or finite-width) gradient flow and record it where asked.
 
     `at` mixes event names and times; by default the system's own events. `atol` defaults to 1e-4 · rtol times the
-    smallest initial scale of the system. `kink_width` δ replaces every ReLU by δ log(1 + e^(x/δ)).
+    smallest initial scale of the system. `kink_width` δ replaces every ReLU by δ log(1 + e^(x/δ)). `start` overrides
+    some of the start (`flowsys.start`) by name.
     """
     if not isinstance(system, System):
         raise InputError(f"system = {system!r} is none: flowsys.load(name) gives one.")
     setup = system.setup_in(mode, setup)
     level = level or system.default_level
     if level == "L0":
-        return _trained(system, setup, variant, mode, at, observe, command)
+        return _trained(system, setup, variant, mode, at, observe, start, command)
     variant, mode = system.variant(level, variant), system.mode(mode)
     setup = system.settled(setup, level, variant, mode)
-    problem = system.build(setup, level, variant, mode)
+    problem = system.started(setup, level, variant, mode, start)
     requests = plain_requests(at if at is not None else problem.default_at)
     events, times = _sorted_requests(system, problem, requests)
     observe = tuple(observe if observe is not None else (n for n in problem.observable_names if n not in problem.dear))
@@ -65,14 +67,14 @@ def solve(
     )  # fmt: skip
 
 
-def _trained(system: System, setup: Setup, variant, mode, at, observe, command: str) -> Trajectory:
+def _trained(system: System, setup: Setup, variant, mode, at, observe, start, command: str) -> Trajectory:
     """Level L0 is gradient descent until everything asked for is reached, or to t_max; unasked, the usual steps."""
     from flowsys.runs.training import train
 
     steps = max(1, int(np.ceil(setup["t_max"] / setup["learning_rate"]))) if at is not None else None
     trained = train(
         system, setup, variant=variant, mode=mode, at=at, observe=observe, steps=steps, records=1,
-        stop_when_done=at is not None, command=command,
+        stop_when_done=at is not None, start=start, command=command,
     )  # fmt: skip
     return trained if at is None else trained.asked_for()
 
@@ -121,6 +123,7 @@ def _integrate(
         statistics=statistics,
         requested=requests,
         meanings={name: meanings[name] for name in series if name in meanings},
+        layout=problem.layout,
     )
 
 

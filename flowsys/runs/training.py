@@ -5,20 +5,24 @@ flat, a progress bar can move and Ctrl-C stops between chunks. Between records n
 at the first step after which it holds: descent is discrete, there is nothing to interpolate.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from flowsys.errors import InputError
 from flowsys.integrate.outcome import Ending, Outcome
+from flowsys.runs.layout import in_a_row
 from flowsys.runs.solving import plain_requests
 from flowsys.runs.trajectory import Origin, Trajectory
 from flowsys.system import Setup, System
 from flowsys.system.problem import Event, Stage
 from flowsys.version import VERSION
+
+MOST_KEPT = 20_000_000  # numbers: weights are kept beside the records of a run up to here
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,14 +30,23 @@ class Descent:
     """A model to train: how one step changes its weights, and what can be observed.
 
     `step(weights, arguments, learning_rate)` and `observe(weights, arguments) -> {name: scalar}` are JAX functions on
-    pytrees. Build one per structure (`functools.lru_cache`), so that what was compiled is found again. `derived` are
-    further observables, computed from the weights outside JAX where they are asked for.
+    pytrees; if `observe` `takes_names`, the names that are asked for come third. Build one per structure
+    (`functools.lru_cache`), so that what was compiled is found again. `derived` are further observables, computed from
+    the weights outside JAX; the `dear` ones are computed only where they are asked for by name. `arrays` gives the
+    blocks of weights by name, for runs that are asked for them.
     """
 
     step: Callable
     observe: Callable
     observables: tuple[str, ...]
     derived: Mapping[str, Callable[[Any, Any], float]] = field(default_factory=dict)
+    dear: frozenset[str] = frozenset()
+    takes_names: bool = False
+    arrays: Callable[[Any], Mapping[str, Any]] | None = None
+
+    def observed(self, weights, arguments, names: tuple[str, ...]) -> Mapping[str, Any]:
+        """At least the named observables."""
+        return self.observe(weights, arguments, names) if self.takes_names else self.observe(weights, arguments)
 
     @property
     def observable_names(self) -> tuple[str, ...]:
@@ -76,7 +89,7 @@ def _chunk(descent: Descent, watched: tuple[str, ...], batched: bool) -> Callabl
     def fires(weights, arguments, thresholds, directions):
         if not watched:
             return jnp.asarray(False)
-        everything = descent.observe(weights, arguments)
+        everything = descent.observed(weights, arguments, watched)
         values = jnp.stack([everything[name] for name in watched])
         return ((directions != 0) & (directions * (values - thresholds) >= 0)).any()
 
@@ -95,13 +108,13 @@ def _chunk(descent: Descent, watched: tuple[str, ...], batched: bool) -> Callabl
 
 
 @lru_cache(maxsize=64)
-def _observer(observe: Callable, names: tuple[str, ...], batched: bool) -> Callable:
+def _observer(observe: Callable, names: tuple[str, ...], batched: bool, takes_names: bool) -> Callable:
     """Named values of the weights; descents that share `observe` share what is compiled."""
     import jax
     import jax.numpy as jnp
 
     def values(weights, arguments):
-        everything = observe(weights, arguments)
+        everything = observe(weights, arguments, *([names] if takes_names else []))
         return jnp.array([everything[name] for name in names], dtype=float)
 
     return jax.jit(jax.vmap(values, in_axes=(0, None)) if batched else values)
@@ -112,7 +125,7 @@ def _recorder(descent: Descent, names: tuple[str, ...], batched: bool) -> Callab
     import jax
 
     direct = tuple(name for name in names if name not in descent.derived)
-    observed = _observer(descent.observe, direct, batched)
+    observed = _observer(descent.observe, direct, batched, descent.takes_names)
     if direct == names:
         return lambda weights, arguments: np.asarray(observed(weights, arguments))
 
@@ -147,6 +160,8 @@ def train(
     observe: Sequence[str] | None = None,
     seeds: int | None = None,
     stop_when_done: bool = False,
+    start: Mapping[str, Any] | None = None,
+    save_weights: str | Path | None = None,
     command: str = "",
     progress: Callable[[int, int], None] | None = None,
 ) -> Trajectory:
@@ -154,7 +169,8 @@ def train(
 
     `records` evenly spaced steps are recorded besides the requested times and events. With `seeds` = n, the seeds
     seed … seed + n - 1 train side by side and every series has a second axis over them. `stop_when_done` ends training
-    once everything in `at` has been reached.
+    once everything in `at` has been reached. `start` overrides some of the initial weights by name; `save_weights`
+    names a file (NPZ) for the last ones.
     """
     import jax
 
@@ -166,17 +182,62 @@ def train(
     at = plain_requests(at) if at is not None else None
     η = setup["learning_rate"]
     with jax.enable_x64(True):
-        training = system.training(setup, variant, mode, seeds)
-        names = tuple(observe) if observe is not None else training.descent.observable_names
+        training = system.trained(setup, variant, mode, seeds, start)
+        every = training.descent.observable_names
+        names = tuple(observe) if observe is not None else tuple(n for n in every if n not in training.descent.dear)
         for name in names:
             if name not in training.descent.observable_names:
                 raise InputError(f"observe = {name} is not an observable of {system.name} in training.")
         plan = _plan(system, training, steps, at, records, η, setup["t_max"])
         if seeds is not None and (plan.events or any(stage.ends_on for stage in training.stages[:-1])):
             raise InputError(f"seeds = {seeds} is not allowed with events: seeds reach them at different steps.")
-        rows = list(_run(training, names, plan, η, seeds is not None, stop_when_done, progress))
+        keeps = seeds is None and training.descent.arrays is not None
+        arrays = dict(training.descent.arrays(training.initial)) if keeps else {}
+        keeps &= sum(array.size for array in arrays.values()) * (len(plan.wanted) + len(plan.events)) <= MOST_KEPT
+        if save_weights is not None and not arrays:
+            raise InputError(f"save_weights = {save_weights} is not allowed: {_why_no_weights(system, seeds)}.")
+        rows, last = _collected(_run(training, names, plan, η, seeds is not None, stop_when_done, progress, keeps))
+    if save_weights is not None:
+        _save(save_weights, training.descent.arrays(last))
     origin = Origin(system.name, "L0", variant, mode, dict(setup), VERSION, command, system.place)
-    return _trajectory(rows, names, at, plan, origin, η, system.observables)
+    layout = in_a_row({name: array.shape for name, array in arrays.items()}) if keeps else {}
+    return _trajectory(rows, names, at, plan, origin, η, system.observables, layout)
+
+
+def _why_no_weights(system: System, seeds: int | None) -> str:
+    return "seeds side by side have no one set of weights" if seeds else f"{system.name} does not declare its blocks"
+
+
+def _save(path: str | Path, arrays: Mapping[str, Any]) -> None:
+    """Weights by name in an NPZ file, written whole or not at all."""
+    from flowsys.machine.files import write_atomically
+
+    plain = {name: np.asarray(array) for name, array in arrays.items()}
+
+    def write(temporary: Path) -> None:
+        with open(temporary, "wb") as handle:
+            np.savez(handle, **plain)
+
+    write_atomically(path, write)
+
+
+def _collected(run: Generator) -> tuple[list, Any]:
+    """All rows of a run, and the weights at its end."""
+    rows = []
+    while True:
+        try:
+            rows.append(next(run))
+        except StopIteration as end:
+            return rows, end.value
+
+
+class _Row(NamedTuple):
+    """A recorded step: its label, its observables, and the blocks of weights where they are kept."""
+
+    step: int
+    label: str
+    values: np.ndarray
+    arrays: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -216,18 +277,20 @@ def _plan(system: System, training: Training, steps, at, records: int, η: float
     return _Plan(total, wanted, frozenset(times), named)
 
 
-def _run(training: Training, names, plan: _Plan, η: float, batched: bool, stop_when_done: bool, progress):
-    """Rows (step, label, observables) at the wanted steps and at the events, stage after stage."""
+def _run(training: Training, names, plan: _Plan, η: float, batched: bool, stop_when_done: bool, progress, keeps: bool):
+    """Rows at the wanted steps and at the events, stage after stage; returns the weights at the end."""
     values = _recorder(training.descent, names, batched)
     weights, done, reached = training.initial, round(training.start / η), set()
-    yield done, plan.wanted.get(done, ""), np.asarray(values(weights, training.stages[0].arguments))
+    arrays_of = training.descent.arrays
+    kept = lambda: arrays_of(weights) if keeps else {}
+    yield _Row(done, plan.wanted.get(done, ""), np.asarray(values(weights, training.stages[0].arguments)), kept())
     for number, stage in enumerate(training.stages):
         is_last = number == len(training.stages) - 1
         terminal = None if is_last else stage.ends_on
         end = plan.total if stage.until is None or is_last else min(plan.total, round(stage.until / η))
         while done < end and terminal not in reached:
             if stop_when_done and plan.events <= reached and done >= max(plan.asked, default=0):
-                return
+                return weights
             looked_for = plan.events | {terminal}
             events = [e for e in training.events if e.name in looked_for - reached]
             run = _chunk(training.descent, tuple(e.observable for e in events), batched)
@@ -238,24 +301,27 @@ def _run(training: Training, names, plan: _Plan, η: float, batched: bool, stop_
             done += int(np.max(n))
             now = np.asarray(values(weights, stage.arguments))
             for event in events:
-                x = _observer(training.descent.observe, (event.observable,), batched)(weights, stage.arguments)
+                x = _recorder(training.descent, (event.observable,), batched)(weights, stage.arguments)
                 if np.all(event.direction * (np.asarray(x) - event.threshold) >= 0):
                     reached.add(event.name)
-                    yield done, event.name, now
+                    yield _Row(done, event.name, now, kept())
             if done in plan.wanted:
-                yield done, plan.wanted[done], now
+                yield _Row(done, plan.wanted[done], now, kept())
             if not np.isfinite(now).all():
                 if done not in plan.wanted:
-                    yield done, "", now
-                return
+                    yield _Row(done, "", now, kept())
+                return weights
             if progress is not None:
                 progress(done, plan.total)
+    return weights
 
 
-def _trajectory(rows, names, at, plan: _Plan, origin: Origin, η: float, meanings: Mapping[str, str]) -> Trajectory:
-    values = np.array([value for _, _, value in rows])
-    labels = tuple(label for _, label, _ in rows)
-    done = max(step for step, _, _ in rows)
+def _trajectory(
+    rows: Sequence[_Row], names, at, plan: _Plan, origin: Origin, η: float, meanings: Mapping[str, str], layout
+) -> Trajectory:
+    values = np.array([row.values for row in rows])
+    labels = tuple(row.label for row in rows)
+    done = max(row.step for row in rows)
     missing = sorted(plan.events - set(labels)) + [f"t = {η * step:g}" for step in sorted(plan.asked) if step > done]
     if not np.isfinite(values).all():
         outcome = Outcome(Ending.NOT_FINITE, "the weights stopped being finite: lower the learning rate.")
@@ -264,14 +330,17 @@ def _trajectory(rows, names, at, plan: _Plan, origin: Origin, η: float, meaning
     else:
         outcome = Outcome(Ending.COMPLETED, f"trained {done} steps to t = {η * done:g}")
     return Trajectory(
-        t=np.array([η * step for step, _, _ in rows]),
+        t=np.array([η * row.step for row in rows]),
         series={name: values[..., i] for i, name in enumerate(names)},
         labels=labels,
-        states=np.empty((len(rows), 0)),
-        state_names=(),
+        states=np.array([np.concatenate([np.zeros(0), *(np.ravel(row.arrays[k]) for k in layout)]) for row in rows]),
+        state_names=tuple(
+            f"{k}[{i}]" for k, placed in layout.items() for i in range(int(np.prod(placed.shape, dtype=int)))
+        ),
         outcome=outcome,
         origin=origin,
         statistics={"steps": done, "learning_rate": η},
         requested=tuple(at) if at is not None else tuple(label for label in labels if label),
         meanings={name: meanings[name] for name in names if name in meanings},
+        layout=layout,
     )

@@ -15,6 +15,7 @@ import numpy as np
 
 from flowsys.errors import InputError
 from flowsys.integrate.outcome import Ending, Outcome
+from flowsys.runs.layout import Placed
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ class Trajectory:
     statistics: Mapping[str, Any] = field(default_factory=dict)
     requested: tuple[str | float, ...] = ()
     meanings: Mapping[str, str] = field(default_factory=dict)
+    layout: Mapping[str, Placed] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in self.series:
@@ -86,6 +88,16 @@ class Trajectory:
         row = found[0]
         values = {key: float(x[row]) if x.ndim == 1 else x[row] for key, x in self.series.items()}
         return {"at": name, "t": float(self.t[row]), "reached": True, "values": values}
+
+    def blocks(self, at: str | float) -> dict[str, np.ndarray]:
+        """The blocks of weights, or what the loss sees of them, at an event or a time that was recorded."""
+        if not self.layout:
+            why = "it kept no states" if not self.states.size else f"{self.origin.system} does not declare them"
+            raise InputError(f"the trajectory cannot give blocks: {why}.")
+        rows = self._rows_of(at)
+        if not rows:
+            raise InputError(f"at = {at if isinstance(at, str) else _number(at)}: the trajectory has no such row.")
+        return {name: placed.read(self.states[rows[0]]) for name, placed in self.layout.items()}
 
     def _rows_of(self, request: str | float) -> list[int]:
         if isinstance(request, str):
@@ -200,6 +212,7 @@ def _attributes(trajectory: Trajectory) -> dict[str, str]:
         "remarks": json.dumps(trajectory.outcome.remarks),
         "statistics": json.dumps(trajectory.statistics),
         "requested": json.dumps(trajectory.requested),
+        "layout": json.dumps({name: placed.as_dict() for name, placed in trajectory.layout.items()}),
     }
 
 
@@ -227,4 +240,5 @@ def load(path: str | Path) -> Trajectory:
         statistics=json.loads(dataset.attrs["statistics"]),
         requested=tuple(json.loads(dataset.attrs["requested"])),
         meanings={str(k): v.attrs["long_name"] for k, v in dataset.data_vars.items() if "long_name" in v.attrs},
+        layout={name: Placed.from_dict(plain) for name, plain in json.loads(dataset.attrs["layout"]).items()},
     )

@@ -13,6 +13,7 @@ import sympy as sp
 from flowsys.program import Block, Line, Link, Program
 from flowsys.symbolic.flow import Direct, Gram, chain_rule
 from flowsys.symbolic.lower import Lowering
+from flowsys.symbolic.primitives import OPAQUE
 from flowsys.symbolic.refusals import refuse
 from flowsys.symbolic.reverse import Tape
 
@@ -82,6 +83,8 @@ def assemble(statement: Statement) -> Program:
         flow |= block.derivatives(gradient)
     rates = {x: symbol(f"d_{x}") for x in statement.state}
     tape = Tape("observe_")
+    # the rate of a coordinate that integrates an observable may hold what only a tape can write
+    flow |= {x: tape.record(rate) for x, rate in flow.items() if sp.sympify(rate).has(*OPAQUE)}
     observed = {symbol(f"observe_{name}"): tape.record(v) for name, v in statement.observables.items()}
     outputs = {rates[x]: flow[x] for x in statement.state} | observed
     blocks.append(Block("", tuple(scalars.lines(tape.definitions, outputs))))

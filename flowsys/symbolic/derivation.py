@@ -29,8 +29,9 @@ class Derivation:
 
     `certificate` is how far the unlumped field leaves the lumped subspace (about 1e-16 if exact), `control` the same
     after merging the two classes `unlike` (of order one; None if no two were found that it notices), `agreement` the
-    largest difference between the stated program and the found one at random points. `n_eliminable` counts variables of
-    the stated program beyond the classes found.
+    largest difference between the stated program and the found one at random points (None where nothing was stated),
+    `autodiff` that between the program and autodiff on the weights, relative. `n_eliminable` counts variables of the
+    stated program beyond the classes found.
     """
 
     program: Program
@@ -45,18 +46,21 @@ class Derivation:
     control: float | None
     unlike: tuple[str, ...]
     n_eliminable: int
-    agreement: float
+    agreement: float | None
     seconds: float
+    autodiff: float | None = None
 
     @property
     def faults(self) -> tuple[str, ...]:
         """What is wrong with it, a sentence each; none if the derivation stands."""
         found = []
-        if not self.agreement <= EXACT:
+        if self.agreement is not None and not self.agreement <= EXACT:
             found.append(f"the stated program and the found one differ by {self.agreement:.1e}, more than {EXACT:g}")
         if not self.certificate <= EXACT:
             found.append(f"the full flow leaves the lumped subspace by {self.certificate:.1e}, more than {EXACT:g}")
-        if self.control is None:
+        if self.autodiff is not None and not self.autodiff <= EXACT:
+            found.append(f"the program and autodiff on the weights differ by {self.autodiff:.1e}, more than {EXACT:g}")
+        if self.control is None and self.n_classes > 1:
             found.append("no control found: no two classes tried are noticed when they are merged")
         return tuple(found)
 

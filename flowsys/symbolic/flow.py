@@ -100,12 +100,17 @@ def balanced_self_scores(S: sp.Matrix, scale: sp.Expr) -> tuple[sp.Matrix, sp.Ma
 def chain_rule(
     entries: Mapping[sp.Symbol, sp.Expr], entry_gradient: Mapping[sp.Symbol, sp.Expr]
 ) -> Callable[[sp.Symbol], sp.Expr]:
-    """∂L/∂(state coordinate), given L's gradient in entries that are functions of the state (or of earlier entries)."""
+    """∂L/∂x of a state coordinate (or an entry), given L's gradient in entries that are functions of the state.
+
+    An entry may be a function of earlier entries too.
+    """
     in_state: dict[sp.Symbol, sp.Expr] = {}
     for entry, value in entries.items():
         in_state[entry] = value.xreplace(in_state)
 
     def gradient(x: sp.Symbol) -> sp.Expr:
+        if x in entries:
+            return entry_gradient.get(x, sp.S.Zero)
         return sp.Add(*[g * in_state.get(e, e).diff(x) for e, g in entry_gradient.items()])
 
     return gradient

@@ -8,10 +8,10 @@ import contextlib
 import hashlib
 import logging
 from collections.abc import Callable, Sequence
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-import flowsys.program
 from flowsys.errors import InputError
 from flowsys.machine.files import cache_directory, write_text
 from flowsys.program import Program
@@ -36,9 +36,18 @@ def kept(name: str, derive: Callable[[], Program], sources: Sequence[Path]) -> P
 
 
 def _key(name: str, sources: Sequence[Path]) -> str:
-    engine = [*sorted(Path(__file__).parent.glob("*.py")), Path(flowsys.program.__file__)]
-    texts = [path.read_bytes() for path in (*engine, *sources)]
-    return hashlib.sha256(b"\n".join([name.encode(), version("sympy").encode(), *texts])).hexdigest()[:32]
+    texts = [path.read_bytes() for path in sources]
+    return hashlib.sha256(b"\n".join([name.encode(), engine_digest().encode(), *texts])).hexdigest()[:32]
+
+
+@cache
+def engine_digest() -> str:
+    """A digest of what derives: these modules, those of models and programs, and sympy."""
+    root = Path(__file__).parent.parent
+    texts = [
+        path.read_bytes() for room in ("symbolic", "model", "program") for path in sorted((root / room).glob("*.py"))
+    ]
+    return hashlib.sha256(b"\n".join([version("sympy").encode(), *texts])).hexdigest()[:32]
 
 
 def _read(path: Path) -> Program | None:

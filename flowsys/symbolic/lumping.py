@@ -18,6 +18,7 @@ _TOLERANCE = 1e-9
 # a control has to stand clear of what `lump` calls equal; with the five papers' systems it leaves by 3e-3 or more
 _LEAVES = 1e3 * _TOLERANCE
 _MOST_PAIRS = 300
+_MOST_DESCRIBED = 3000
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,8 @@ class Partition:
     @cached_property
     def representatives(self) -> np.ndarray:
         """The first coordinate of each class."""
-        return np.array([int(np.flatnonzero(self.labels == c)[0]) for c in range(self.n_classes)])
+        live = np.flatnonzero(self.labels >= 0)
+        return live[np.unique(self.labels[live], return_index=True)[1]]
 
     def lift(self, z: np.ndarray) -> np.ndarray:
         """The full state of class values."""
@@ -60,69 +62,78 @@ def lump(
 ) -> Partition:
     """The coarsest signed partition that the flow of `field` preserves from `initial`."""
     rng = np.random.default_rng(seed)
-    partition = _from_initial(np.asarray(initial, dtype=float))
-    while True:
+
+    def rates(partition: Partition) -> np.ndarray:
         samples = [partition.lift(scale * rng.standard_normal(partition.n_classes)) for _ in range(points)]
-        rates = np.array([field(y) for y in samples]).T
-        if not np.isfinite(rates).all():
+        found = np.array([field(y) for y in samples]).T
+        if not np.isfinite(found).all():
             raise ValueError("the field is not finite at a random point of the lumped subspace")
-        refined = _split(partition, rates)
-        if refined.n_classes == partition.n_classes:
-            return refined
-        partition = refined
+        return found
+
+    return refined(from_starts(np.asarray(initial, dtype=float)[None]), rates)
 
 
-def _from_initial(initial: np.ndarray) -> Partition:
-    """Classes of equal absolute value; zeros stay apart until the field moves them."""
-    nonzero = np.flatnonzero(initial)
-    labels, signs = np.full(len(initial), -1), np.ones(len(initial))
-    sizes = np.abs(initial[nonzero])
-    values: list[float] = []
-    for i, size in zip(nonzero, sizes):
-        match = [c for c, v in enumerate(values) if abs(v - size) <= 1e-12 * v]
-        if not match:
-            values.append(size)
-        labels[i] = match[0] if match else len(values) - 1
-        signs[i] = np.sign(initial[i])
-    return Partition(labels, signs)
+def refined(partition: Partition, rates: Callable[[Partition], np.ndarray]) -> Partition:
+    """Split classes until none splits; `rates` gives derivatives at points of the lumped subspace, a column each."""
+    while True:
+        finer = _split(partition, rates(partition))
+        if finer.n_classes == partition.n_classes:
+            return finer
+        partition = finer
+
+
+def from_starts(starts: np.ndarray) -> Partition:
+    """Classes of equal absolute values in every start (a row each); zeros stay apart until the field moves them."""
+    live = np.flatnonzero((starts != 0).any(axis=0))
+    labels, signs = np.full(starts.shape[1], -1), np.ones(starts.shape[1])
+    values = starts[:, live]
+    leads = np.argmax(values != 0, axis=0)
+    signs[live] = np.sign(values[leads, np.arange(len(live))])
+    oriented = (values * signs[live]).T
+    with np.errstate(divide="ignore"):
+        sizes = np.where(oriented != 0, np.log(np.abs(oriented)), 0.0)
+    labels[live] = separated(np.zeros(len(live), dtype=int), np.hstack([np.sign(oriented), sizes]), 1e-12)
+    return _in_order_of_appearance(labels, signs)
+
+
+def separated(labels: np.ndarray, values: np.ndarray, tolerance: float | np.ndarray) -> np.ndarray:
+    """Labels split where the values (a row each) differ in a column by more than the tolerance."""
+    labels = labels.copy()
+    tolerances = np.broadcast_to(tolerance, values.shape[1])
+    for column, allowed in zip(values.T, tolerances):
+        order = np.lexsort((column, labels))
+        cut = (np.diff(labels[order]) != 0) | (np.diff(column[order]) > allowed)
+        labels[order] = np.concatenate([[0], np.cumsum(cut)]) if len(order) else labels[order]
+    return labels
 
 
 def _split(partition: Partition, rates: np.ndarray) -> Partition:
     """Split every class by the (signed) derivatives of its members; `rates` has one column a sample point."""
-    size = np.abs(rates).max(initial=0.0) or 1.0
-    signed = rates * partition.signs[:, None]
-    labels, signs = np.full_like(partition.labels, -1), partition.signs.copy()
-    next_label = 0
-    for old in range(-1, partition.n_classes):
-        found: list[tuple[np.ndarray, int]] = []
-        for i in np.flatnonzero(partition.labels == old):
-            rate = signed[i]
-            if old == -1:
-                if np.abs(rate).max() <= _TOLERANCE * size:
-                    continue
-                # a coordinate that leaves 0 takes the sign of its first sizeable derivative
-                lead = rate[np.argmax(np.abs(rate) > 0.1 * np.abs(rate).max())]
-                signs[i] = np.sign(lead)
-                rate = rate * signs[i]
-            match = [c for r, c in found if np.abs(r - rate).max() <= _TOLERANCE * size]
-            if not match:
-                found.append((rate, next_label))
-                next_label += 1
-            labels[i] = match[0] if match else next_label - 1
+    allowed = _TOLERANCE * np.maximum(np.abs(rates).max(axis=0, initial=0.0), 1e-300)
+    labels, signs = partition.labels.copy(), partition.signs.copy()
+    live = labels >= 0
+    labels[live] = separated(labels[live], (rates * signs[:, None])[live], allowed)
+    moving = np.flatnonzero(~live & (np.abs(rates) > allowed).any(axis=1))
+    if len(moving):
+        # a coordinate that leaves 0 takes the sign of its first sizeable derivative
+        scaled = rates[moving] / allowed
+        leads = np.argmax(np.abs(scaled) > 0.1 * np.abs(scaled).max(axis=1, keepdims=True), axis=1)
+        signs[moving] = np.sign(scaled[np.arange(len(moving)), leads])
+        fresh = separated(np.zeros(len(moving), dtype=int), rates[moving] * signs[moving, None], allowed)
+        labels[moving] = fresh + labels.max(initial=-1) + 1
     return _in_order_of_appearance(labels, signs)
 
 
 def _in_order_of_appearance(labels: np.ndarray, signs: np.ndarray) -> Partition:
-    order: dict[int, int] = {}
-    for label in labels:
-        if label >= 0:
-            order.setdefault(int(label), len(order))
-    labels = np.array([order[int(c)] if c >= 0 else -1 for c in labels])
-    signs = signs.copy()
-    for c in range(len(order)):
-        members = labels == c
-        signs[members] *= signs[np.flatnonzero(members)[0]]
-    return Partition(labels, signs)
+    """The same classes numbered by their first members, which get the sign +1."""
+    live = labels >= 0
+    _, first, inverse = np.unique(labels[live], return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=int)
+    rank[np.argsort(first)] = np.arange(len(first))
+    numbered, oriented = np.full_like(labels, -1), signs.copy()
+    numbered[live] = rank[inverse]
+    oriented[live] *= signs[live][first][inverse]
+    return Partition(numbered, oriented)
 
 
 def certificate(
@@ -171,11 +182,14 @@ class Description:
 
 
 def describe(partition: Partition, names: Sequence[str]) -> Description:
-    """What was merged. Names are read as parts joined by `_`, e.g. S_plus_c1_v2: matrix, head, tokens."""
+    """What was merged. Names are read as parts joined by `_`, e.g. S_plus_c1_v2: matrix, head, tokens.
+
+    Which labels are alike is told up to a few thousand coordinates: it would take longer than the lumping.
+    """
     alike: dict[str, set[str]] = {}
     flipped: set[frozenset[str]] = set()
     by_name = {name: i for i, name in enumerate(names)}
-    for name, i in by_name.items():
+    for name, i in by_name.items() if len(names) <= _MOST_DESCRIBED else ():
         parts = name.split("_")
         for slot in range(len(parts)):
             for other in _labels_in_slot(names, slot, len(parts)):

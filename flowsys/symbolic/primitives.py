@@ -174,12 +174,22 @@ exp = _elementwise(sp.exp)
 log = _elementwise(sp.log)
 sqrt = _elementwise(sp.sqrt)
 tanh = _elementwise(sp.tanh)
+sin = _elementwise(sp.sin)
+cos = _elementwise(sp.cos)
+arcsin = _elementwise(sp.asin)
+erf = _elementwise(sp.erf)
 sigmoid = _elementwise(Sigmoid)
 softplus = _elementwise(Softplus)
 relu = _elementwise(Relu)
 is_positive = _elementwise(Positive)
 concatenate = np.concatenate
 stack = np.stack
+
+
+def einsum(subscripts, *arrays):
+    """Einstein's sums over object arrays."""
+    found = np.einsum(subscripts, *(np.asarray(a, dtype=object) for a in arrays), dtype=object)
+    return found[()] if isinstance(found, np.ndarray) else found
 
 
 def array(x):
@@ -212,6 +222,18 @@ def hinge(margin):
 
 def clip_above(x, upper):
     return upper - relu(upper - x)
+
+
+def abs(x):
+    return 2 * relu(x) - x
+
+
+def maximum(x, y):
+    return y + relu(x - y)
+
+
+def minimum(x, y):
+    return x - relu(x - y)
 
 
 def _along(axis, function, *arrays):

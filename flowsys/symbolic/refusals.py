@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from flowsys.symbolic.assemble import Statement
 
 OFFERED = (
-    "exp", "log", "sqrt", "tanh", "sigmoid", "softplus", "relu", "smooth_relu", "power_relu", "hinge", "clip_above",
-    "softmax", "attend", "log_sum_exp",
+    "exp", "log", "sqrt", "tanh", "sin", "cos", "arcsin", "erf", "sigmoid", "softplus", "relu", "smooth_relu",
+    "power_relu", "hinge", "clip_above", "abs", "maximum", "minimum", "softmax", "attend", "log_sum_exp",
 )  # fmt: skip
 _ARITHMETIC = (sp.Add, sp.Mul, sp.Pow, sp.Symbol, sp.Rational, sp.Float, sp.NumberSymbol)
-_FUNCTIONS = (sp.exp, sp.log, sp.tanh, sp.sinh, sp.cosh, *OPAQUE)
+_FUNCTIONS = (sp.exp, sp.log, sp.tanh, sp.sinh, sp.cosh, sp.sin, sp.cos, sp.asin, sp.erf, *OPAQUE)
 _NOT_DIFFERENTIATED = (Largest, Smallest, PowerReluSlope)
 
 
@@ -38,8 +38,9 @@ def _places(statement: "Statement") -> Iterator[tuple[str, list[sp.Expr], set[sp
     known = {*statement.state, *statement.entries, *statement.parameters}
     yield "the entries", list(statement.entries.values()), known, True
     for block in statement.blocks:
-        slopes = {x: sp.Dummy() for x in statement.state}
-        yield "a block", [*block.derivatives(slopes.__getitem__).values()], known | {*slopes.values()}, False
+        slopes = {x: sp.Dummy() for x in statement.differentiable}
+        rates = [*block.derivatives(slopes.__getitem__).values()]
+        yield "a block", rates, known | {*slopes.values(), *_labels(rates)}, False
     rows = known
     for level in statement.levels:
         expressions = list(level.outputs.values())

@@ -79,6 +79,11 @@ class System:
         return self.package or (self.source.place if self.source else "")
 
     @property
+    def content(self) -> Any:
+        """What it is made of, for a fingerprint."""
+        return self
+
+    @property
     def digest(self) -> str:
         """A digest of all that makes its numbers: results that were kept under another one are not its own.
 
@@ -90,7 +95,7 @@ class System:
         from flowsys.machine.fingerprint import fingerprint
 
         texts = self.source.digest if self.source else ""
-        return hashlib.sha256(f"{digest_of_sources()} {texts} {fingerprint(self)}".encode()).hexdigest()[:16]
+        return hashlib.sha256(f"{digest_of_sources()} {texts} {fingerprint(self.content)}".encode()).hexdigest()[:16]
 
     def __reduce__(self) -> tuple:
         """A package's system is sent to other processes by its name, any other by its content."""
@@ -163,6 +168,28 @@ class System:
         level = level or self.default_level
         form = level, self.variant(level, variant), self.mode(mode)
         return self.build(self.settled(setup, *form), *form)
+
+    def started(self, setup: Setup, level: str, variant: str, mode: str, start: Mapping[str, Any] | None) -> Problem:
+        """The problem of a level from the system's own start, or with some of it overridden."""
+        if start is not None:
+            raise InputError(f"start is not allowed: {self.name} does not declare its blocks (fs.Model does).")
+        return self.build(setup, level, variant, mode)
+
+    def trained(self, setup: Setup, variant: str, mode: str, seeds: int | None, start: Mapping[str, Any] | None) -> Any:
+        """The training of level L0, from the system's own start, or with some of it overridden."""
+        if self.training is None:
+            raise InputError(f"system = {self.name} has no finite-width model to train.")
+        if start is not None:
+            raise InputError(f"start is not allowed: {self.name} does not declare its blocks (fs.Model does).")
+        return self.training(setup, variant, mode, seeds)
+
+    def start(self, setup: Setup | None = None, level: str = "L2", mode: str | None = None) -> dict[str, Any]:
+        """The start that a run of a level would use, by block."""
+        raise InputError(f"{self.name} does not declare its blocks: its start is known only as a state.")
+
+    def shapes(self, setup: Setup | None = None, level: str = "L2") -> dict[str, tuple[int, ...]]:
+        """The shapes of the blocks of weights (L0, L1), or of what the loss sees of them."""
+        raise InputError(f"{self.name} does not declare its blocks: shapes are known of fs.Model.")
 
     def settled(self, setup: Setup, level: str, variant: str, mode: str) -> Setup:
         """The setup as a level reads it: with the values it fixes by itself, and the defaults that follow from them.

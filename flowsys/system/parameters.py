@@ -32,6 +32,7 @@ class Parameter:
     latex: str = ""
     levels: tuple[str, ...] = LEVELS
     infinite: bool = False
+    log: bool = False
 
     @property
     def allowed(self) -> str:

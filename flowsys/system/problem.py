@@ -85,8 +85,9 @@ class ProgramField:
 class FunctionField:
     """A field given by JAX functions: gradient flow on weights, or a reduced system in matrix form.
 
-    `observed` maps (y, arguments) to a mapping of scalars. Two fields are equal only if they are one object, so build
-    each once per structure (`functools.lru_cache`).
+    `observed` maps (y, arguments) to a mapping of scalars; if it `takes_names`, the names that are asked for come
+    third, and only those are computed. Two fields are equal only if they are one object, so build each once per
+    structure (`functools.lru_cache`).
     """
 
     names: tuple[str, ...]
@@ -95,6 +96,7 @@ class FunctionField:
     observables: tuple[str, ...]
     switching_functions: Callable | None = None
     smooth: Callable[[], "FunctionField"] | None = None
+    takes_names: bool = False
 
     @property
     def has_kinks(self) -> bool:
@@ -110,7 +112,7 @@ class FunctionField:
         import jax.numpy as jnp
 
         def values(y, arguments):
-            everything = self.observed(y, arguments)
+            everything = self.observed(y, arguments, *([names] if self.takes_names else []))
             return jnp.stack([jnp.asarray(everything[name], dtype=y.dtype) for name in names])
 
         return values
@@ -145,9 +147,10 @@ class Problem:
     """Stages of one field from an initial state.
 
     `marks` are events at fixed times (the end of a stage of given length). `derived` holds observables computed after
-    the fact from states, {name: function(state)}; the `dear` ones only if they are asked for by name. `conserved` maps
-    states (n × dim) to quantities (n × q) that the exact flow keeps. `scale` is the smallest initial scale of the
-    state: the default absolute tolerance is 1e-4 · rtol · scale.
+    the fact from states, {name: function(state)}; the `dear` observables are computed only if they are asked for by
+    name. `conserved` maps states (n × dim) to quantities (n × q) that the exact flow keeps. `scale` is the smallest
+    initial scale of the state: the default absolute tolerance is 1e-4 · rtol · scale. `layout` says where the blocks
+    of weights stand in a state (`flowsys.runs.layout.Placed`).
     """
 
     field: Field
@@ -162,6 +165,7 @@ class Problem:
     t_max: float = 1e6
     start: float = 0.0
     default_at: Sequence[str | float] = ()
+    layout: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def event_names(self) -> tuple[str, ...]:

@@ -1,0 +1,216 @@
+"""What a model is declared with: parameters, blocks of weights, samples, events and stages, as plain values.
+
+    fs.Size(3, 1, 8)                  an integer; the derivation is made for one value of it
+    fs.Real(0.1, 0, 0.5)              a number; the derived program serves every value of it
+    fs.Direct(tokens, start=0.0)      weights used as they are
+    fs.Pair(tokens, tokens, scale=ω)  two factors W_K, W_Q that share the inner width: the loss reads W_Kᵀ W_Q
+    fs.Samples(keys=…, y=…)           the data; every array has one row a sample
+
+Nothing here computes: `flowsys.model.definition.Model` puts it together, `flowsys.model.concrete` reads it at numbers.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from flowsys.errors import InputError
+from flowsys.system.parameters import Parameter
+
+Axis = int | Sequence[Any]
+
+
+@dataclass(frozen=True)
+class Size:
+    """An integer parameter between `low` and `high`, both allowed: a number of tokens, a length, a dimension."""
+
+    default: int
+    low: int
+    high: int
+    meaning: str = ""
+
+    def parameter(self, name: str) -> Parameter:
+        return Parameter(name, self.default, self.meaning, low=self.low, high=self.high, integer=True)
+
+
+@dataclass(frozen=True)
+class Real:
+    """A real parameter between `low` and `high`, both allowed; `log` if its natural scale is logarithmic."""
+
+    default: float
+    low: float
+    high: float
+    meaning: str = ""
+    log: bool = False
+
+    def __post_init__(self):
+        if self.log and not self.low > 0:
+            raise InputError(f"a Real with log=True needs low > 0, not low = {self.low}.")
+
+    def parameter(self, name: str) -> Parameter:
+        return Parameter(name, self.default, self.meaning, low=self.low, high=self.high, log=self.log)
+
+
+class Choice:
+    """A parameter with a few named values; the first is the default."""
+
+    def __init__(self, default: str, *others: str, meaning: str = ""):
+        self.values, self.meaning = (str(default), *map(str, others)), meaning
+
+    def __repr__(self) -> str:
+        return f"Choice{self.values!r}"
+
+    def parameter(self, name: str) -> Parameter:
+        return Parameter(name, self.values[0], self.meaning, choices=self.values)
+
+
+class Direct:
+    """Weights used as they are: an array over labelled axes (none: one number).
+
+    `start` is a number, an array, or a function of a NumPy generator; a random start needs its `limit`, the start at
+    infinite width. `rate` multiplies the learning rate. `read` is a linear map: what the loss sees of the block.
+    """
+
+    def __init__(
+        self,
+        *axes: Axis,
+        start: float | np.ndarray | Callable[[np.random.Generator], Any] = 0.0,
+        limit: Any = None,
+        trains: bool = True,
+        rate: float = 1.0,
+        read: Any = None,
+    ):
+        self.axes, self.start, self.limit = axes, start, limit
+        self.trains, self.rate, self.read = bool(trains), rate, read
+
+    def __repr__(self) -> str:
+        return f"Direct({', '.join(map(repr, self.axes))})"
+
+
+class Pair:
+    """Two factors with a common inner width m, entries N(0, scale²/m); the loss reads their product W_Kᵀ W_Q.
+
+    `scales` gives each factor its own scale, `heads` a leading axis. `start` may give the factors instead: (W_K, W_Q),
+    or a function of a NumPy generator that returns them; a random one needs its `limit`, {"S": …, "KK": …, "QQ": …} by
+    the names of the product and the self-products. `rates` multiply the factors' learning rates. `read` is a linear
+    map on the last axis of each factor, or a pair of them: what the loss sees.
+    """
+
+    def __init__(
+        self,
+        keys: Axis,
+        queries: Axis,
+        scale: float = 1.0,
+        scales: tuple[float, float] | None = None,
+        heads: Axis | None = None,
+        factors: tuple[str, str] = ("W_K", "W_Q"),
+        selfs: tuple[str, str] = ("KK", "QQ"),
+        start: Any = None,
+        trains: bool = True,
+        rates: tuple[float, float] = (1.0, 1.0),
+        read: Any = None,
+        limit: Mapping[str, Any] | None = None,
+    ):
+        self.keys, self.queries, self.heads = keys, queries, heads
+        self.scales = (scale, scale) if scales is None else tuple(scales)
+        self.factors, self.selfs, self.start, self.limit = tuple(factors), tuple(selfs), start, limit
+        self.trains, self.rates, self.read = bool(trains), tuple(rates), read
+
+    def __repr__(self) -> str:
+        return f"Pair({self.keys!r}, {self.queries!r})"
+
+
+Block = Direct | Pair
+
+
+class Samples:
+    """The data: arrays of one first length, read as attributes (`X.keys`), and the samples' weights.
+
+    Weights sum to `total`; without them all samples weigh the same.
+    """
+
+    def __init__(self, weight: Any = None, total: float = 1.0, **arrays: Any):
+        if not arrays and weight is None:
+            raise InputError("Samples are empty: give at least one array, or weights.")
+        self.arrays = {name: _plain(name, values) for name, values in arrays.items()}
+        lengths = {name: values.shape[0] for name, values in self.arrays.items()}
+        n = next(iter(lengths.values()), None) if weight is None else np.shape(weight)[0]
+        for name, length in lengths.items():
+            if length != n:
+                raise InputError(f"Samples: {name} has {length} rows, but there are {n} samples.")
+        if n == 0:
+            raise InputError("Samples are empty: the arrays have no rows.")
+        self.total = total
+        self.weight = np.full(n, total / n) if weight is None else _plain("weight", weight, float)
+        if isinstance(self.weight, np.ndarray):
+            self._check_weights()
+
+    def _check_weights(self) -> None:
+        if not np.isfinite(self.weight).all() or (self.weight < 0).any():
+            raise InputError("Samples: the weights must be finite and not negative.")
+        got = float(self.weight.sum())
+        if abs(got - self.total) > 1e-9 * max(1.0, abs(self.total)):
+            raise InputError(f"Samples: the weights sum to {got:.12g}, but total = {self.total:.12g}.")
+
+    def __len__(self) -> int:
+        return self.weight.shape[0]
+
+    def __getattr__(self, name: str) -> Any:
+        arrays = self.__dict__.get("arrays", {})
+        if name in arrays:
+            return arrays[name]
+        raise AttributeError(f"the samples have no array {name!r}; they have {', '.join([*arrays, 'weight'])}")
+
+
+def _plain(name: str, values: Any, dtype: Any = None) -> Any:
+    """An array of integers or floats; booleans count as 0 and 1. Arrays of JAX stay what they are."""
+    if hasattr(values, "aval"):
+        return values
+    found = np.asarray(values, dtype=dtype)
+    if found.dtype == bool:
+        found = found.astype(int)
+    if found.dtype.kind not in "iuf":
+        raise InputError(f"Samples: {name} holds {found.dtype.name}, but arrays hold integers or numbers.")
+    if found.ndim == 0:
+        raise InputError(f"Samples: {name} is one number, but an array has one row a sample.")
+    return found.astype(float) if found.dtype.kind == "f" else found.astype(int)
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """An observable that crosses a threshold (a number or a parameter's name), upwards (+1) or downwards (-1)."""
+
+    observable: str
+    threshold: float | str
+    direction: int
+    meaning: str = ""
+
+    def __post_init__(self):
+        if self.direction not in (1, -1):
+            raise InputError(f"Crossing of {self.observable}: direction = {self.direction} must be +1 or -1.")
+
+
+@dataclass(frozen=True)
+class Mark:
+    """An event at a given time: a number or a parameter's name."""
+
+    time: float | str
+    meaning: str = ""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stretch of training: what trains, on which samples, with which loss, and when it ends.
+
+    `trains` lists blocks (None: all that train), `where` names a 0/1 array of the samples whose weights are
+    renormalised; `until` is a time or a parameter's name, `ends_on` an event.
+    """
+
+    name: str
+    trains: Sequence[str] | None = None
+    where: str | None = None
+    samples: Callable | None = None
+    loss: Callable | None = None
+    until: float | str | None = None
+    ends_on: str | None = None

@@ -1,0 +1,211 @@
+"""A declaration read: names checked, stages in order, functions remembered by what they read of the parameters."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from flowsys.errors import InputError
+from flowsys.model.blocks import ConcreteBlock, concrete
+from flowsys.model.concrete import Concrete
+from flowsys.model.coordinates import Coordinates
+from flowsys.model.declaration import Choice, Crossing, Mark, Real, Size, Stage
+from flowsys.model.pairs import PairBlock
+from flowsys.model.values import Remembered
+from flowsys.program import FUNCTIONS
+from flowsys.system.parameters import Parameter
+
+RESERVED = {"t", "t_max", "width", "seed", "learning_rate", "loss", "total", "kink_width"}
+EVERYWHERE = ("learning_rate", "t_max", "seed")
+Stages = Mapping[str, Sequence[Stage]]
+
+
+class Declaration:
+    """What a model was declared with, and what is remembered of reading it."""
+
+    MOST_SHOWN = 60  # entries or classes that a run shows unasked
+
+    def __init__(
+        self, name: str, parameters, blocks, samples, loss, observe, events, stages, integrals, batches, latex
+    ):
+        self.given = (name, parameters, blocks, samples, loss, observe, events, stages, integrals, batches, latex)
+        self.name, self.blocks, self.samples, self.loss = name, blocks, samples, loss
+        self.parameters: dict[str, Size | Real | Choice] = dict(parameters or {})
+        self.observe: dict[str, Callable] = dict(observe or {})
+        self.events: dict[str, Crossing | Mark] = dict(events or {})
+        self.integrals: dict[str, str] = dict(integrals or {})
+        self.batches, self.latex = batches, dict(latex or {})
+        self.stages: dict[str, list[Stage]] = self._stages(stages)
+        self.found: dict[str, Any] = {}
+        self._fields: dict[Any, Any] = {}
+        self._coordinates: dict[Any, Coordinates] = {}
+        self._remembered: dict[Callable, Remembered] = {}
+        self.concrete_blocks = Remembered(self._concrete_blocks)
+        self._check_names()
+
+    def __getstate__(self) -> tuple:
+        return self.given
+
+    def __setstate__(self, given: tuple) -> None:
+        self.__init__(*given)
+
+    @staticmethod
+    def _stages(stages: Sequence[Stage] | Stages | None) -> dict[str, list[Stage]]:
+        if stages is None:
+            return {"simultaneous": [Stage("simultaneous")]}
+        found = {k: list(v) for k, v in stages.items()} if isinstance(stages, Mapping) else {"staged": list(stages)}
+        for mode, listed in found.items():
+            if not listed:
+                raise InputError(f"stages: mode {mode} has none: give at least one fs.Stage.")
+            for stage in listed[:-1]:
+                if stage.until is None and stage.ends_on is None:
+                    raise InputError(f"stage {stage.name} of mode {mode} never ends: give it until=… or ends_on=….")
+        return found
+
+    # -- names --------------------------------------------------------------------------------------------------
+
+    @property
+    def reals(self) -> list[Parameter]:
+        return [p.parameter(name) for name, p in self.parameters.items() if isinstance(p, Real)]
+
+    @cached_property
+    def real_names(self) -> tuple[str, ...]:
+        """What may be a symbol in the loss."""
+        return (*(p.name for p in self.reals), *EVERYWHERE)
+
+    @cached_property
+    def structural_names(self) -> tuple[str, ...]:
+        """Parameters for which a derivation is made anew."""
+        return tuple(name for name, p in self.parameters.items() if not isinstance(p, Real))
+
+    @cached_property
+    def observable_names(self) -> tuple[str, ...]:
+        return ("loss", *self.observe)
+
+    def default_names(self, coordinates: Coordinates) -> tuple[str, ...]:
+        """What a run shows unasked: all observables, and the entries if they are few."""
+        few = coordinates.names if coordinates.size <= self.MOST_SHOWN else ()
+        return tuple(dict.fromkeys((*self.observable_names, *self.integrals, *few)))
+
+    def _check_names(self) -> None:
+        kinds = {
+            "parameter": self.parameters, "observable": self.observe, "event": self.events, "integral": self.integrals,
+        }  # fmt: skip
+        seen: dict[str, str] = {}
+        for kind, names in kinds.items():
+            for name in names:
+                check_name(kind, name, plain=kind != "event")
+                if name in seen and {kind, seen[name]} != {"parameter", "event"}:
+                    raise InputError(f"the name {name} is used twice: for a {seen[name]} and for a {kind}.")
+                seen[name] = kind
+        for name, p in self.parameters.items():
+            if not isinstance(p, Size | Real | Choice):
+                raise InputError(f"parameter {name} is a {type(p).__name__}: it must be fs.Size, fs.Real or fs.Choice.")
+            p.parameter(name).check(p.parameter(name).default)
+        for name, observable in self.integrals.items():
+            if observable not in self.observable_names:
+                raise InputError(
+                    f"integral {name} is of {observable}, which is not an observable; there are "
+                    f"{', '.join(self.observable_names)}."
+                )
+        for mode, stages in self.stages.items():
+            for stage in stages:
+                if stage.ends_on is not None and stage.ends_on not in self.events:
+                    known = ", ".join(self.events) or "none"
+                    raise InputError(
+                        f"stage {stage.name} of mode {mode} ends on {stage.ends_on}, which is not an event; there are "
+                        f"{known}."
+                    )
+
+    def check_blocks(self, blocks: Mapping[str, ConcreteBlock]) -> None:
+        """Refuse names of blocks, factors and self-products that are taken."""
+        taken = dict.fromkeys(self.parameters, "parameter") | dict.fromkeys(self.observe, "observable")
+        for name, block in blocks.items():
+            named = {name: "block"}
+            if isinstance(block, PairBlock):
+                named = dict.fromkeys(block.names, "block") | dict.fromkeys(block.block.factors, "factor")
+                if len(named) < 5:
+                    raise InputError(f"block {name}: its product, self-products and factors need five different names.")
+            for own, kind in named.items():
+                check_name(kind, own)
+                if own in taken:
+                    hint = "; a second pair names its factors=… and selfs=…" if isinstance(block, PairBlock) else ""
+                    raise InputError(f"the name {own} is used twice: for a {taken[own]} and for a {kind}{hint}.")
+                taken[own] = kind
+        for stages in self.stages.values():
+            for stage in stages:
+                for name in stage.trains or ():
+                    if name not in blocks:
+                        raise InputError(
+                            f"stage {stage.name} trains {name}, which is not a block; there are {', '.join(blocks)}."
+                        )
+
+    # -- remembered readings ------------------------------------------------------------------------------------
+
+    def _concrete_blocks(self, p) -> dict[str, ConcreteBlock]:
+        declared = self.blocks(p)
+        if not isinstance(declared, Mapping) or not declared:
+            raise InputError(f"blocks of {self.name} must give a mapping of names to fs.Direct and fs.Pair, not empty.")
+        found = {name: concrete(name, block) for name, block in declared.items()}
+        self.check_blocks(found)
+        return found
+
+    def remembered(self, function: Callable) -> Remembered:
+        return self._remembered.setdefault(function, Remembered(function))
+
+    def sample_reads(self, at: Concrete) -> set[str]:
+        """The parameters that the data depends on."""
+        functions = {self.samples, *(stage.samples for stage in at.stages)} - {None}
+        return {name for f in functions for name in self.remembered(f).with_reads(at.values, at.refused)[1]}
+
+    def coordinates_of(self, blocks: Mapping[str, ConcreteBlock]) -> Coordinates:
+        key = tuple((name, tuple(b.entry_axes())) for name, b in blocks.items())
+        if key not in self._coordinates:
+            self._coordinates[key] = Coordinates(list(blocks.values()))
+        return self._coordinates[key]
+
+    def compiled(self, key: Any, make: Callable[[], Any]) -> Any:
+        """A field or a descent, made once for its key."""
+        if key not in self._fields:
+            if len(self._fields) >= 64:
+                self._fields.pop(next(iter(self._fields)))
+            self._fields[key] = make()
+        return self._fields[key]
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of what was declared."""
+        from flowsys.machine.fingerprint import fingerprint
+
+        return fingerprint(self.given)
+
+    # -- defaults -----------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def scale(blocks: Mapping[str, ConcreteBlock], seen: Mapping[str, np.ndarray]) -> float:
+        """The smallest initial scale of the state, of self-products and direct blocks; 1 where these start at 0."""
+        sizes = [1.0]
+        for name, block in blocks.items():
+            arrays = (
+                [np.diagonal(seen[k], axis1=-2, axis2=-1) for k in block.names[1:]] if block.is_pair else [seen[name]]
+            )
+            sizes += [float(np.sqrt(np.mean(np.square(array)))) for array in arrays if np.any(array)]
+        return min(sizes)
+
+    def default_at(self, at: Concrete) -> tuple[str | float, ...]:
+        return tuple(self.events) or (float(at.values["t_max"]),)
+
+
+def check_name(kind: str, name: str, plain: bool = True) -> None:
+    """Refuse a name that means something else, or that cannot stand in a program."""
+    from keyword import iskeyword
+
+    if not isinstance(name, str) or not name:
+        raise InputError(f"{kind} {name!r}: a name is a text that is not empty.")
+    if (name in RESERVED and kind != "observable") or name == "t":
+        raise InputError(f"{kind} {name}: the name is reserved.")
+    if kind == "observable" and name in RESERVED:
+        raise InputError(f"observable {name}: the name is reserved{' (the loss is always there)' * (name == 'loss')}.")
+    if plain and (not name.isidentifier() or iskeyword(name) or name in FUNCTIONS or name.startswith("_")):
+        raise InputError(f"{kind} {name}: a name is made of letters, digits and underscores, and is no function.")

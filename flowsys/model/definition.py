@@ -1,0 +1,260 @@
+"""A model, declared once: blocks of weights, samples, a loss, what to observe; its levels follow.
+
+    model = fs.Model(
+        "signal",
+        parameters={"M": fs.Size(3, 1, 8), "omega": fs.Real(0.1, 1e-4, 2, log=True)},
+        blocks=lambda p: {"v": fs.Direct(p.M), "S": fs.Pair(p.M, p.M, scale=p.omega)},
+        samples=lambda p: fs.Samples(keys=…, y=…),
+        loss=lambda ops, w, X, p: ops.softplus(-X.y * ops.attend(w.v[X.keys], w.S[X.keys, -1], axis=-1)),
+    )
+    fs.derive(model), fs.solve(model), fs.train(model), fs.compare(model)
+
+L0 is gradient descent on the weights or, exactly, on their inner products; L1 and L2 the flows of both; L3 the limit of
+infinite width, lumped to the fewest variables. A paper adds what the engine cannot know: a limit stated with sizes as
+symbols, surrogates, claims, figures (`variants` and the fields of `System`).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from flowsys.errors import InputError
+from flowsys.model.concrete import Concrete
+from flowsys.model.declaration import Block, Choice, Crossing, Mark, Real, Samples, Size, Stage
+from flowsys.model.declared import Declaration, Stages
+from flowsys.system.definition import System, Variants
+from flowsys.system.lazy import LazyMapping
+from flowsys.system.parameters import FINITE, Parameter, Setup, t_max
+from flowsys.system.problem import Problem
+from flowsys.system.references import Paper
+
+Builder = Callable[[Setup, str], Problem]
+_DESCENTS = {
+    "weights": "gradient descent on the weights",
+    "gram": "the same descent on inner products, exact at any width",
+    "sgd": "gradient descent on the weights, a fresh batch each step",
+    "sgd_gram": "the same on inner products",
+}
+
+
+class Model(System):
+    """A system made from one declaration; see the module for an example and `flowsys show --template` for a file.
+
+    `blocks(p)` gives the weights, `samples(p)` the data, `loss(ops, w, X, p)` one number a sample (without samples:
+    one number), `observe` further numbers by name. `stages` lists `fs.Stage`, or {mode: stages}; `events` are
+    `fs.Crossing` and `fs.Mark`; `integrals` observables integrated in time; `batches(key, p)` fresh samples for SGD.
+    `variants` adds forms of a level, {level: {variant: (meaning, build(setup, mode))}}, the first the default.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        blocks: Callable[[Any], Mapping[str, Block]],
+        loss: Callable,
+        parameters: Mapping[str, Size | Real | Choice] | None = None,
+        samples: Callable[[Any], Samples] | None = None,
+        observe: Mapping[str, Callable] | None = None,
+        events: Mapping[str, Crossing | Mark] | None = None,
+        stages: Sequence[Stage] | Stages | None = None,
+        claims: Sequence[Any] = (),
+        integrals: Mapping[str, str] | None = None,
+        batches: Callable | None = None,
+        t_max: float = 1e6,
+        summary: str = "",
+        paper: Paper | None = None,
+        latex: Mapping[str, str] | None = None,
+        width: int = 500,
+        learning_rate: float = 0.1,
+        steps: int = 1000,
+        modes: Mapping[str, str] | None = None,
+        variants: Mapping[str, Mapping[str, tuple[str, Builder]]] | None = None,
+        **more: Any,
+    ):
+        given = {key: value for key, value in locals().items() if key not in ("self", "name", "more", "__class__")}
+        object.__setattr__(self, "given", (name, given | more))
+        if not isinstance(name, str) or not name.replace("-", "_").isidentifier():
+            raise InputError(f"model name = {name!r} must be made of letters, digits, underscores and dashes.")
+        for what, function in (("blocks", blocks), ("loss", loss)):
+            if not callable(function):
+                raise InputError(f"model {name}: {what} must be a function.")
+        declaration = Declaration(
+            name, parameters, blocks, samples, loss, observe, events, stages, integrals, batches, latex
+        )
+        known = {f.name for f in fields(System)}
+        for extra in more:
+            if extra not in known:
+                raise InputError(f"model {name} has no keyword {extra!r}.")
+        _set = object.__setattr__
+        _set(self, "declaration", declaration)
+        _set(self, "steps", int(steps))
+        _set(self, "variants", {level: dict(forms) for level, forms in (variants or {}).items()})
+        parameters_of = self._parameters(width, learning_rate, t_max)
+        example = self._example(parameters_of)
+        values = {
+            "name": name,
+            "paper": paper or Paper(name, summary or name, ""),
+            "summary": summary or f"a model of {', '.join(example.blocks)}",
+            "parameters": parameters_of,
+            "modes": dict(modes or {mode: _told(listed) for mode, listed in declaration.stages.items()}),
+            "levels": self._levels(example),
+            "events": {key: event.meaning or _words(event) for key, event in declaration.events.items()},
+            "observables": LazyMapping(lambda: self._observables(parameters_of)),
+            "build": self._build,
+            "default_level": "L3" if self._has_limit(example) else "L2",
+            "training": self._training,
+            "derive": self._derive,
+            "ladder": self._ladder,
+            "claims": claims,
+        }
+        super().__init__(**(values | more))
+
+    def __reduce__(self) -> tuple:
+        """A package's model is sent to other processes by its name, any other is declared again there."""
+        if self.package:
+            return super().__reduce__()
+        return _declared_again, (type(self), self.given, self.source)
+
+    @property
+    def content(self) -> Any:
+        return self.given
+
+    # -- what the declaration says ------------------------------------------------------------------------------
+
+    def _parameters(self, width: int, learning_rate: float, horizon: float) -> tuple[Parameter, ...]:
+        own = [p.parameter(name) for name, p in self.declaration.parameters.items()]
+        finite = [
+            Parameter("width", width, "inner width m of the finite model", low=1, integer=True, levels=FINITE),
+            Parameter("seed", 0, "seed of the random start", low=0, high=2**31 - 1, integer=True, levels=FINITE),
+            Parameter("learning_rate", learning_rate, "step of descent", low=0, open_low=True, levels=("L0",)),
+        ]
+        return (*own, *finite, t_max(horizon))
+
+    def _example(self, parameters: Sequence[Parameter]) -> Concrete:
+        values = {p.name: p.check(p.default) for p in parameters}
+        example = Concrete(self.declaration, values, next(iter(self.declaration.stages)))
+        for mode in self.declaration.stages:
+            there = Concrete(self.declaration, values, mode)
+            for number in range(len(there.stages)):
+                there.weights(number)
+        return example
+
+    def _has_limit(self, example: Concrete) -> bool:
+        reads = {*example.block_reads, *self.declaration.sample_reads(example)}
+        try:
+            example.seen_at_limit()
+        except InputError:
+            return bool(self.variants.get("L3"))
+        return "width" not in reads or bool(self.variants.get("L3"))
+
+    def _levels(self, example: Concrete) -> dict[str, Variants]:
+        descents = ["weights"] + ["gram"] * bool(example.pairs)
+        if self.declaration.batches is not None:
+            descents += ["sgd"] + ["sgd_gram"] * bool(example.pairs)
+        own = {
+            "L0": {name: _DESCENTS[name] for name in descents},
+            "L1": {"weights": "gradient flow on the weights"},
+            "L2": {"reduced": "what the loss sees of the weights: inner products, at finite width"},
+            "L3": {"found": "infinite width, lumped to the fewest variables"},
+        }
+        levels = {}
+        for level in ("L0", "L1", "L2", "L3", "L4"):
+            forms = {k: meaning for k, (meaning, _) in self.variants.get(level, {}).items()} | own.get(level, {})
+            if forms:
+                levels[level] = Variants(tuple(forms), tuple(forms.values()))
+        return levels
+
+    def _observables(self, parameters: Sequence[Parameter]) -> dict[str, str]:
+        found = {"loss": "the loss, averaged over the samples"}
+        found |= {key: _meaning(function) for key, function in self.declaration.observe.items()}
+        found |= {key: f"{o}, integrated in time" for key, o in self.declaration.integrals.items()}
+        example = self._example(parameters)
+        if example.coordinates.size <= 400:
+            found |= dict.fromkeys(example.coordinates.names, "an entry of what the loss sees")
+        return found
+
+    # -- levels -------------------------------------------------------------------------------------------------
+
+    def concrete(self, setup: Setup, level: str, mode: str) -> Concrete:
+        """The model at the numbers of a setup."""
+        return Concrete(self.declaration, setup, mode, at_limit=level == "L3")
+
+    def _build(self, setup: Setup, level: str, variant: str, mode: str) -> Problem:
+        return self.started(setup, level, variant, mode, None)
+
+    def started(self, setup: Setup, level: str, variant: str, mode: str, start: Mapping[str, Any] | None) -> Problem:
+        if variant in self.variants.get(level, {}):
+            if start is not None:
+                raise InputError(
+                    f"start is not allowed at {level} ({variant}): only the levels of the engine take one."
+                )
+            return self.variants[level][variant][1](setup, mode)
+        concrete = self.concrete(setup, level, mode)
+        if level == "L3":
+            from flowsys.model.limit import limit_problem
+
+            return limit_problem(concrete, start)
+        from flowsys.model.finite import flow_problem
+
+        return flow_problem(concrete, level, start)
+
+    def _training(self, setup: Setup, variant: str, mode: str, seeds: int | None):
+        return self.trained(setup, variant, mode, seeds, None)
+
+    def trained(self, setup: Setup, variant: str, mode: str, seeds: int | None, start: Mapping[str, Any] | None):
+        if variant in self.variants.get("L0", {}):
+            if start is not None:
+                raise InputError(f"start is not allowed at L0 ({variant}): only what follows from blocks takes one.")
+            return self.variants["L0"][variant][1](setup, mode, seeds)
+        from flowsys.model.finite import training
+
+        return training(self.concrete(setup, "L0", mode), variant, seeds, start, self.steps)
+
+    def _derive(self, setup: Setup, variant: str):
+        from flowsys.model.derivation import derivation
+
+        return derivation(self.concrete(setup, "L3", self.mode(setup.mode)))
+
+    def _ladder(self, setup: Setup):
+        from flowsys.model.rungs import rungs
+
+        return rungs(self, setup)
+
+    def shapes(self, setup: Setup | None = None, level: str = "L2") -> dict[str, tuple[int, ...]]:
+        """The shapes of the weights (L0, L1), or of what the loss sees of them (L2, L3)."""
+        return {name: array.shape for name, array in self.start(setup, level).items()}
+
+    def start(self, setup: Setup | None = None, level: str = "L2", mode: str | None = None) -> dict[str, np.ndarray]:
+        """The start that a run of a level would use, by block."""
+        from flowsys.model.starts import own_weights, seen_by_numpy
+
+        setup = self.setup_in(mode, setup)
+        self.variant(level, None)
+        concrete = self.concrete(setup, level, self.mode(mode))
+        if level == "L3":
+            return concrete.seen_at_limit()
+        weights = own_weights(concrete)
+        return weights if level in ("L0", "L1") else seen_by_numpy(concrete, weights)
+
+
+def _declared_again(kind: type, given: tuple[str, Mapping[str, Any]], source: Any) -> Model:
+    model = kind(given[0], **given[1])
+    object.__setattr__(model, "source", source)
+    return model
+
+
+def _told(stages: Sequence[Stage]) -> str:
+    return "everything at once" if len(stages) == 1 else " · ".join(stage.name for stage in stages)
+
+
+def _words(event: Crossing | Mark) -> str:
+    if isinstance(event, Mark):
+        return f"the time {event.time}"
+    return f"{event.observable} {'rises' if event.direction > 0 else 'falls'} to {event.threshold}"
+
+
+def _meaning(function: Callable) -> str:
+    doc = getattr(function, "__doc__", None)
+    return doc.strip().splitlines()[0] if doc else "declared"

@@ -1,0 +1,80 @@
+"""The finite levels of a model as problems and trainings: its own start, or a given one."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from flowsys.errors import InputError
+from flowsys.model.checks import keeps_spectra, tried
+from flowsys.model.concrete import Concrete
+from flowsys.model.descent import ON_SEEN, descent, initial_state
+from flowsys.model.flows import Weights, count_gates, reduced_field, weights_field
+from flowsys.model.limit import spectra
+from flowsys.model.starts import seen_by_numpy, seen_from, weights_from
+from flowsys.runs.layout import Placed, in_a_row
+from flowsys.runs.training import Training
+from flowsys.system.problem import Problem, Stage
+
+
+def stages_of(concrete: Concrete, n_gates: int = 0) -> tuple[Stage, ...]:
+    return tuple(
+        Stage(stage.name, concrete.arguments(i, n_gates), concrete.until(stage), stage.ends_on)
+        for i, stage in enumerate(concrete.stages)
+    )
+
+
+def flow_problem(concrete: Concrete, level: str, start: Mapping[str, Any] | None = None) -> Problem:
+    """Gradient flow on the weights (L1) or on what the loss sees of them (L2)."""
+    tried(concrete)
+    coordinates, compiled = concrete.coordinates, concrete.declaration.compiled
+    with jax.enable_x64(True):
+        n_gates = compiled(("gates", concrete.structure), lambda: count_gates(concrete))
+        if level == "L1":
+            weights = weights_from(concrete, start)
+            shapes = Weights({name: array.shape for name, array in weights.items()})
+            width = tuple(shapes.shapes.items())
+            field = compiled(("L1", concrete.structure, width), lambda: weights_field(concrete, shapes))
+            initial, layout = shapes.join(weights), in_a_row(shapes.shapes)
+            seen = seen_by_numpy(concrete, weights)
+        else:
+            seen = seen_from(concrete, start)
+            field = compiled(("L2", concrete.structure), lambda: reduced_field(concrete))
+            initial = coordinates.join(seen)
+            layout = {name: Placed(at.shape, 0, at) for name, at in coordinates.positions.items()}
+    shown = concrete.declaration.default_names(coordinates)
+    return Problem(
+        field=field,
+        initial=np.concatenate([initial, np.zeros(len(concrete.declaration.integrals))]),
+        stages=stages_of(concrete, n_gates),
+        events=concrete.events(),
+        marks=concrete.marks(),
+        dear=frozenset(field.observables) - frozenset(shown),
+        conserved=spectra(coordinates, None) if level == "L2" and keeps_spectra(concrete) else None,
+        scale=concrete.declaration.scale(concrete.blocks, seen),
+        t_max=float(concrete.values["t_max"]),
+        default_at=concrete.declaration.default_at(concrete),
+        layout=layout,
+    )
+
+
+def training(
+    concrete: Concrete, variant: str, seeds: int | None, start: Mapping[str, Any] | None, steps: int
+) -> Training:
+    """Gradient descent from the weights of `seed`, or of `seeds` seeds side by side."""
+    tried(concrete)
+    declared, first = concrete.declaration, int(concrete.values["seed"])
+    if seeds is not None and start is not None:
+        raise InputError(f"seeds = {seeds} is not allowed with start: seeds differ in where they start.")
+    if seeds is not None and "seed" in declared.sample_reads(concrete):
+        raise InputError(f"seeds = {seeds} is not allowed: the samples of {declared.name} depend on the seed.")
+    made = declared.compiled(("L0", variant, concrete.structure), lambda: descent(concrete, variant))
+    states = []
+    for seed in range(first, first + (seeds or 1)):
+        given = start if start is None or variant not in ON_SEEN else seen_from(concrete, start)
+        weights = given if variant in ON_SEEN and start is not None else weights_from(concrete, start, seed)
+        states.append(initial_state(concrete, variant, weights, seed))
+    initial = states[0] if seeds is None else jax.tree.map(lambda *x: jnp.stack(x), *states)
+    return Training(made, initial, stages_of(concrete), concrete.events(), concrete.marks(), default_steps=steps)

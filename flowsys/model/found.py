@@ -1,0 +1,205 @@
+"""From a model's lumping to its program: the loss on class symbols, written once for each kind of sample.
+
+Merged samples are rows whose weights are parameters of the program, and so is every entry of the data that varies with
+a real parameter or the seed: one program serves all of their values, and stages differ only in these numbers.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from flowsys.errors import InputError
+from flowsys.model.concrete import Population, Rows, View
+from flowsys.model.keeping import Slots
+from flowsys.model.lumped import Motion, motions
+from flowsys.model.lumping import Lumping
+from flowsys.symbolic import primitives
+from flowsys.symbolic.assemble import Statement, symbol
+
+
+class SymbolicOps:
+    """`flowsys.symbolic.primitives` for a model: a function it does not have is refused by its name."""
+
+    def __getattr__(self, name: str):
+        from flowsys.model.gates import OFFERED
+
+        if name.startswith("_") or name not in OFFERED:
+            raise InputError(f"ops.{name} is not a function a model may use; there are {', '.join(OFFERED)}.")
+        return getattr(primitives, name)
+
+
+def exact(value: float) -> sp.Expr:
+    """A number as sympy has it: whole numbers exactly, others as the double they are."""
+    return sp.Integer(int(value)) if float(value).is_integer() and abs(value) < 2**53 else sp.Float(float(value))
+
+
+def slots_of(lumping: Lumping) -> Slots:
+    """Merged samples, and the entries of the data that differ between the draws."""
+    found = []
+    groups = lumping.groups
+    for j, labels in enumerate(groups):
+        rows = np.unique(labels, return_index=True)[1]
+        drawn = [draw.concrete.populations[j].numbers() for draw in lumping.draws]
+        for name, array in drawn[0].items():
+            varies = np.any([other[name] != array for other in drawn[1:]], axis=0) if drawn[1:] else np.zeros(0)
+            if np.any(varies):
+                found += [(j, name, tuple(map(int, at))) for at in np.argwhere(varies) if at[0] in rows]
+    return Slots(groups, tuple(found))
+
+
+class FoundFlow:
+    """The classes' motion, as a block of a statement."""
+
+    def __init__(self, writer: "Writer"):
+        self._writer = writer
+        self.coordinates = tuple(writer.symbols)
+
+    def derivatives(self, gradient) -> dict[sp.Symbol, sp.Expr]:
+        return {z: self._writer.rate(c, gradient) for c, z in enumerate(self.coordinates)}
+
+
+class Integrals:
+    """Observables integrated in time: coordinates whose rates are given."""
+
+    def __init__(self, rates: Mapping[sp.Symbol, sp.Expr]):
+        self._rates, self.coordinates = rates, tuple(rates)
+
+    def derivatives(self, gradient) -> dict[sp.Symbol, sp.Expr]:
+        return dict(self._rates)
+
+
+class Writer:
+    """Writes the statement of a lumped model."""
+
+    def __init__(self, lumping: Lumping, slots: Slots):
+        self.lumping, self.slots, self.concrete = lumping, slots, lumping.concrete
+        names, partition = lumping.coordinates.names, lumping.partition
+        self.symbols = [symbol(names[i]) for i in partition.representatives]
+        self.motions: dict[int, Motion] = motions(lumping)
+        self._entries()
+
+    def _entries(self) -> None:
+        """What the loss is written on: class symbols, and a symbol for each slope class where a class has several."""
+        partition, slopes, names = self.lumping.partition, self.lumping.slopes, self.lumping.coordinates.names
+        padded = np.array([*self.symbols, sp.S.Zero], dtype=object)
+        self.flat = partition.signs.astype(int).astype(object) * padded[partition.labels]
+        self.entries: dict[sp.Symbol, sp.Expr] = {}
+        self.slope_symbol: dict[int, sp.Symbol] = {}
+        pairs = np.unique(np.stack([partition.labels, slopes.labels]), axis=1).T.tolist()
+        of_class: dict[int, list[int]] = {}
+        for c, k in pairs:
+            of_class.setdefault(c, []).append(k)
+        needed = set(self.lumping.needed_zeros.tolist())
+        for c, labels in of_class.items():
+            for k in labels:
+                if k < 0 or (c < 0 and k not in needed):
+                    continue
+                if c >= 0 and len(labels) == 1:
+                    self.slope_symbol[k] = self.symbols[c]
+                    continue
+                members = np.flatnonzero((slopes.labels == k) & (partition.labels == c))
+                own = symbol(f"{names[members[0]]}_entry")
+                self.slope_symbol[k] = own
+                self.entries[own] = self.symbols[c] if c >= 0 else sp.S.Zero
+                self.flat[members] = slopes.signs[members].astype(int).astype(object) * own
+
+    def rate(self, c: int, gradient) -> sp.Expr:
+        """dz_c/dt: γ_k is the slope in slope class k's symbol over the number of its members."""
+        motion = self.motions[c]
+        train = symbol(f"train_{motion.block}")
+        terms = []
+        for coefficient, rate, k, entry in motion.terms:
+            γ = gradient(self.slope_symbol[k]) / sp.Integer(int(self.lumping.slopes.sizes[k]))
+            z = sp.S.One if entry is None else self.symbols[entry]
+            terms.append(exact(coefficient) * self._rate_symbol(rate) * γ * z)
+        return -train * sp.Add(*terms)
+
+    def _rate_symbol(self, name: str) -> sp.Expr:
+        rates = {k: r for block in self.concrete.blocks.values() for k, r in block.weight_rates().items()}
+        drawn = [
+            r for draw in self.lumping.draws for b in draw.concrete.blocks.values() for k, r in b.weight_rates().items()
+            if k == name
+        ]  # fmt: skip
+        return exact(rates[name]) if set(drawn) == {1.0} else symbol(f"rate_{name}")
+
+    # -- the loss -----------------------------------------------------------------------------------------------
+
+    def seen(self) -> dict[str, np.ndarray]:
+        return {name: self.flat[at] for name, at in self.lumping.coordinates.positions.items()}
+
+    def p(self):
+        return self.concrete.p({name: symbol(name) for name in self.concrete.reals()})
+
+    def rows(self, j: int, population: Population, weight: Any, merged: bool = True) -> Rows | None:
+        """A row for each kind of sample, numbers exact and varying ones as symbols."""
+        if population.samples is None:
+            return None
+        chosen = self.slots.rows[j] if merged else np.arange(population.n)
+        arrays: dict[str, Any] = {name: a[chosen] for name, a in population.whole_numbers().items()}
+        varying = {
+            (j, name, place): symbol(s) for (j, name, place), s in zip(self.slots.entries, self.slots.entry_names)
+        }
+        for name, array in population.numbers().items():
+            made = np.empty((len(chosen), *array.shape[1:]), dtype=object)
+            for place in np.ndindex(made.shape):
+                at = (int(chosen[place[0]]), *place[1:])
+                made[place] = varying.get((j, name, at)) or exact(array[at])
+            arrays[name] = made
+        return Rows(arrays, weight)
+
+    def loss(self) -> sp.Expr:
+        terms = []
+        for j, population in enumerate(self.concrete.populations):
+            weights = [symbol(name) for name in self.slots.weight_names(j)]
+            X = self.rows(j, population, np.array(weights, dtype=object))
+            values = self._called(population.loss, X, "loss")
+            terms += [w * x for w, x in zip(weights, np.broadcast_to(np.asarray(values, dtype=object), len(weights)))]
+        return sp.Add(*terms)
+
+    def _called(self, function, X, what: str) -> Any:
+        try:
+            return function(SymbolicOps(), View(self.seen()), X, self.p())
+        except TypeError as error:
+            if "truth value" in str(error):
+                raise InputError(
+                    f"the {what} of {self.concrete.declaration.name} compares a real parameter or an entry: a "
+                    "derivation cannot follow a branch; use ops.relu, ops.maximum or a Choice."
+                ) from None
+            raise InputError(
+                f"the {what} of {self.concrete.declaration.name} cannot be read on symbols: {error}."
+            ) from None
+
+    def observables(self) -> dict[str, sp.Expr]:
+        """The declared observables, each one number."""
+        found, population = {}, self.concrete.populations[0]
+        shares = np.array([symbol(name) for name in self.slots.share_names], dtype=object)
+        X = self.rows(0, population, shares)
+        for name in self.concrete.declaration.observable_names:
+            function = population.loss if name == "loss" else self.concrete.declaration.observe[name]
+            value = self._called(function, X, f"observable {name}")
+            value = (shares * value).sum() if np.shape(value) == np.shape(shares) and X is not None else value
+            found[name] = sp.sympify(value) * (symbol("total_weight") if name == "loss" else 1)
+        return found
+
+    def statement(self, events: Sequence[str]) -> Statement:
+        """The lumped model, stated for `assemble`; entries that events watch are observed too."""
+        declared = self.observables()
+        integrals = {symbol(name): declared[o] for name, o in self.concrete.declaration.integrals.items()}
+        observed = {str(z): z for z in (*self.symbols, *integrals)}
+        for name in events:
+            if name not in declared and name in self.lumping.coordinates.index:
+                observed[name] = self.flat[self.lumping.coordinates.index[name]]
+        loss = self.loss()
+        blocks: list[Any] = [FoundFlow(self)] + ([Integrals(integrals)] if integrals else [])
+        everything = [loss, *declared.values(), *(self.rate(c, lambda x: x) for c in range(len(self.symbols)))]
+        read = {s for expression in everything for s in sp.sympify(expression).free_symbols}
+        known = {*self.symbols, *self.entries, *integrals}
+        return Statement(
+            blocks=blocks,
+            parameters=tuple(sorted(read - known, key=str)),
+            loss=loss,
+            entries=self.entries,
+            observables=declared | observed,
+        )

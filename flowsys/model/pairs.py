@@ -1,0 +1,220 @@
+"""Pairs of factors that share an inner width, at given sizes: their product, their self-products, and how these move.
+
+With M = (F R)ᵀ(F R), F = [W_K | W_Q], R the linear map `read`, C = R Rᵀ times the rates and Γ = ∂L/∂M + (∂L/∂M)ᵀ,
+
+    dM/dt = -(C Γ M + M Γ C),        and a step of descent is        M ← (I - η C Γ) M (I - η Γ C),
+
+exactly, at every width. Without `read` and with unit rates C = I: the flow of `flowsys.model.gram`.
+"""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from flowsys.errors import InputError
+from flowsys.model.axes import check_linear, labels_of, linear, product_names, seen_axes, seen_shape
+from flowsys.model.declaration import Pair
+
+
+class PairBlock:
+    """A pair at given sizes: the product and the self-products of its factors, a head after the other."""
+
+    is_pair = True
+
+    def __init__(self, name: str, block: Pair):
+        where = f"block {name}"
+        self.name, self.block = name, block
+        self.heads = None if block.heads is None else labels_of(block.heads, where)
+        axes = labels_of(block.keys, where), labels_of(block.queries, where)
+        self.names = (name, *block.selfs)
+        maps = block.read if isinstance(block.read, tuple | list) else (block.read, block.read)
+        self.reads = tuple(None if read is None else linear(read, where) for read in maps)
+        self.sizes = tuple(map(len, axes))
+        sides = []
+        for read, labels in zip(self.reads, axes):
+            if read is not None:
+                check_linear(read, (3, len(labels)), where)
+            seen = len(labels) if read is None else seen_shape(read, (3, len(labels)))[-1]
+            sides.append(seen_axes((labels,), (seen,))[0])
+        self.sides = tuple(sides)
+        for scale in block.scales:
+            if not (np.isfinite(scale) and scale >= 0):
+                raise InputError(f"{where}: scale = {scale} must be a number that is not negative.")
+        lead = () if self.heads is None else (len(self.heads),)
+        n, m = map(len, self.sides)
+        self.arrays = dict(zip(self.names, ((*lead, n, m), (*lead, n, n), (*lead, m, m))))
+
+    @property
+    def has_closure(self) -> bool:
+        return True
+
+    @property
+    def is_random(self) -> bool:
+        return self.block.start is None or callable(self.block.start)
+
+    @cached_property
+    def metric(self) -> np.ndarray | None:
+        """C as a matrix over [keys | queries]; None where it is the identity."""
+        if self.reads == (None, None) and self.block.rates == (1.0, 1.0):
+            return None
+        import jax
+
+        parts = []
+        for read, size, side, rate in zip(self.reads, self.sizes, self.sides, self.block.rates):
+            with jax.enable_x64(True):
+                R = np.eye(size) if read is None else np.asarray(read(np.eye(size)))  # rows are read(e_i)
+            parts.append(rate * R.T @ R)
+            assert parts[-1].shape == (len(side), len(side))
+        n = len(parts[0])
+        C = np.zeros((n + len(parts[1]),) * 2)
+        C[:n, :n], C[n:, n:] = parts
+        return C
+
+    def weight_shapes(self, width: int) -> dict[str, tuple[int, ...]]:
+        lead = () if self.heads is None else (len(self.heads),)
+        return {factor: (*lead, width, size) for factor, size in zip(self.block.factors, self.sizes)}
+
+    def entry_axes(self) -> tuple:
+        return (self.heads, *self.sides, *self.names, self.reads == (None, None), self.block.rates)
+
+    @property
+    def keeps_spectrum(self) -> bool:
+        """Whether a loss that reads only the product keeps a spectrum: with rates that are not 0, and nothing read."""
+        return self.reads == (None, None) and min(self.block.rates) > 0
+
+    def entry_names(self) -> list[str]:
+        heads = [""] if self.heads is None else [f"_{head}" for head in self.heads]
+        found = []
+        for head in heads:
+            found += product_names(f"{self.name}{head}", self.sides)
+            for name, labels in zip(self.names[1:], self.sides):
+                i, j = np.triu_indices(len(labels))
+                found += [f"{name}{head}_{labels[a]}_{labels[b]}" for a, b in zip(i, j)]
+        return found
+
+    def positions(self, first: int) -> dict[str, np.ndarray]:
+        n, m = map(len, self.sides)
+        one: dict[str, np.ndarray] = {self.name: np.arange(n * m).reshape(n, m)}
+        size = n * m
+        for name, side in zip(self.names[1:], (n, m)):
+            i, j = np.triu_indices(side)
+            one[name] = np.zeros((side, side), dtype=int)
+            one[name][i, j] = one[name][j, i] = size + np.arange(len(i))
+            size += len(i)
+        if self.heads is None:
+            return {name: first + at for name, at in one.items()}
+        offsets = first + size * np.arange(len(self.heads))[:, None, None]
+        return {name: offsets + at for name, at in one.items()}
+
+    def packed(self, seen: dict[str, Any]) -> list[Any]:
+        parts = [[seen[self.name].reshape(-1)]] if self.heads is None else [
+            [seen[self.name][h].reshape(-1)] for h in range(len(self.heads))
+        ]  # fmt: skip
+        for name in self.names[1:]:
+            i, j = np.triu_indices(seen[name].shape[-1])
+            for h, part in enumerate(parts):
+                part.append((seen[name] if self.heads is None else seen[name][h])[i, j])
+        return [array for part in parts for array in part]
+
+    def initial(self, rng: np.random.Generator, width: int) -> dict[str, np.ndarray]:
+        block, shapes = self.block, self.weight_shapes(width)
+        if block.start is None:
+            drawn = [s / np.sqrt(width) * rng.standard_normal(shape) for s, shape in zip(block.scales, shapes.values())]
+            return dict(zip(block.factors, drawn))
+        given = block.start(rng) if callable(block.start) else block.start
+        if not isinstance(given, tuple | list) or len(given) != 2:
+            raise InputError(f"block {self.name}: start gives the two factors ({', '.join(block.factors)}).")
+        found = {}
+        for factor, array, shape in zip(block.factors, given, shapes.values()):
+            found[factor] = np.asarray(array, dtype=float)
+            if found[factor].ndim != len(shape) or found[factor].shape[-1] != shape[-1]:
+                raise InputError(
+                    f"block {self.name}: the start of {factor} has shape {found[factor].shape}, but it is {shape}, "
+                    "with any inner width in place of the last but one."
+                )
+        return found
+
+    def limit(self) -> dict[str, np.ndarray]:
+        """What is seen at infinite width: no product, and the self-products s² R Rᵀ of independent entries."""
+        block = self.block
+        if block.limit is not None:
+            return {name: self._of_limit(name) for name in self.names}
+        if callable(block.start):
+            raise InputError(f"block {self.name} starts at random and has no limit: give limit={{'{self.name}': …}}.")
+        if block.start is not None:
+            return {k: np.asarray(v) for k, v in self.seen(self.initial(np.random.default_rng(0), 1)).items()}
+        found = {self.name: np.zeros(self.arrays[self.name])}
+        C, n = self.metric_of_reading, len(self.sides[0])
+        for name, scale, part in zip(self.names[1:], block.scales, (C[:n, :n], C[n:, n:])):
+            found[name] = np.broadcast_to(scale**2 * part, self.arrays[name]).copy()
+        return found
+
+    @property
+    def metric_of_reading(self) -> np.ndarray:
+        """R Rᵀ without the rates."""
+        n, m = map(len, self.sides)
+        if self.reads == (None, None):
+            return np.eye(n + m)
+        slow = np.repeat(self.block.rates, (n, m))
+        return self.metric / slow[:, None]
+
+    def _of_limit(self, name: str) -> np.ndarray:
+        if name not in self.block.limit:
+            raise InputError(f"block {self.name}: limit does not give {name}; it gives {', '.join(self.block.limit)}.")
+        found = np.asarray(self.block.limit[name], dtype=float)
+        if found.ndim and found.shape != self.arrays[name]:
+            raise InputError(f"block {self.name}: limit of {name} has shape {found.shape}, not {self.arrays[name]}.")
+        return np.broadcast_to(found, self.arrays[name]).copy()
+
+    def seen(self, weights: dict[str, Any]) -> dict[str, Any]:
+        K, Q = (
+            weights[factor] if read is None else read(weights[factor])
+            for factor, read in zip(self.block.factors, self.reads)
+        )
+        return dict(zip(self.names, (_swapped(K) @ Q, _swapped(K) @ K, _swapped(Q) @ Q)))
+
+    def matrix(self, seen: dict[str, Any], xp: Any) -> Any:
+        """M = [[KK, S], [Sᵀ, QQ]]."""
+        S, KK, QQ = (seen[name] for name in self.names)
+        return xp.concatenate(
+            [xp.concatenate([KK, S], axis=-1), xp.concatenate([_swapped(S), QQ], axis=-1)], axis=-2
+        )  # fmt: skip
+
+    def split(self, M: Any) -> dict[str, Any]:
+        n = len(self.sides[0])
+        return dict(zip(self.names, (M[..., :n, n:], M[..., :n, :n], M[..., n:, n:])))
+
+    def gamma(self, slopes: dict[str, Any], xp: Any) -> Any:
+        """Γ from the slopes in S, KK and QQ, each taken as a free matrix."""
+        S, KK, QQ = (slopes[name] for name in self.names)
+        return xp.concatenate(
+            [
+                xp.concatenate([KK + _swapped(KK), S], axis=-1),
+                xp.concatenate([_swapped(S), QQ + _swapped(QQ)], axis=-1),
+            ],
+            axis=-2,
+        )
+
+    def rates(self, seen, slopes, trains) -> dict[str, Any]:
+        import jax.numpy as jnp
+
+        M, Γ = self.matrix(seen, jnp), self.gamma(slopes, jnp)
+        ΓC = Γ if self.metric is None else Γ @ self.metric
+        half = -trains * (M @ ΓC)
+        return self.split(half + _swapped(half))
+
+    def step(self, seen, slopes, η) -> dict[str, Any]:
+        import jax.numpy as jnp
+
+        M, Γ = self.matrix(seen, jnp), self.gamma(slopes, jnp)
+        ΓC = Γ if self.metric is None else Γ @ self.metric
+        right = jnp.eye(M.shape[-1]) - η * ΓC
+        return self.split(_swapped(right) @ M @ right)
+
+    def weight_rates(self) -> dict[str, float]:
+        return dict(zip(self.block.factors, self.block.rates))
+
+
+def _swapped(matrix):
+    return matrix.swapaxes(-1, -2)

@@ -1,0 +1,153 @@
+"""Where a run starts: the model's own start, or arrays that override some of it, checked block by block.
+
+Weights are drawn by a NumPy generator of the seed and the block's name. Given weights are reduced to what the loss sees
+where a level asks for that; what is seen may be given itself, a pair's product and self-products together.
+"""
+
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flowsys.errors import InputError
+from flowsys.model.blocks import ConcreteBlock
+from flowsys.model.concrete import Concrete
+from flowsys.model.pairs import PairBlock
+
+_OF_WEIGHTS = b"weights"
+
+
+class Given(dict):
+    """Arrays by name from a file of weights: under a name that both have, they are weights, not what is seen."""
+
+
+def load(path: str | Path) -> Given | dict[str, np.ndarray]:
+    """The arrays of an NPZ file (nothing in it is executed)."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        with zipfile.ZipFile(path) as archive:
+            return Given(arrays) if archive.comment == _OF_WEIGHTS else arrays
+    except (OSError, ValueError, zipfile.BadZipFile, AttributeError, TypeError) as error:
+        said = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(f"start = {path} cannot be read as an NPZ file of arrays: {said}.") from None
+
+
+def generator(seed: int, block: str) -> np.random.Generator:
+    return np.random.default_rng([int(seed), *block.encode()])
+
+
+def own_weights(concrete: Concrete, seed: int | None = None) -> dict[str, np.ndarray]:
+    """The weights a run of this seed starts from."""
+    seed = concrete.values["seed"] if seed is None else seed
+    found: dict[str, np.ndarray] = {}
+    for name, block in concrete.blocks.items():
+        found |= block.initial(generator(seed, name), concrete.values["width"])
+    return found
+
+
+def seen_by_numpy(concrete: Concrete, weights: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """What the loss sees of the weights, in double precision."""
+    import jax
+
+    with jax.enable_x64(True):
+        return {k: np.asarray(a) for b in concrete.blocks.values() for k, a in b.seen(weights).items()}
+
+
+def weights_from(concrete: Concrete, start: Mapping[str, Any] | None, seed: int | None = None) -> dict[str, np.ndarray]:
+    """The weights of a run, some of them given."""
+    found = own_weights(concrete, seed)
+    for name, array in (start or {}).items():
+        if name not in found:
+            known = ", ".join(found)
+            raise InputError(f"start: {name} is not a weight of {concrete.declaration.name}; there are {known}.")
+        found[name] = _numbers(name, array)
+    for block in concrete.blocks.values():
+        _check_weights(block, found, start or {})
+    return found
+
+
+def _check_weights(block: ConcreteBlock, weights: Mapping[str, np.ndarray], given: Mapping[str, Any]) -> None:
+    if not isinstance(block, PairBlock):
+        _check_shape(block.name, weights[block.name], block.shape)
+        return
+    K, Q = (weights[factor] for factor in block.block.factors)
+    for factor, array, shape in zip(block.block.factors, (K, Q), block.weight_shapes(1).values()):
+        if array.ndim != len(shape) or array.shape[-1] != shape[-1] or array.shape[:-2] != shape[:-2]:
+            wanted = (*shape[:-2], "m", shape[-1])
+            raise InputError(
+                f"start: {factor} has shape {array.shape}, but it must be ({', '.join(map(str, wanted))})."
+            )
+    if K.shape[-2] != Q.shape[-2]:
+        names = " and ".join(block.block.factors)
+        raise InputError(f"start: {names} have inner widths {K.shape[-2]} and {Q.shape[-2]}, which must be equal.")
+
+
+def seen_from(concrete: Concrete, start: Mapping[str, Any] | None) -> dict[str, np.ndarray]:
+    """What the loss sees at the start of a run at finite width, some weights or some of it given."""
+    given, weights, seen = dict(start or {}), {}, {}
+    for block in concrete.blocks.values():
+        for name in block.weight_rates():
+            if name in given and _are_weights(block, given, name, start):
+                weights[name] = given.pop(name)
+    for name in list(given):
+        if name in concrete.coordinates.shapes:
+            seen[name] = given.pop(name)
+    for name in given:
+        known = ", ".join(dict.fromkeys([*concrete.coordinates.shapes, *own_weights(concrete)]))
+        raise InputError(f"start: {name} is not a block of {concrete.declaration.name}; there are {known}.")
+    return seen_by_numpy(concrete, weights_from(concrete, weights)) | checked_seen(concrete, seen)
+
+
+def _are_weights(block: ConcreteBlock, given: Mapping[str, Any], name: str, start: Any) -> bool:
+    """Whether an array under a block's name is its weights: by its shape, or by where it comes from."""
+    if isinstance(block, PairBlock):
+        return True
+    if block.read is None:
+        return False
+    shape = np.shape(given[name])
+    return shape == block.shape and (isinstance(start, Given) or shape != block.arrays[name])
+
+
+def checked_seen(concrete: Concrete, given: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Arrays of what the loss sees, checked: shapes, symmetry, and Gram matrices without negative eigenvalues."""
+    found = {name: _numbers(name, array) for name, array in given.items()}
+    for block in concrete.blocks.values():
+        mine = [name for name in block.arrays if name in found]
+        for name in mine:
+            _check_shape(name, found[name], block.arrays[name])
+        if not isinstance(block, PairBlock) or not mine:
+            continue
+        if len(mine) < 3:
+            missing = ", ".join(name for name in block.names if name not in found)
+            raise InputError(
+                f"start: {', '.join(mine)} is given without {missing}: give {', '.join(block.names)} together."
+            )
+        for name in block.names[1:]:
+            if not np.allclose(found[name], found[name].swapaxes(-1, -2), rtol=1e-12, atol=0):
+                raise InputError(f"start: {name} is not symmetric, but it holds inner products.")
+        M = block.matrix(found, np)
+        least, trace = np.linalg.eigvalsh(M)[..., 0].min(), np.trace(M, axis1=-2, axis2=-1).max()
+        if least < -1e-12 * max(trace, 0.0) or trace < 0:
+            raise InputError(
+                f"start: {', '.join(block.names)} are no inner products: their Gram matrix has the eigenvalue "
+                f"{least:.3g}, but it must be positive semidefinite."
+            )
+    return found
+
+
+def _numbers(name: str, array: Any) -> np.ndarray:
+    try:
+        found = np.array(array, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"start: {name} does not hold numbers.") from None
+    if not np.isfinite(found).all():
+        raise InputError(f"start: {name} holds numbers that are not finite.")
+    return found
+
+
+def _check_shape(name: str, array: np.ndarray, shape: tuple[int, ...]) -> None:
+    if array.shape != shape:
+        raise InputError(f"start: {name} has shape {array.shape}, but it must be {shape}.")

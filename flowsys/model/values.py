@@ -1,0 +1,51 @@
+"""The parameters as a model's functions see them, `p.omega`, and functions remembered by what they read of them."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from flowsys.errors import InputError
+
+
+class Values:
+    """Parameters by attribute; `reads` collects which were looked at, `refused` says why some may not be."""
+
+    def __init__(self, values: Mapping[str, Any], refused: Mapping[str, str] | None = None):
+        self._values, self._refused, self._reads = values, refused or {}, {}
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name in self._refused:
+            raise InputError(self._refused[name])
+        if name not in self._values:
+            raise AttributeError(f"the model has no parameter {name!r}; it has {', '.join(self._values)}")
+        self._reads[name] = self._values[name]
+        return self._values[name]
+
+    @property
+    def reads(self) -> dict[str, Any]:
+        return self._reads
+
+
+class Remembered:
+    """A function of `p`, called once for every set of values that it looked at."""
+
+    def __init__(self, function: Callable[[Values], Any], most: int = 256):
+        self._function, self._most = function, most
+        self._known: list[tuple[dict[str, Any], Any]] = []
+
+    def __call__(self, values: Mapping[str, Any], refused: Mapping[str, str] | None = None) -> Any:
+        return self.with_reads(values, refused)[0]
+
+    def with_reads(self, values: Mapping[str, Any], refused: Mapping[str, str] | None = None) -> tuple[Any, dict]:
+        """The result and what was read for it."""
+        for reads, result in self._known:
+            if all(values[name] == value for name, value in reads.items()):
+                for name in reads:
+                    if refused and name in refused:
+                        raise InputError(refused[name])
+                return result, reads
+        p = Values(values, refused)
+        result = self._function(p)
+        self._known = [(dict(p.reads), result), *self._known[: self._most - 1]]
+        return result, p.reads

@@ -1,0 +1,111 @@
+"""What a system would use: its start, its vector field, its derivation; asked for by hand."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from flowsys.errors import InputError
+from flowsys.system import Setup, System
+from flowsys.system.problem import Problem, ProgramField
+
+
+def _asked(system: System, setup: Setup | None, mode: str | None, parameters: Mapping[str, Any]) -> Setup:
+    """The setup, with some parameters given by name."""
+    if not parameters:
+        return system.setup_in(mode, setup)
+    return system.setup(mode or (setup.mode if setup else None), **{**(dict(setup) if setup else {}), **parameters})
+
+
+def start(
+    system: System, setup: Setup | None = None, *, level: str, mode: str | None = None, **parameters: Any
+) -> dict[str, np.ndarray]:
+    """The start that `solve` or `train` would use, by block: weights at L0, L1, else what the loss sees of them."""
+    return system.start(_asked(system, setup, mode, parameters), level, mode)
+
+
+def derive(
+    system: System,
+    setup: Setup | None = None,
+    *,
+    variant: str | None = None,
+    mode: str | None = None,
+    **parameters: Any,
+):
+    """Derive the reduced system at a size: its program, its equations, and how they are certified (a `Derivation`)."""
+    if system.derive is None:
+        raise InputError(f"system = {system.name} has no derivation.")
+    return system.derive(_asked(system, setup, mode, parameters), system.variant(system.default_level, variant))
+
+
+@dataclass(frozen=True, eq=False)
+class AskedField:
+    """A stage's vector field with exact gates: f(y) for states y, leading axes allowed. `start` is the run's own."""
+
+    problem: Problem
+    stage: int
+    names: tuple[str, ...]
+    start: np.ndarray
+
+    def __call__(self, y: Any) -> np.ndarray:
+        y = np.asarray(y, dtype=float)
+        if y.shape[-1:] != (len(self.names),):
+            raise InputError(f"y has shape {y.shape}, but its last axis must have {len(self.names)} entries.")
+        field, arguments = self.problem.field, self.problem.stages[self.stage].arguments
+        rows = y.reshape(-1, len(self.names))
+        if isinstance(field, ProgramField):
+            from flowsys.program.arrays import vector_field
+
+            evaluate = vector_field(field.program, "exact", np)
+            return np.array([evaluate(row, arguments) for row in rows]).reshape(y.shape)
+        import jax
+
+        with jax.enable_x64(True):
+            return np.asarray(jax.vmap(self.jax)(rows)).reshape(y.shape)
+
+    @property
+    def jax(self) -> Callable:
+        """The same as a JAX function of one state, to differentiate and compile; in the precision of its caller."""
+        field, arguments = self.problem.field, self.problem.stages[self.stage].arguments
+        if isinstance(field, ProgramField):
+            import jax.numpy as jnp
+
+            from flowsys.program.arrays import vector_field
+
+            evaluate = vector_field(field.program, "exact", jnp)
+            return lambda y: evaluate(y, arguments)
+
+        def exact(y):
+            there = arguments
+            if field.has_kinks:
+                import jax.numpy as jnp
+
+                # a gate may stand behind another, so that what opens it is known only after a pass
+                for _ in range(2):
+                    there = there._replace(gates=jnp.where(field.switching(y, there) > 0, 1.0, 0.0))
+            return field.rhs(y, there)
+
+        return exact
+
+
+def field(
+    system: System,
+    setup: Setup | None = None,
+    *,
+    level: str | None = None,
+    variant: str | None = None,
+    mode: str | None = None,
+    stage: int = 0,
+    **parameters: Any,
+) -> AskedField:
+    """The vector field that `solve` would integrate in a stage, as a function of the state."""
+    level = level or system.default_level
+    if level == "L0":
+        raise InputError("level = L0 has no vector field: it is descent; L1 is its flow.")
+    setup = _asked(system, setup, mode, parameters)
+    form = level, system.variant(level, variant), system.mode(mode)
+    problem = system.build(system.settled(setup, *form), *form)
+    if not 0 <= stage < len(problem.stages):
+        raise InputError(f"stage = {stage} is not one of {system.name}'s: there are 0 to {len(problem.stages) - 1}.")
+    return AskedField(problem, stage, tuple(problem.field.names), np.array(problem.initial))
