@@ -29,6 +29,7 @@ for _module in (show, derive, solve, train, phase, check, figure, report, cache)
 def main() -> None:
     """Entry point: runs the app and turns bad input into a sentence."""
     _use_compilation_cache()
+    _let_workers_start_anywhere()
     _show_messages()
     try:
         # without its standalone mode, typer hands back the exit code of a command that raised typer.Exit
@@ -65,6 +66,11 @@ def _use_compilation_cache() -> None:
     """Let this process's JAX keep what it compiled for the next run of the command line."""
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache_directory("jax")))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
+
+
+def _let_workers_start_anywhere() -> None:
+    """A worker process must not take a file of this directory, say a model in signal.py, for a module of Python's."""
+    os.environ.setdefault("PYTHONSAFEPATH", "1")
 
 
 def _show_messages() -> None:
