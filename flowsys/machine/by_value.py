@@ -43,7 +43,10 @@ def unpacked(data: bytes) -> Any:
     """The value again: the same object for the same bytes, so that what was compiled for it is found again."""
     import cloudpickle
 
-    texts, value = cloudpickle.loads(data)
+    try:
+        texts, value = cloudpickle.loads(data)
+    except (ImportError, AttributeError) as error:
+        raise InputError(f"a worker lacks what the model needs: {error}.") from error
     _Texts.become(texts)
     return value
 

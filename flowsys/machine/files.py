@@ -76,6 +76,7 @@ def write_text(path: str | Path, text: str) -> Path:
 
 KEPT = {
     "programs": "programs derived before",
+    "limits": "limits of models found before",
     "kernels": "machine code compiled from programs",
     "jax": "what JAX compiled",
     "report": "parts of reports",

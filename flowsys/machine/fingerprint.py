@@ -39,7 +39,7 @@ def _joined(*parts: bytes | str) -> bytes:
 class _Reader:
     """One reading: what was read is known by its identity, and a value inside itself by how far up it stands."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._known: dict[int, tuple[Any, bytes]] = {}  # the value too, so that its identity stays its own
         self._open: list[int] = []
 

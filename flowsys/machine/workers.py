@@ -25,7 +25,7 @@ def side_by_side(function: Callable, shared: Any, tasks: Iterable[tuple], worker
     context = multiprocessing.get_context("spawn")  # a forked child would share JAX's threads, which did not come along
     of_others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(workers, context, _die_of_interruptions) as pool:
-        with _main_left_alone():
+        with main_left_alone():
             waiting = [pool.submit(_called, call, task) for task in tasks]
         try:
             for done in as_completed(waiting):
@@ -38,7 +38,7 @@ def side_by_side(function: Callable, shared: Any, tasks: Iterable[tuple], worker
 
 
 @contextmanager
-def _main_left_alone() -> Iterator[None]:
+def main_left_alone() -> Iterator[None]:
     """Let processes start that do not run the user's script again: what they need of it travels by value."""
     main = sys.modules["__main__"]
     sys.modules["__main__"] = types.ModuleType("__main__")

@@ -6,6 +6,7 @@ extra `cluster`.
 """
 
 import logging
+import sys
 from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from itertools import islice
@@ -13,9 +14,11 @@ from typing import Any
 
 from flowsys.errors import InputError
 from flowsys.machine.by_value import packed, unpacked
+from flowsys.machine.workers import main_left_alone
 from flowsys.sweeps.sweep import Chunk, Sweep
 from flowsys.version import VERSION
 
+_HERE = f"{VERSION} on Python {'.'.join(map(str, sys.version_info[:2]))}"  # code travels as Python's own bytes
 _AHEAD = 4  # chunks per thread of the cluster that are under way or waiting there
 
 
@@ -29,12 +32,11 @@ def connected(address: str, workers: int = 2) -> Iterator[Any]:
             f"cluster = {address} needs Dask, which is not installed: pip install 'flowsys[cluster]'."
         ) from None
     if address == "local":
-        with (
-            LocalCluster(
+        with main_left_alone():
+            cluster = LocalCluster(
                 n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
-            ) as cluster,
-            Client(cluster) as client,
-        ):
+            )
+        with cluster, Client(cluster) as client:
             yield client
         return
     if "://" not in address:
@@ -53,7 +55,7 @@ def run_on(client: Any, sweep: Sweep, done: Set[int] = frozenset()) -> Iterator[
 
     todo = (number for number in range(sweep.n_chunks) if number not in done)
     data = packed(sweep)
-    submit = lambda number: client.submit(_evaluate, data, number, VERSION, pure=False)
+    submit = lambda number: client.submit(_evaluate, data, number, _HERE, pure=False)
     threads = sum(client.nthreads().values()) or 1
     finished = as_completed([submit(number) for number in islice(todo, _AHEAD * threads)])
     for future in finished:
@@ -70,6 +72,6 @@ def _evaluate(sweep: bytes, number: int, version: str) -> Chunk:
     """A chunk, on a worker; another version there would give other numbers."""
     from flowsys.sweeps.points import evaluate_chunk
 
-    if version != VERSION:
-        raise InputError(f"a worker of the cluster has flowsys {VERSION}, but this is {version}: install the same.")
+    if version != _HERE:
+        raise InputError(f"a worker of the cluster has flowsys {_HERE}, but this is {version}: install the same.")
     return evaluate_chunk(unpacked(sweep), number)
