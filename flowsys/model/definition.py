@@ -111,11 +111,14 @@ class Model(System):
         }
         super().__init__(**(values | more))
 
-    def __reduce__(self) -> tuple:
-        """A package's model is sent to other processes by its name, any other is declared again there."""
-        if self.package:
-            return super().__reduce__()
-        return _declared_again, (type(self), self.given, self.source)
+    def __getstate__(self) -> tuple:
+        return self.given, self.source
+
+    def __setstate__(self, state: tuple) -> None:
+        """Declared again, in another process."""
+        (name, given), source = state
+        self.__init__(name, **given)  # type: ignore[misc]
+        object.__setattr__(self, "source", source)
 
     @property
     def content(self) -> Any:
@@ -237,12 +240,6 @@ class Model(System):
             return concrete.seen_at_limit()
         weights = own_weights(concrete)
         return weights if level in ("L0", "L1") else seen_by_numpy(concrete, weights)
-
-
-def _declared_again(kind: type, given: tuple[str, Mapping[str, Any]], source: Any) -> Model:
-    model = kind(given[0], **given[1])
-    object.__setattr__(model, "source", source)
-    return model
 
 
 def _told(stages: Sequence[Stage]) -> str:

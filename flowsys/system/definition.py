@@ -100,7 +100,7 @@ class System:
         """A package's system is sent to other processes by its name, any other by its content."""
         if self.package:
             return _of_package, (self.package,)
-        return _empty, (type(self),), self.__dict__
+        return _empty, (type(self),), self.__getstate__()
 
     def __repr__(self) -> str:
         return f"<System {self.name}: {self.summary}>"
