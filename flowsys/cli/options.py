@@ -69,6 +69,19 @@ Solver = Annotated[str, typer.Option(help="Which solver; `flowsys solve --help` 
 KinkWidth = Annotated[
     float | None, typer.Option(help="Smooth every ReLU over this width instead of following its kink.")
 ]
+
+
+def npz(option: typer.CallbackParam, path: str | None) -> str | None:
+    """Refuse a file of arrays that cannot be written, or whose name is another."""
+    if writable(option, path) is not None and not path.endswith(".npz"):
+        raise InputError(f"{option.opts[0]} {path} must end in .npz.")
+    return path
+
+
+Start = Annotated[
+    str | None,
+    typer.Option(metavar="FILE.npz", callback=given, help="Start from these arrays: weights, or what is seen."),
+]
 Out = Annotated[
     str | None, typer.Option(metavar="FILE", callback=writable, help="Write to this file instead of the terminal.")
 ]
@@ -156,6 +169,15 @@ def names(text: str | None) -> list[str] | None:
     if not found:
         raise InputError("the list of observables is empty: name at least one.")
     return found
+
+
+def start_of(path: str | None):
+    """The arrays of a file to start from; nothing in it is executed."""
+    if path is None:
+        return None
+    from flowsys.model.starts import load
+
+    return load(path)
 
 
 def command_line() -> str:

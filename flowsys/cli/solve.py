@@ -32,6 +32,7 @@ def solve(
     solver: Annotated[str, typer.Option(help="auto | native | dopri8 | tsit5 | kvaerno5 | lsoda")] = "auto",
     max_steps: Annotated[int, typer.Option(help="Give up after this many steps.")] = 1_000_000,
     kink_width: options.KinkWidth = None,
+    start: options.Start = None,
     format: Annotated[str, typer.Option(help="table | json | csv")] = "table",
     out: options.Out = None,
 ) -> None:
@@ -57,6 +58,7 @@ def solve(
         solver=solver,
         max_steps=max_steps,
         kink_width=kink_width,
+        start=options.start_of(start),
         command=options.command_line(),
     )
     deliver(trajectory, format, out)

@@ -25,6 +25,11 @@ def train(
     records: Annotated[int, typer.Option(min=1, help="How many evenly spaced steps to keep.")] = 200,
     observe: options.Observe = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="Train this many seeds side by side.")] = None,
+    start: options.Start = None,
+    save_weights: Annotated[
+        str | None,
+        typer.Option(metavar="FILE.npz", callback=options.npz, help="Keep the last weights, to start from again."),
+    ] = None,
     format: Annotated[str, typer.Option(help="table | json | csv")] = "table",
     out: Annotated[
         str | None,
@@ -54,6 +59,7 @@ def train(
         trajectory = descend(
             found, setup, variant=variant, mode=mode, steps=steps,
             at=options.requests(at), records=records, observe=options.names(observe), seeds=seeds,
+            start=options.start_of(start), save_weights=save_weights,
             command=options.command_line(), progress=progress,
         )  # fmt: skip
     deliver(trajectory, format, out)

@@ -9,10 +9,9 @@ import numpy as np
 from flowsys.model.checks import tried
 from flowsys.model.concrete import Concrete
 from flowsys.model.flows import Weights, flow_of_weights, seen_of, weight_shapes
-from flowsys.model.keeping import Found
 from flowsys.model.limit import assembled, draws_of
 from flowsys.model.lumping import Lumping
-from flowsys.program.arrays import arguments, vector_field
+from flowsys.model.verified import against_field
 from flowsys.symbolic.derivation import Derivation
 from flowsys.symbolic.lumping import describe
 from flowsys.symbolic.render import flow_equations, loss_equations
@@ -47,25 +46,6 @@ def derivation(concrete: Concrete) -> Derivation:
         autodiff=max(against_field(lumping, found), closure(lumping)),
         seconds=seconds,
     )
-
-
-def against_field(lumping: Lumping, found: Found, points: int = 3) -> float:
-    """The program against autodiff of the full model in what it sees, at random points of the subspace, relative."""
-    rng, worst = np.random.default_rng(5), 0.0
-    field = vector_field(found.program, "exact", np)
-    n = lumping.partition.n_classes
-    for draw in lumping.draws:
-        for number in range(len(draw.stages)):
-            values = found.slots.parameters(draw.concrete, number)
-            there = arguments(found.program, values)
-            for _ in range(points):
-                y, rates, _ = lumping.at_random(lumping.partition, draw, rng)
-                theirs = lumping.partition.project(rates[:, number])
-                state = np.concatenate([lumping.partition.project(y), np.zeros(len(found.program.state) - n)])
-                ours = field(state, there)[:n]
-                size = max(np.abs(theirs).max(initial=0.0), 1e-300)
-                worst = float(np.maximum(worst, np.abs(ours - theirs).max(initial=0.0) / size))  # NaN stays
-    return worst
 
 
 def closure(lumping: Lumping) -> float:

@@ -5,6 +5,7 @@ a real parameter or the seed: one program serves all of their values, and stages
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,13 @@ import sympy as sp
 
 from flowsys.errors import InputError
 from flowsys.model.concrete import Population, Rows, View
-from flowsys.model.keeping import Slots
+from flowsys.model.keeping import Slots, Table
 from flowsys.model.lumped import Motion, motions
 from flowsys.model.lumping import Lumping
 from flowsys.symbolic import primitives
-from flowsys.symbolic.assemble import Statement, symbol
+from flowsys.symbolic.assemble import Level, Part, Statement, symbol
+
+_MOST_WRITTEN = 24  # kinds of samples that are written out; more of them become rows of tables
 
 
 class SymbolicOps:
@@ -36,17 +39,34 @@ def exact(value: float) -> sp.Expr:
 
 
 def slots_of(lumping: Lumping) -> Slots:
-    """Merged samples, and the entries of the data that differ between the draws."""
-    found = []
+    """Merged samples, and the entries of the data that differ between the draws; tables where there are many."""
+    found, tables = [], []
     groups = lumping.groups
     for j, labels in enumerate(groups):
         rows = np.unique(labels, return_index=True)[1]
+        if len(rows) > _MOST_WRITTEN:
+            tables += _tables(lumping.concrete.populations[j], j, rows)
+            continue
         drawn = [draw.concrete.populations[j].numbers() for draw in lumping.draws]
         for name, array in drawn[0].items():
             varies = np.any([other[name] != array for other in drawn[1:]], axis=0) if drawn[1:] else np.zeros(0)
             if np.any(varies):
                 found += [(j, name, tuple(map(int, at))) for at in np.argwhere(varies) if at[0] in rows]
-    return Slots(groups, tuple(found))
+    return Slots(groups, tuple(found), tuple(tables))
+
+
+def _tables(population: Population, j: int, rows: np.ndarray) -> list[Table]:
+    """A table for each kind of sample: those whose whole numbers are the same."""
+    kinds: dict[bytes, list[int]] = {}
+    whole = list(population.whole_numbers().values())
+    for g, row in enumerate(rows.tolist()):
+        kinds.setdefault(b"|".join(array[row].tobytes() for array in whole), []).append(g)
+    entries = tuple(
+        (name, tuple(map(int, place)))
+        for name, array in population.numbers().items()
+        for place in np.ndindex(array.shape[1:])
+    )
+    return [Table(f"samples_{j}_{i}", j, tuple(members), entries) for i, members in enumerate(kinds.values())]
 
 
 class FoundFlow:
@@ -149,9 +169,40 @@ class Writer:
             arrays[name] = made
         return Rows(arrays, weight)
 
+    def row(self, table: Table) -> Rows:
+        """One row of a table, its numbers as columns."""
+        population = self.concrete.populations[table.population]
+        first = self.slots.rows[table.population][table.members[0]]
+        arrays: dict[str, Any] = {name: a[first : first + 1] for name, a in population.whole_numbers().items()}
+        for name, array in population.numbers().items():
+            arrays[name] = np.empty((1, *array.shape[1:]), dtype=object)
+        _, share, *data = map(symbol, table.columns)
+        for column, (name, place) in zip(data, table.entries):
+            arrays[name][(0, *place)] = column
+        return Rows(arrays, np.array([share], dtype=object))
+
+    def part(self, table: Table) -> Part:
+        """A table with the loss of its rows, and its shares of the observables."""
+        population, X = self.concrete.populations[table.population], self.row(table)
+        weight = symbol(table.columns[0])
+        (value,) = np.broadcast_to(np.asarray(self._called(population.loss, X, "loss"), dtype=object), 1)
+        totals: dict[str, sp.Expr] = {}
+        for name in self.concrete.declaration.observable_names if table.population == 0 else ():
+            function = population.loss if name == "loss" else self.concrete.declaration.observe[name]
+            observed = self._called(function, X, f"observable {name}")
+            if np.shape(observed) == (1,):
+                totals[f"{name}_of_{table.name}"] = X.weight[0] * observed[0]
+        return Part(Level(table.name, tuple(map(symbol, table.columns)), {}), weight * value, totals)
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        return tuple(self.part(table) for table in self.slots.tables)
+
     def loss(self) -> sp.Expr:
-        terms = []
+        terms, in_tables = [], {table.population for table in self.slots.tables}
         for j, population in enumerate(self.concrete.populations):
+            if j in in_tables:
+                continue
             weights = [symbol(name) for name in self.slots.weight_names(j)]
             X = self.rows(j, population, np.array(weights, dtype=object))
             values = self._called(population.loss, X, "loss")
@@ -173,6 +224,8 @@ class Writer:
 
     def observables(self) -> dict[str, sp.Expr]:
         """The declared observables, each one number."""
+        if any(table.population == 0 for table in self.slots.tables):
+            return {name: self._summed(name) for name in self.concrete.declaration.observable_names}
         found, population = {}, self.concrete.populations[0]
         shares = np.array([symbol(name) for name in self.slots.share_names], dtype=object)
         X = self.rows(0, population, shares)
@@ -182,6 +235,14 @@ class Writer:
             value = (shares * value).sum() if np.shape(value) == np.shape(shares) and X is not None else value
             found[name] = sp.sympify(value) * (symbol("total_weight") if name == "loss" else 1)
         return found
+
+    def _summed(self, name: str) -> sp.Expr:
+        """An observable of samples that stand in tables."""
+        names = {f"{name}_of_{table.name}" for table in self.slots.tables}
+        found = [symbol(total) for part in self.parts for total in part.totals if total in names]
+        if found:
+            return sp.Add(*found) * (symbol("total_weight") if name == "loss" else 1)
+        return sp.sympify(self._called(self.concrete.declaration.observe[name], None, f"observable {name}"))
 
     def statement(self, events: Sequence[str]) -> Statement:
         """The lumped model, stated for `assemble`; entries that events watch are observed too."""
@@ -193,13 +254,22 @@ class Writer:
                 observed[name] = self.flat[self.lumping.coordinates.index[name]]
         loss = self.loss()
         blocks: list[Any] = [FoundFlow(self)] + ([Integrals(integrals)] if integrals else [])
-        everything = [loss, *declared.values(), *(self.rate(c, lambda x: x) for c in range(len(self.symbols)))]
-        read = {s for expression in everything for s in sp.sympify(expression).free_symbols}
         known = {*self.symbols, *self.entries, *integrals}
+        for part in self.parts:
+            known |= {*part.level.columns, *map(symbol, part.totals)}
+        of_parts = [expression for part in self.parts for expression in (part.loss, *part.totals.values())]
+        everything = [
+            loss,
+            *of_parts,
+            *declared.values(),
+            *(self.rate(c, lambda x: x) for c in range(len(self.symbols))),
+        ]
+        read = {s for expression in everything for s in sp.sympify(expression).free_symbols}
         return Statement(
             blocks=blocks,
             parameters=tuple(sorted(read - known, key=str)),
             loss=loss,
             entries=self.entries,
             observables=declared | observed,
+            parts=self.parts,
         )

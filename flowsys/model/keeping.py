@@ -16,15 +16,32 @@ from flowsys.system.problem import ProgramField
 
 
 @dataclass(frozen=True)
+class Table:
+    """Merged samples of one kind, a row each: those of a population whose groups are `members`; all data is columns."""
+
+    name: str
+    population: int
+    members: tuple[int, ...]
+    entries: tuple[tuple[str, tuple[int, ...]], ...]
+
+    @property
+    def columns(self) -> list[str]:
+        data = [f"{self.name}_{array}_{'_'.join(map(str, place))}".rstrip("_") for array, place in self.entries]
+        return [f"{self.name}_weight", f"{self.name}_share", *data]
+
+
+@dataclass(frozen=True)
 class Slots:
     """Where the numbers of a program's parameters come from: merged samples and entries of the data.
 
     `groups` has a label for every sample of every population, `rows` the first sample of each group. A varying entry is
-    (population, array, place in it): its value is the parameter of the same position in `entry_names`.
+    (population, array, place in it): its value is the parameter of the same position in `entry_names`. Populations with
+    many groups stand in `tables`.
     """
 
     groups: tuple[np.ndarray, ...]
-    entries: tuple[tuple[int, str, tuple[int, ...]], ...]
+    entries: tuple[tuple[int, str, tuple[int, ...]], ...] = ()
+    tables: tuple[Table, ...] = ()
 
     @cached_property
     def rows(self) -> tuple[np.ndarray, ...]:
@@ -40,6 +57,19 @@ class Slots:
     @property
     def entry_names(self) -> list[str]:
         return [f"data_{j}_{name}_{'_'.join(map(str, place))}" for j, name, place in self.entries]
+
+    def values_of_tables(self, concrete: Concrete, stage: int) -> dict[str, dict[str, np.ndarray]]:
+        """The tables in a stage, by name and column."""
+        found = {}
+        for table in self.tables:
+            j, members = table.population, np.array(table.members)
+            labels, weight = self.groups[j], np.broadcast_to(concrete.weights(stage)[j], len(self.groups[j]))
+            share = concrete.share if j == 0 else np.zeros(len(labels))
+            sums = [np.bincount(labels, values, len(self.rows[j]))[members] for values in (weight, share)]
+            numbers, rows = concrete.populations[j].numbers(), self.rows[j][members]
+            data = [numbers[array][(rows, *place)] for array, place in table.entries]
+            found[table.name] = dict(zip(table.columns, [*sums, *data]))
+        return found
 
     def parameters(self, concrete: Concrete, stage: int) -> dict[str, float]:
         """The program's parameters in a stage, by name."""
@@ -87,11 +117,15 @@ def read(key: str) -> Found | None:
         return None
     groups = tuple(arrays[f"group_{j}"] for j in range(content["populations"]))
     entries = tuple((j, name, tuple(place)) for j, name, place in content["entries"])
+    tables = tuple(
+        Table(name, j, tuple(members), tuple((array, tuple(place)) for array, place in columns))
+        for name, j, members, columns in content["tables"]
+    )
     partition = Partition(arrays["labels"], arrays["signs"])
     return Found(
         Program.parse(content["program"]),
         partition,
-        Slots(groups, entries),
+        Slots(groups, entries, tables),
         content["constants"],
         content["keeps_spectra"],
     )
@@ -105,6 +139,7 @@ def write(key: str, found: Found) -> None:
         "keeps_spectra": found.keeps_spectra,
         "populations": len(found.slots.groups),
         "entries": found.slots.entries,
+        "tables": [(t.name, t.population, t.members, t.entries) for t in found.slots.tables],
     }
     arrays = {f"group_{j}": labels for j, labels in enumerate(found.slots.groups)}
     arrays |= {

@@ -17,7 +17,7 @@ from flowsys.model.conserved import pair_invariants
 from flowsys.model.coordinates import Coordinates
 from flowsys.model.keeping import Found, Slots, read, write
 from flowsys.model.starts import checked_seen
-from flowsys.program.arrays import arguments
+from flowsys.program.arrays import Arguments, arguments
 from flowsys.runs.layout import Placed
 from flowsys.symbolic.kept import engine_digest
 from flowsys.symbolic.lumping import Partition
@@ -109,10 +109,13 @@ def derived(concrete: Concrete, start: Mapping[str, np.ndarray] | None = None) -
     """Lump, write, assemble: now."""
     from flowsys.model.checks import tried
     from flowsys.model.lumping import Lumping
+    from flowsys.model.verified import refuse_wrong
 
     tried(concrete)
     begun = time.perf_counter()
-    found = assembled(Lumping(draws_of(concrete, start)))[0]
+    lumping = Lumping(draws_of(concrete, start))
+    found = assembled(lumping)[0]
+    refuse_wrong(lumping, found)
     seconds = time.perf_counter() - begun
     if seconds > 5:
         _log.info(
@@ -137,7 +140,10 @@ def assembled(lumping: "Lumping") -> "tuple[Found, Statement]":
 def constants_of(concrete: Concrete, slots: Slots) -> str:
     """A digest of the numbers in the data that the program holds as such: all that are not its parameters."""
     digest = hashlib.sha256()
+    in_tables = {table.population for table in slots.tables}
     for j, (population, rows) in enumerate(zip(concrete.populations, slots.rows)):
+        if j in in_tables:
+            continue
         for name, array in population.numbers().items():
             fixed = array.copy()
             for at in (place for k, other, place in slots.entries if (k, other) == (j, name)):
@@ -183,11 +189,8 @@ def limit_problem(concrete: Concrete, start: Mapping[str, Any] | None = None) ->
             )
         initial[names.index(name)] = float(np.asarray(value))
     stages = []
-    shared = arguments(found.program, dict.fromkeys(found.program.parameters, 0.0))
     for number, stage in enumerate(concrete.stages):
-        values = found.slots.parameters(concrete, number)
-        numbers = np.array([float(values[name]) for name in found.program.parameters])
-        stages.append(Stage(stage.name, shared._replace(parameters=numbers), concrete.until(stage), stage.ends_on))
+        stages.append(Stage(stage.name, arguments_of(found, concrete, number), concrete.until(stage), stage.ends_on))
     declared = concrete.declaration.default_names(coordinates)
     hidden = [] if n_classes <= concrete.declaration.MOST_SHOWN else found.program.state
     return Problem(
@@ -203,6 +206,12 @@ def limit_problem(concrete: Concrete, start: Mapping[str, Any] | None = None) ->
         default_at=concrete.declaration.default_at(concrete),
         layout=lifted_layout(coordinates, found.partition),
     )
+
+
+def arguments_of(found: Found, concrete: Concrete, stage: int) -> Arguments:
+    """The data of a stage for the found program."""
+    tables = found.slots.values_of_tables(concrete, stage)
+    return arguments(found.program, found.slots.parameters(concrete, stage), tables)
 
 
 def lifted_layout(coordinates: Coordinates, partition: Partition) -> dict[str, Placed]:

@@ -15,8 +15,7 @@ from flowsys.errors import InputError
 from flowsys.model.blocks import ConcreteBlock
 from flowsys.model.concrete import Concrete
 from flowsys.model.pairs import PairBlock
-
-_OF_WEIGHTS = b"weights"
+from flowsys.runs.training import OF_WEIGHTS
 
 
 class Given(dict):
@@ -29,7 +28,7 @@ def load(path: str | Path) -> Given | dict[str, np.ndarray]:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         with zipfile.ZipFile(path) as archive:
-            return Given(arrays) if archive.comment == _OF_WEIGHTS else arrays
+            return Given(arrays) if archive.comment == OF_WEIGHTS else arrays
     except (OSError, ValueError, zipfile.BadZipFile, AttributeError, TypeError) as error:
         said = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"start = {path} cannot be read as an NPZ file of arrays: {said}.") from None

@@ -5,6 +5,7 @@ flat, a progress bar can move and Ctrl-C stops between chunks. Between records n
 at the first step after which it holds: descent is discrete, there is nothing to interpolate.
 """
 
+import zipfile
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -22,6 +23,7 @@ from flowsys.system import Setup, System
 from flowsys.system.problem import Event, Stage
 from flowsys.version import VERSION
 
+OF_WEIGHTS = b"weights"  # what a file of weights says of itself
 MOST_KEPT = 20_000_000  # numbers: weights are kept beside the records of a run up to here
 
 
@@ -217,6 +219,8 @@ def _save(path: str | Path, arrays: Mapping[str, Any]) -> None:
     def write(temporary: Path) -> None:
         with open(temporary, "wb") as handle:
             np.savez(handle, **plain)
+        with zipfile.ZipFile(temporary, "a") as archive:
+            archive.comment = OF_WEIGHTS
 
     write_atomically(path, write)
 

@@ -33,13 +33,26 @@ class Level:
 
 
 @dataclass(frozen=True)
+class Part:
+    """Samples of one kind: rows of a table that share one expression.
+
+    `loss` is the summand over its rows, `totals` further ones; all totals of a statement have names of their own.
+    """
+
+    level: Level
+    loss: sp.Expr
+    totals: Mapping[str, sp.Expr] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Statement:
     """A reduced system, stated: its coordinates, its loss by levels, and what to observe.
 
     `entries` gives each entry symbol as an expression in state coordinates. `loss` is the summand over the rows of the
     last level, weights included; without levels it is the loss itself. `totals` are further such summands by name;
     `observables` are expressions in state, entries, parameters, the names of totals, the rates `d_x` of the state and
-    the slopes `gradient_x` of the loss.
+    the slopes `gradient_x` of the loss. `parts` are tables side by side whose losses are added to a loss without
+    levels.
     """
 
     blocks: Sequence[Direct | Gram]
@@ -49,6 +62,11 @@ class Statement:
     levels: tuple[Level, ...] = ()
     totals: Mapping[str, sp.Expr] = field(default_factory=dict)
     observables: Mapping[str, sp.Expr] = field(default_factory=dict)
+    parts: tuple[Part, ...] = ()
+
+    @property
+    def tables(self) -> tuple[Level, ...]:
+        return (*self.levels, *(part.level for part in self.parts))
 
     @property
     def state(self) -> tuple[sp.Symbol, ...]:
@@ -73,6 +91,8 @@ def assemble(statement: Statement) -> Program:
     blocks = [Block("", tuple(scalars.lines({}, entries)))] if entries else []
     if statement.levels:
         blocks += _through_levels(statement)
+    elif statement.parts:
+        blocks += _side_by_side(statement, scalars)
     else:
         blocks.append(_without_tables(statement, scalars))
     written = {line.name for block in blocks for line in block.lines}
@@ -94,18 +114,38 @@ def assemble(statement: Statement) -> Program:
         blocks=tuple(_hoisted(blocks, statement)),
         derivatives=tuple(str(rates[x]) for x in statement.state),
         observables={name: f"observe_{name}" for name in statement.observables},
-        tables={level.table: tuple(map(str, level.columns)) for level in statement.levels},
+        tables={level.table: tuple(map(str, level.columns)) for level in statement.tables},
         links=tuple(Link(a.table, b.table) for a, b in zip(statement.levels, statement.levels[1:])),
     )
 
 
-def _without_tables(statement: Statement, scalars: Lowering) -> Block:
+def _without_tables(statement: Statement, scalars: Lowering, prefix: str = "") -> Block:
     """Values and gradient of a loss that is written out in full."""
     tape = Tape("loss_")
     gradients = tape.gradient({tape.record(statement.loss): sp.S.One}, statement.differentiable)
-    outputs = {symbol(f"gradient_{x}"): g for x, g in gradients.items() if g != 0}
+    outputs = {symbol(f"{prefix}gradient_{x}"): g for x, g in gradients.items() if g != 0}
     outputs |= {symbol(name): tape.record(value) for name, value in statement.totals.items()}
     return Block("", tuple(scalars.lines(tape.definitions, outputs)))
+
+
+def _side_by_side(statement: Statement, scalars: Lowering) -> list[Block]:
+    """Tables beside each other, and what is written out in full: gradients and totals are added up."""
+    own = _without_tables(statement, scalars, "own_")
+    blocks = [own]
+    slopes: dict[str, list[str]] = {f"gradient_{x}": [] for x in statement.differentiable}
+    for line in own.lines:
+        if line.name.removeprefix("own_") in slopes:
+            slopes[line.name.removeprefix("own_")].append(line.name)
+    for part in statement.parts:
+        writer = _LevelWriter(part.level)
+        blocks.append(writer.forward())
+        seeds = {writer.tape.record(part.loss): sp.S.One}
+        block, names, sums = writer.backward(seeds, statement.differentiable, part.totals)
+        blocks += [block, sums]
+        for x, name in names.items():
+            slopes[f"gradient_{x}"].append(f"total({name})")
+    blocks.append(Block("", tuple(Line(name, " + ".join(terms)) for name, terms in slopes.items() if terms)))
+    return [block for block in blocks if block.lines]
 
 
 class _LevelWriter:
@@ -165,7 +205,7 @@ def _through_levels(statement: Statement) -> list[Block]:
 
 def _hoisted(blocks: Sequence[Block], statement: Statement) -> list[Block]:
     """The same program with lines of table blocks that do not vary over rows moved in front of their block."""
-    varying = {str(c) for level in statement.levels for c in level.columns}
+    varying = {str(c) for level in statement.tables for c in level.columns}
     result: list[Block] = []
     for block in blocks:
         if not block.over:

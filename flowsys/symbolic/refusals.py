@@ -50,8 +50,14 @@ def _places(statement: "Statement") -> Iterator[tuple[str, list[sp.Expr], set[sp
     yield "the loss", [statement.loss], rows, True
     for name, value in statement.totals.items():
         yield f"the total {name}", [value], rows | _labels([value]), False
+    totals = {*statement.totals}
+    for part in statement.parts:
+        columns = known | {*part.level.columns}
+        for place, expression in (("the loss", part.loss), *((f"the total {k}", v) for k, v in part.totals.items())):
+            yield f"{place} of {part.level.table}", [expression], columns | _labels([expression]), place == "the loss"
+        totals |= {*part.totals}
     of_flow = _real(f"d_{x}" for x in statement.state) | _real(f"gradient_{x}" for x in statement.differentiable)
-    sums = known | _real(statement.totals) | of_flow
+    sums = known | _real(totals) | of_flow
     for name, value in statement.observables.items():
         yield f"the observable {name}", [value], sums | _labels([value]), False
 

@@ -58,11 +58,13 @@ def loss_equations(statement: Statement, latex_names: Mapping[str, str]) -> dict
     names = {symbol(k): v for k, v in latex_names.items()}
     over = rf"\sum_{{\text{{{statement.levels[-1].table}}}}} " if statement.levels else ""
     loss = sp.sympify(statement.loss)
-    text = latex(written_out(loss), names)
+    text = latex(written_out(loss), names) if loss != 0 or not statement.parts else ""
+    sums = [rf"\sum_{{\text{{{p.level.table}}}}} {latex(written_out(p.loss), names)}" for p in statement.parts]
+    text = " + ".join(filter(None, [text, *sums]))
     if len(text) > _LONGEST_LOSS:
         return {}
     equations = {"loss": rf"\mathcal{{L}} = {over}{text}"}
-    if not statement.levels and not loss.has(Named):
+    if not statement.tables and not loss.has(Named):
         for x in statement.differentiable:
             slope = latex(written_out(loss.diff(x)), names)
             if x in loss.free_symbols and len(slope) <= _LONGEST_SLOPE:
@@ -102,4 +104,6 @@ def _seen_by_the_loss(statement: Statement, gradients: Mapping[sp.Symbol, sp.Sym
     for level in statement.levels:
         for value in level.outputs.values():
             read |= sp.sympify(value).free_symbols
+    for part in statement.parts:
+        read |= sp.sympify(part.loss).free_symbols
     return {x: g for x, g in gradients.items() if x in read}
