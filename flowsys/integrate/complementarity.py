@@ -38,21 +38,19 @@ def admit(a: np.ndarray, B: np.ndarray, shares: np.ndarray, held: np.ndarray, p:
 
     None if the path finds no solution, which needs a surface that repels.
     """
-    before = shares, held
     width = np.abs(np.diagonal(B))
     a, B = a + 0.5 * YIELD * width, B - YIELD * np.diag(width)
     shares, held = np.array(shares, dtype=float), np.array(held, dtype=bool)
     way = 1.0 if shares[p] <= 0.5 else -1.0
     goal = 0.5 + 0.5 * way
     arrives = way * (a + B @ shares)[p]
+    if arrives < 0 and arrives + abs(goal - shares[p]) * way * (B @ _response(B, held, p, way))[p] <= 0:
+        # only grazed, and the flow beyond does not go on
+        return shares, held
     for _ in range(_MAX_PIVOTS):
         v = a + B @ shares
         v[held] = 0.0
-        S = np.flatnonzero(held)
-        direction = np.zeros(len(a))
-        direction[p] = way
-        if len(S):
-            direction[S] = np.linalg.solve(B[np.ix_(S, S)], -B[S, p] * way)
+        direction = _response(B, held, p, way)
         dv = B @ direction
         best, what = abs(goal - shares[p]), -1
         if arrives >= 0 and way * dv[p] < 0 and max(-v[p] / dv[p], 0.0) < best:
@@ -70,8 +68,7 @@ def admit(a: np.ndarray, B: np.ndarray, shares: np.ndarray, held: np.ndarray, p:
         shares += best * direction
         if what == -1:
             shares[p] = goal
-            # a surface that is only grazed is gone through if the flow beyond goes on
-            return before if arrives < 0 and way * (a + B @ shares)[p] <= 0 else (shares, held)
+            return shares, held
         if what == p:
             held[p] = True
             return shares, held
@@ -79,3 +76,12 @@ def admit(a: np.ndarray, B: np.ndarray, shares: np.ndarray, held: np.ndarray, p:
         if not held[what]:
             shares[what] = round(shares[what])
     return None
+
+
+def _response(B: np.ndarray, held: np.ndarray, p: int, way: float) -> np.ndarray:
+    """How the shares change along the path: that of p moves, the slid surfaces do not."""
+    direction = np.zeros(len(B))
+    direction[p] = way
+    S = np.flatnonzero(held)
+    direction[S] = np.linalg.solve(B[np.ix_(S, S)], -B[S, p] * way)
+    return direction

@@ -96,11 +96,15 @@ class Gates:
         return members
 
     def leave(self, y: np.ndarray, k: int) -> None:
-        """The slide along surface k ends, on the side its share has reached."""
+        """The slide along surface k ends, on the side its share has reached.
+
+        Where opening the gate pushes up (B_kk > 0) it ends on the side away from it.
+        """
         self._share(y)
         gone = self.surfaces[k]
+        pushes_down = self._affine(y, self.surfaces).B[k, k] < 0
         self.surfaces = self.surfaces[:k] + self.surfaces[k + 1 :]
-        self._set(gone.members, float(self.arguments.gates[gone.representative] > 0.5))
+        self._set(gone.members, float((self.arguments.gates[gone.representative] > 0.5) == pushes_down))
 
     def _take(self, surfaces: tuple[Surface, ...], shares: np.ndarray, held: np.ndarray) -> None:
         for surface, share in zip(surfaces, shares):
@@ -150,8 +154,9 @@ class Gates:
         self._set(members, 1.0 - gate)
         on = self._affine(y, self.surfaces)
         if len(self.surfaces) == 1:
-            share = np.clip(-on.a / on.B[0], 0.0, 1.0)
-            self._take(self.surfaces, share, (share > 0) & (share < 1))
+            share, width = -on.a / on.B[0], on.B[0]
+            holds = (share > 0) & (share < 1) & (width < 0)
+            self._take(self.surfaces, np.where(holds, share, (share > 0.5) == (width < 0)), holds)
             if arrives > slowest and velocity() > slowest:
                 return
         raise CannotSlide("gates multiply gates on several switching surfaces")

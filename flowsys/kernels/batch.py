@@ -58,8 +58,8 @@ class Batch:
 class BatchResult:
     """What became of every trajectory; a NaN stands only beside an outcome that says why.
 
-    `statistics` has the columns of `COLUMNS`. `log` rows are (kind, t, gates): a switch (0), the beginning (1) and
-    the end (-1) of a slide, as many as `log_size` allows.
+    `statistics` has the columns of `COLUMNS`. `log` rows are (kind, t, gates): a switch (0), or on how many surfaces
+    the flow slides from there on (-1: none any more), as many as `log_size` allows.
     """
 
     outcome: np.ndarray

@@ -1,7 +1,7 @@
 """The memory of a native run: one workspace per thread, one batch for all.
 
 Vectors of the workspace hold `LANES` trajectories side by side: entry j of lane l stands at j·LANES + l. Watched values
-are, in order: events, switching functions, and the two conditions to leave a sliding surface.
+are, in order: events and switching functions. At most `n_surfaces` surfaces are slid on at once.
 """
 
 from flowsys.kernels.restricted import Code, Doubles, Integers, i64
@@ -20,6 +20,8 @@ class Workspace:
     n_gates: i64
     n_watched: i64
     n_constants: i64
+    n_surfaces: i64
+    matrix_size: i64
     n_sliding: i64
     layout: Integers
     indices: Integers
@@ -49,23 +51,28 @@ class Workspace:
     at_other: Doubles
     orientation: Doubles
     threshold: Doubles
-    # gates, the surface at hand (slid on, if any) and a second one met while sliding
+    # gates; the number of the slid surface a gate belongs to (0: none), the surface at hand, the last one crossed
     gates: Doubles
     gates_on: Doubles
-    gates_off: Doubles
     members: Doubles
-    second: Doubles
+    met: Doubles
     crossed: Doubles
     crossed_time: Doubles
     returns: Integers
     hurried: Integers
+    # on how many surfaces a lane slides, a gate for each, shares of open gates, switching functions
     slides: Integers
     representative: Integers
+    shares: Doubles
+    off_surface: Doubles
+    # fields with one surface's gates open at a time; then, lane after lane: a and B of dh/dt = a + B λ, and B⁻¹
+    columns: Doubles
+    matrix: Doubles
+    inverse: Doubles
+    work: Doubles
     f_on: Doubles
-    f_off: Doubles
     v_now: Doubles
     v_on: Doubles
-    v_off: Doubles
     v_values: Doubles
     # for looking at one lane's state while others are between steps
     spare: Doubles

@@ -7,6 +7,7 @@ import numpy as np
 
 from flowsys.integrate.outcome import Ending, Outcome
 from flowsys.integrate.record import Record, Statistics
+from flowsys.integrate.stretches import Stretch, slide_remarks
 from flowsys.kernels.batch import Batch, BatchResult, StageBatch
 from flowsys.kernels.integrate import integrate
 from flowsys.kernels.kernel import kernel
@@ -14,14 +15,13 @@ from flowsys.kernels.outcomes import Code
 from flowsys.system.problem import Problem, ProgramField
 
 _LOG = 10_001
-_MOST_REMARKS = 8
-_SWITCH, _SLIDE_BEGINS, _SLIDE_ENDS = 0, 1, -1
+_SWITCH, _SLIDE_ENDS = 0, -1
 _CURES = {
     Code.STEP_BUDGET: "the budget of {max_steps} steps is used up; raise max_steps, or use a stiff solver (kvaerno5).",
     Code.STEP_TOO_SMALL: "the step size underflowed; loosen rtol, or use a stiff solver (kvaerno5).",
     Code.NOT_FINITE: "the state stopped being finite.",
     Code.STIFF: "the flow is stiff here; use a stiff solver (kvaerno5).",
-    Code.SECOND_SURFACE: "a second switching surface was met while sliding on one; smooth the kinks from here on.",
+    Code.SECOND_SURFACE: "it cannot slide on these switching surfaces at once; smooth the kinks from here on.",
     Code.INTERRUPTED: "it was interrupted.",
 }
 _ENDINGS = {
@@ -172,20 +172,17 @@ def _statistics(result: BatchResult) -> Statistics:
 
 
 def _remarks(result: BatchResult) -> tuple[str, ...]:
-    """The stretches on which the flow slid; more than a few are summed up in one remark."""
-    stretches, begun = [], 0.0
+    """The stretches on which the flow slid."""
+    stretches: list[Stretch] = []
+    sliding: tuple[float, int, int] | None = None
     for kind, t, gates in _log(result):
-        if kind == _SLIDE_BEGINS:
-            begun = t
-        if kind == _SLIDE_ENDS and t - begun > 1e-9 * abs(t):
-            stretches.append((begun, t, gates))
-    if len(stretches) > _MOST_REMARKS:
-        first, last = stretches[0][0], stretches[-1][1]
-        return (f"slid along switching surfaces {len(stretches)} times from t = {first:.8g} to {last:.8g} (Filippov)",)
-    return tuple(
-        f"slid along a switching surface ({gates} gate{'s' * (gates > 1)}) from t = {a:.8g} to {b:.8g} (Filippov)"
-        for a, b, gates in stretches
-    )
+        if kind == _SWITCH:
+            continue
+        if sliding is not None:
+            begin, *what = sliding
+            stretches.append(Stretch(begin, t, *what))
+        sliding = None if kind == _SLIDE_ENDS else (t, kind, gates)
+    return tuple(slide_remarks(stretches))
 
 
 def _handover(result: BatchResult) -> Handover | None:

@@ -123,10 +123,12 @@ TWO = program(
 )
 
 
-def test_a_second_surface_while_sliding_is_handed_over():
-    result = integrate(kernel_of(TWO), batch_of([1.0, 1.0], [1.0], times=[9.0], keeps_gates=True))
-    assert Code(result.outcome[0]) is Code.SECOND_SURFACE
-    assert np.isclose(result.final_t[0], 2.0) and np.allclose(result.final_state[0], 0.0, atol=1e-12)
+def test_a_second_surface_is_slid_on_as_well():
+    result = integrate(kernel_of(TWO), batch_of([1.0, 1.0], [1.0], times=[9.0], keeps_gates=True, log_size=10))
+    assert Code(result.outcome[0]) is Code.COMPLETED and np.abs(result.time_states).max() < 1e-15
+    log = [[0, 1, 1], [1, 1, 1], [0, 2, 1], [2, 2, 2], [-1, 9, 2]]
+    assert np.allclose(result.log[0, : result.log_counts[0]], log, rtol=1e-14)
+    assert np.allclose(result.final_gates, 0.5, rtol=1e-12) and result.statistic("slides")[0] == 2
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])

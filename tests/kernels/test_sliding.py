@@ -15,7 +15,7 @@ from flowsys.program.arrays import arguments
 from flowsys.runs.automatic import integrate as solve
 from flowsys.system.problem import Problem, ProgramField, Stage
 
-SOLVERS = ("dopri8",)
+SOLVERS = ("native", "dopri8")
 SEEDS = (4, 8)
 
 

@@ -1,3 +1,14 @@
 """The event-driven driver, in the compiled subset of `flowsys.kernels.restricted`: read as Python, run natively."""
 
-MODULES = ("field", "watching", "ledger", "stepping", "kinks", "stages", "locating", "rounds")
+MODULES = (
+    "complementarity",
+    "field",
+    "watching",
+    "ledger",
+    "stepping",
+    "slides",
+    "kinks",
+    "stages",
+    "locating",
+    "rounds",
+)

@@ -7,6 +7,17 @@ COMPLETED, NOT_REACHED = int(Code.COMPLETED), int(Code.NOT_REACHED)
 STEP_BUDGET, STEP_TOO_SMALL, NOT_FINITE = int(Code.STEP_BUDGET), int(Code.STEP_TOO_SMALL), int(Code.NOT_FINITE)
 STIFF, SECOND_SURFACE = int(Code.STIFF), int(Code.SECOND_SURFACE)
 STEPS, REJECTED, EVALUATIONS, KINKS, SLIDES, TRIALS, N_COUNTS = 0, 1, 2, 3, 4, 5, 6
+# gates whose switching functions agree this closely (in value and velocity) share one surface
+SAME_SURFACE = 1e-9
+ON_SURFACE = 1e-14
+# the field is affine in the shares if it is so up to this part of itself
+AFFINE = 1e-7
+# so often in a row may a surface be met again in no time before the flow is said to slide
+MAX_RETURNS = 3
+# so many kinks in a row, each within HURRY of the time of the one before, mean that no side holds the flow
+MAX_HURRIED = 40
+HURRY = 1e-10
+NEVER = -1e300
 EPSILON = 2.220446049250313e-16
 # filled in when a driver is compiled: lanes of a vector, and where inside a step values are known
 LANES = 4

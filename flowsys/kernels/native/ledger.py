@@ -30,17 +30,14 @@ def finish(w: Workspace, b: Batch, l: i64, outcome: i64) -> i64:
             b.final_gates[n * w.n_gates + g] = w.gates[g * LANES + l]
     for c in range(N_COUNTS):
         b.statistics[n * N_COUNTS + c] = w.counts[c * LANES + l]
-    if w.slides[l] != 0:
-        log_entry(w, b, l, -1.0, count_members(w, w.members, l))
-        w.slides[l] = 0
-        w.n_sliding -= 1
+    end_slides(w, b, l)
     w.mode[l] = EMPTY
     w.step[l] = 0.0
     return 0
 
 
 def log_entry(w: Workspace, b: Batch, l: i64, kind: f64, members: i64) -> None:
-    """Note a switch (0), the start (1) or the end (-1) of a slide, its time and how many gates share it."""
+    """Note a switch (0), or on how many surfaces the flow slides from here on (-1: none); when, and how many gates."""
     n = w.trajectory[l]
     if b.log_counts[n] < b.log_size:
         place = 3 * (n * b.log_size + b.log_counts[n])
@@ -48,6 +45,21 @@ def log_entry(w: Workspace, b: Batch, l: i64, kind: f64, members: i64) -> None:
         b.log[place + 1] = w.t[l]
         b.log[place + 2] = members
         b.log_counts[n] += 1
+
+
+def log_slide(w: Workspace, b: Batch, l: i64) -> None:
+    n = w.slides[l]
+    log_entry(w, b, l, n if n > 0 else -1, count_members(w, w.members, l))
+
+
+def end_slides(w: Workspace, b: Batch, l: i64) -> None:
+    """The lane slides no more, whatever it slid on."""
+    if w.slides[l] != 0:
+        w.slides[l] = 0
+        w.n_sliding -= 1
+        log_slide(w, b, l)
+        for g in range(w.n_gates):
+            w.members[g * LANES + l] = 0.0
 
 
 def count_members(w: Workspace, surface: Doubles, l: i64) -> i64:

@@ -6,10 +6,11 @@ earliest root estimated for any value that fired.
 
 from flowsys.kernels.native.constants import CONFIRMING, EPSILON, FORCED, LANES, LOCATING, STEPPING, STEPS
 from flowsys.kernels.native.intrinsics import fabs, fmax, fmin
-from flowsys.kernels.native.kinks import leave_surface, meet_kink
+from flowsys.kernels.native.kinks import meet_kink
 from flowsys.kernels.native.ledger import record_event
+from flowsys.kernels.native.slides import leave_surface
 from flowsys.kernels.native.stages import settle
-from flowsys.kernels.native.stepping import move, starting_step
+from flowsys.kernels.native.stepping import move
 from flowsys.kernels.native.watching import cubic, has_fired, orient, oriented
 from flowsys.kernels.records import Batch, Workspace
 from flowsys.kernels.restricted import Doubles, f64, i64
@@ -162,10 +163,10 @@ def arrived(w: Workspace, b: Batch, l: i64, s: f64) -> i64:
     if kink >= w.n_events:
         # beyond a kink the last error predicts nothing
         w.last_error[l] = 0.0
-    if kink >= w.n_events + w.n_gates:
-        leave_surface(w, b, l, 1.0 if kink == w.n_events + w.n_gates else 0.0)
-        w.proposed[l] = starting_step(w, l)
-    elif kink >= w.n_events and meet_kink(w, b, l, kink - w.n_events) == 0:
+    g = kink - w.n_events
+    if kink >= w.n_events and w.members[g * LANES + l] > 0.0:
+        leave_surface(w, b, l, g)
+    elif kink >= w.n_events and meet_kink(w, b, l, g) == 0:
         return 0
     orient(w, b, l)
     return settle(w, b, l)

@@ -26,7 +26,7 @@ from flowsys.kernels.native.constants import (
     STIFF,
     TRIALS,
 )
-from flowsys.kernels.native.field import evaluate_watched
+from flowsys.kernels.native.field import evaluate_watched, pull_back
 from flowsys.kernels.native.intrinsics import attempt, fabs, fmax, fmin, invoke, stiffness, take_next
 from flowsys.kernels.native.ledger import finish
 from flowsys.kernels.native.locating import tried
@@ -59,6 +59,8 @@ def run(w: Workspace, b: Batch) -> None:
         if good != 0:
             evaluate_watched(w, w.y_new, w.k + 12 * w.dim * LANES, w.at_end)
             stiffness(w)
+            if w.n_sliding > 0:
+                pull_back(w)
         for l in range(LANES):
             if w.mode[l] != EMPTY:
                 w.counts[EVALUATIONS * LANES + l] += 12

@@ -4,7 +4,7 @@ from flowsys.kernels.native.constants import COMPLETED, LANES, NOT_FINITE, NOT_R
 from flowsys.kernels.native.field import refresh
 from flowsys.kernels.native.intrinsics import fabs, fmin
 from flowsys.kernels.native.kinks import gates_from_state
-from flowsys.kernels.native.ledger import count_members, finish, log_entry, record_event
+from flowsys.kernels.native.ledger import end_slides, finish, record_event
 from flowsys.kernels.native.stepping import set_step, starting_step
 from flowsys.kernels.native.watching import orient
 from flowsys.kernels.records import Batch, Workspace
@@ -47,11 +47,7 @@ def settle(w: Workspace, b: Batch, l: i64) -> i64:
 def enter_stage(w: Workspace, b: Batch, l: i64, stage: i64) -> None:
     """A stage's data, the gates as they stand, events that hold from the start, and a first step size."""
     n = w.trajectory[l]
-    if stage > 0 and w.slides[l] != 0:
-        log_entry(w, b, l, -1.0, count_members(w, w.members, l))
-    if w.slides[l] != 0:
-        w.slides[l] = 0
-        w.n_sliding -= 1
+    end_slides(w, b, l)
     w.stage[l] = stage
     w.was_rejected[l] = 0
     w.last_error[l] = -1.0

@@ -6,7 +6,8 @@ excursions lasting 1/25 of a step, 1 in 2,000 was overlooked at rtol = 1e-6, non
 """
 
 from flowsys.kernels.native.constants import EVALUATIONS, LANES, THIRD, TWO_THIRDS
-from flowsys.kernels.native.intrinsics import dense_output, fabs, fmax, fmin, interpolate, invoke, sqrt
+from flowsys.kernels.native.field import evaluate_watched
+from flowsys.kernels.native.intrinsics import dense_output, fabs, fmax, fmin, interpolate, sqrt
 from flowsys.kernels.records import Batch, Workspace
 from flowsys.kernels.restricted import Doubles, f64, i64
 
@@ -33,13 +34,12 @@ def orient(w: Workspace, b: Batch, l: i64) -> None:
         i = (w.n_events + g) * LANES + l
         is_open = w.gates[g * LANES + l] > 0.0
         w.orientation[i] = -1.0 if is_open else 1.0
-        if w.slides[l] != 0 and w.members[g * LANES + l] > 0.0:
+        if w.members[g * LANES + l] > 0.0:
             w.orientation[i] = 0.0
         w.threshold[i] = 0.0
-    for s in range(2):
-        i = (w.n_events + w.n_gates + s) * LANES + l
-        w.orientation[i] = 1.0 if w.slides[l] != 0 else 0.0
-        w.threshold[i] = 0.0
+    # where a surface slid along lets go
+    for s in range(w.slides[l]):
+        w.orientation[(w.n_events + w.representative[s * LANES + l]) * LANES + l] = 1.0
 
 
 def has_fired(w: Workspace, before: Doubles, after: Doubles, i: i64, l: i64) -> i64:
@@ -118,7 +118,7 @@ def first_suspect(w: Workspace, l: i64) -> f64:
     """
     dense_output(w)
     w.counts[EVALUATIONS * LANES + l] += 3
-    n = w.n_events + w.n_gates
+    n = w.n_watched
     for i in range(n):
         w.at_high[i * LANES + l] = w.at_start[i * LANES + l]
         w.at_other[i * LANES + l] = w.at_start[i * LANES + l]
@@ -144,12 +144,12 @@ def look_inside(w: Workspace, l: i64, x: f64, values: Doubles) -> None:
     """What is watched at a fraction x of the step, on the dense output."""
     w.fraction[l] = x
     interpolate(w)
-    invoke(w.watched, w.y_stage, w.f_on, values, w.constants, w.gates, w.scratch, w.layout, w.indices)
+    evaluate_watched(w, w.y_stage, w.f_on, values)
     w.counts[EVALUATIONS * LANES + l] += 1
 
 
 def fires_inside(w: Workspace, l: i64, values: Doubles) -> i64:
-    for i in range(w.n_events + w.n_gates):
+    for i in range(w.n_watched):
         p = i * LANES + l
         if oriented(w, w.at_start, p) < 0.0 and oriented(w, values, p) > 0.0:
             return 1
@@ -160,7 +160,7 @@ def highest_vertex(w: Workspace, l: i64, x: f64) -> f64:
     """The vertex, near zero, of the parabola through a value's last three looks (the last at x); 0 if there is none."""
     best = -1e300
     found = 0.0
-    for i in range(w.n_events + w.n_gates):
+    for i in range(w.n_watched):
         p = i * LANES + l
         a = oriented(w, w.at_other, p)
         m = oriented(w, w.at_high, p)
