@@ -58,7 +58,7 @@ class Lowering:
             case ast.Assign(targets=[target]):
                 self._store(target, self._expression(node.value))
             case ast.AugAssign():
-                combined = ast.BinOp(_loaded(node.target), node.op, node.value)
+                combined = ast.BinOp(node.target, node.op, node.value)
                 self._store(node.target, self._expression(combined))
             case ast.If():
                 self._if(node)
@@ -292,8 +292,3 @@ class Lowering:
             w.do(call)
             return "void", ""
         return result, w.value(call)
-
-
-def _loaded(target: ast.expr) -> ast.expr:
-    """A target as an expression that reads it."""
-    return ast.parse(ast.unparse(target), mode="eval").body

@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
+from flowsys.program.parsing import parsed
+
 f64, i64 = float, int
 
 
@@ -60,7 +62,7 @@ class Compiler:
                     self.constants[name] = value
                 if isinstance(value, type) and getattr(value, "is_record", False):
                     self.records[name] = record_fields(value)
-            tree = ast.parse(inspect.getsource(module))
+            tree = parsed(inspect.getsource(module))
             self.functions += [node for node in tree.body if isinstance(node, ast.FunctionDef)]
         self.constants |= constants
         self.signatures: dict[str, tuple[tuple[str, ...], str]] = dict(external)

@@ -18,6 +18,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from flowsys.program import Program
+from flowsys.program.parsing import parsed_expression
 
 Kinks = Literal["frozen", "smooth", "exact"]
 
@@ -98,7 +99,7 @@ def source(program: Program, outputs: Sequence[str], kinks: Kinks) -> str:
             text += [f"    gate_{kink} = {cut.format(rows=rows)}", f"    _gate_end += {rows}"]
     for block in blocks:
         for line in block.lines:
-            tree = _Reading(program, block.over, kinks).visit(ast.parse(line.expression, mode="eval"))
+            tree = _Reading(program, block.over, kinks).visit(parsed_expression(line.expression))
             text.append(f"    {line.name} = {ast.unparse(tree)}")
     text.append(f"    return ({', '.join(outputs)},)")
     return "\n".join(text)

@@ -17,6 +17,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from flowsys.program.parsing import parsed_expression
+
 FUNCTIONS = frozenset(
     "exp log sqrt tanh sigmoid softplus relu step max min masked total linked spread sinh cosh positive "
     "sin cos asin erf".split()
@@ -34,7 +36,7 @@ class Line:
 
     @cached_property
     def tree(self) -> ast.expr:
-        return ast.parse(self.expression, mode="eval").body
+        return parsed_expression(self.expression)
 
     @cached_property
     def reads(self) -> frozenset[str]:

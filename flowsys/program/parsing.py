@@ -1,0 +1,22 @@
+"""Python's parser, one thread at a time.
+
+Two threads in `ast.parse` at once disturb each other's count of the recursion depth in CPython 3.11 (SystemError: AST
+constructor recursion depth mismatch). A kernel and its driver are compiled in two threads.
+"""
+
+import ast
+import threading
+
+_lock = threading.Lock()
+
+
+def parsed(text: str) -> ast.Module:
+    """The syntax tree of statements."""
+    with _lock:
+        return ast.parse(text)
+
+
+def parsed_expression(text: str) -> ast.expr:
+    """The syntax tree of an expression."""
+    with _lock:
+        return ast.parse(text, mode="eval").body
