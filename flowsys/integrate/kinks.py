@@ -170,7 +170,7 @@ class Gates:
 
 def _padded(surfaces: tuple[Surface, ...]) -> Slide:
     """Surfaces as arrays of a few fixed sizes, so that steppers are compiled for a few sizes only."""
-    size = next(n for n in (1, 2, 4, 8, MAX_SURFACES) if n >= len(surfaces))
+    size = next(n for n in (1, 4, 8, MAX_SURFACES) if n >= len(surfaces))
     groups = np.zeros((size, len(surfaces[0].members)))
     groups[: len(surfaces)] = [s.members for s in surfaces]
     representatives = np.zeros(size, dtype=np.int64)

@@ -12,9 +12,9 @@ class Code(IntEnum):
     STEP_TOO_SMALL = 3
     NOT_FINITE = 4
     STIFF = 5
-    SECOND_SURFACE = 6
+    CANNOT_SLIDE = 6
     INTERRUPTED = 7
 
     @property
     def is_handover(self) -> bool:
-        return self in (Code.STIFF, Code.SECOND_SURFACE)
+        return self in (Code.STIFF, Code.CANNOT_SLIDE)

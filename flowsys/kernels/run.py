@@ -21,7 +21,7 @@ _CURES = {
     Code.STEP_TOO_SMALL: "the step size underflowed; loosen rtol, or use a stiff solver (kvaerno5).",
     Code.NOT_FINITE: "the state stopped being finite.",
     Code.STIFF: "the flow is stiff here; use a stiff solver (kvaerno5).",
-    Code.SECOND_SURFACE: "it cannot slide on these switching surfaces at once; smooth the kinks from here on.",
+    Code.CANNOT_SLIDE: "it cannot slide on these switching surfaces at once; smooth the kinks from here on.",
     Code.INTERRUPTED: "it was interrupted.",
 }
 _ENDINGS = {
@@ -29,7 +29,7 @@ _ENDINGS = {
     Code.STEP_TOO_SMALL: Ending.STEP_TOO_SMALL,
     Code.NOT_FINITE: Ending.NOT_FINITE,
     Code.STIFF: Ending.STEP_BUDGET,
-    Code.SECOND_SURFACE: Ending.STEP_BUDGET,
+    Code.CANNOT_SLIDE: Ending.STEP_BUDGET,
     Code.INTERRUPTED: Ending.STEP_BUDGET,
 }
 

@@ -6,8 +6,9 @@ dopri8, tsit5, kvaerno5    diffrax, for any field: the reference
 lsoda      SciPy, for stiff flows without frozen gates
 
 A flow that turns out stiff is handed over to lsoda, a program's kinks then smoothed over 1e-5; a field of functions
-with kinks keeps them, on kvaerno5. A flow that would slide on two surfaces at once goes on with kinks smoothed over
-1e-5: native again for programs, lsoda in the reference solvers, which do so whether chosen by auto or by name.
+with kinks keeps them, on kvaerno5. A flow slides on as many switching surfaces as it meets; where that cannot be
+followed (gates that multiply gates, a surface that repels on both sides) it goes on with kinks smoothed over 1e-5:
+native again for programs, lsoda in the reference solvers, which do so whether chosen by auto or by name.
 """
 
 from collections.abc import Sequence
@@ -81,9 +82,10 @@ def _native(problem, times, events, tolerances: Tolerances, kink_width, may_hand
     )
     later = [t for t in times if t > run.handover.t]
     pending = [e for e in events if e not in reached and (e in left.marks or e not in problem.marks)]
-    if run.handover.reason == Code.SECOND_SURFACE:
+    if run.handover.reason == Code.CANNOT_SLIDE:
         remark = (
-            f"smoothed the kinks over {FALLBACK_WIDTH:g} from t = {left.start:.8g} on: sliding on two surfaces at once"
+            f"smoothed the kinks over {FALLBACK_WIDTH:g} from t = {left.start:.8g} on: "
+            "gates multiply gates, or a switching surface repels on both sides"
         )
         rest = _native(left, later, pending, tolerances, FALLBACK_WIDTH, may_hand_over)
     else:

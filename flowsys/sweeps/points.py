@@ -1,7 +1,7 @@
 """The points of a sweep evaluated: many at once on the native back-end, one by one where it must be.
 
 Points whose problems share a program and its tables are one batch. A trajectory the native back-end hands over (stiff,
-or sliding on two surfaces) is run again by itself, as `solve` would run it. At level L0 a point is a training run.
+or a slide it cannot follow) is run again by itself, as `solve` would run it. At level L0 a point is a training run.
 """
 
 import hashlib

@@ -18,7 +18,7 @@ _OF_CODE = {
     Code.STEP_TOO_SMALL: "step size underflow",
     Code.NOT_FINITE: "state not finite",
     Code.STIFF: "step budget used up",
-    Code.SECOND_SURFACE: "step budget used up",
+    Code.CANNOT_SLIDE: "step budget used up",
     Code.INTERRUPTED: "step budget used up",
 }
 

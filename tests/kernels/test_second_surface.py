@@ -93,7 +93,7 @@ def test_the_first_surface_may_let_go_beyond_the_second(x_below, x_end, u_end, g
 )
 def test_a_surface_that_holds_the_flow_is_handed_over(x, z):
     result = toy(x, z, z0=2.0)
-    assert Code(result.outcome[0]) is Code.SECOND_SURFACE
+    assert Code(result.outcome[0]) is Code.CANNOT_SLIDE
     assert np.isclose(result.final_t[0], 2.0) and np.allclose(result.final_state[0, :2], 0.0, atol=1e-12)
     assert result.log[0, : result.log_counts[0], 0].tolist() == [0, 1, 0, -1]
 
@@ -155,7 +155,7 @@ def test_numbers_do_not_depend_on_company_where_surfaces_are_crossed_in_a_slide(
         {"thresholds": [1.2], "directions": [1], "requested": [False], "times": [5.0]},
     )
     whole = integrate(native, batch_of(initial, parameters, **options), threads=threads)
-    assert {Code(c) for c in whole.outcome} == {Code.COMPLETED, Code.SECOND_SURFACE}
+    assert {Code(c) for c in whole.outcome} == {Code.COMPLETED, Code.CANNOT_SLIDE}
     assert np.sum((whole.statistic("slides") == 1) & (whole.statistic("kinks") == 2) & (whole.outcome == 0)) > 5
     order = rng.permutation(n)
     parts = [integrate(native, batch_of(initial[i], parameters[i], **options)) for i in np.array_split(order, 7)]

@@ -3,18 +3,29 @@
 import inspect
 
 from flowsys.cli.solve import solve
-from flowsys.integrate import driver
+from flowsys.integrate import complementarity, driver
 from flowsys.integrate import kinks as reference
-from flowsys.kernels import BatchResult, Code
+from flowsys.kernels import BatchResult, Code, workspace
+from flowsys.kernels.native import complementarity as native
 from flowsys.kernels.native import constants
-from flowsys.kernels.native import kinks as native
 from flowsys.kernels.stepper import WATCHED_FRACTIONS
 from flowsys.runs import automatic
 
 
 def test_both_drivers_mean_the_same_by_one_surface():
-    assert native.SAME_SURFACE == reference._SAME_SURFACE
-    assert native.ON_SURFACE == reference._ON_SURFACE
+    assert constants.SAME_SURFACE == reference._SAME_SURFACE
+    assert constants.ON_SURFACE == reference._ON_SURFACE
+
+
+def test_both_drivers_slide_alike():
+    assert (constants.AFFINE, constants.MAX_HURRIED, constants.HURRY) == (
+        reference._AFFINE,
+        reference._MAX_HURRIED,
+        reference._HURRY,
+    )
+    assert workspace.MAX_SURFACES == reference.MAX_SURFACES
+    for name in ("YIELD", "REFINEMENTS"):
+        assert getattr(native, name) == getattr(complementarity, name)
 
 
 def test_both_ways_to_smooth_the_rest_of_a_run_smooth_it_alike():

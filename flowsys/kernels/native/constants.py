@@ -5,7 +5,7 @@ from flowsys.kernels.outcomes import Code
 EMPTY, STEPPING, CONFIRMING, LOCATING, FORCED = 0, 1, 2, 3, 4
 COMPLETED, NOT_REACHED = int(Code.COMPLETED), int(Code.NOT_REACHED)
 STEP_BUDGET, STEP_TOO_SMALL, NOT_FINITE = int(Code.STEP_BUDGET), int(Code.STEP_TOO_SMALL), int(Code.NOT_FINITE)
-STIFF, SECOND_SURFACE = int(Code.STIFF), int(Code.SECOND_SURFACE)
+STIFF, CANNOT_SLIDE = int(Code.STIFF), int(Code.CANNOT_SLIDE)
 STEPS, REJECTED, EVALUATIONS, KINKS, SLIDES, TRIALS, N_COUNTS = 0, 1, 2, 3, 4, 5, 6
 # gates whose switching functions agree this closely (in value and velocity) share one surface
 SAME_SURFACE = 1e-9

@@ -4,6 +4,7 @@ A flow that slides may meet further surfaces (`flowsys.kernels.native.slides`).
 """
 
 from flowsys.kernels.native.constants import (
+    CANNOT_SLIDE,
     EPSILON,
     EVALUATIONS,
     HURRY,
@@ -14,7 +15,6 @@ from flowsys.kernels.native.constants import (
     NEVER,
     ON_SURFACE,
     SAME_SURFACE,
-    SECOND_SURFACE,
     STEP_BUDGET,
 )
 from flowsys.kernels.native.field import refresh
@@ -83,11 +83,11 @@ def meet_kink(w: Workspace, b: Batch, l: i64, g: i64) -> i64:
     log_entry(w, b, l, 0.0, count_members(w, w.met, l))
     w.hurried[l] = w.hurried[l] + 1 if w.t[l] - w.crossed_time[l] <= HURRY * fabs(w.t[l]) else 0
     if w.hurried[l] > MAX_HURRIED:
-        return finish(w, b, l, SECOND_SURFACE)
+        return finish(w, b, l, CANNOT_SLIDE)
     w.returns[l] = w.returns[l] + 1 if is_back_at_once(w, l, g) != 0 else 0
     if w.slides[l] > 0:
         if meet_another(w, b, l, g, same_velocity) == 0:
-            return finish(w, b, l, SECOND_SURFACE)
+            return finish(w, b, l, CANNOT_SLIDE)
     elif w.returns[l] > MAX_RETURNS:
         w.returns[l] = 0
         begin_slide(w, b, l, g)

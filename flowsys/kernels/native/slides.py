@@ -3,7 +3,7 @@
 At a further surface the shares of all surfaces the state lies on are solved for (`complementarity`): the flow goes
 through, or slides on this one too, and some of the others may let go. Where gates multiply gates the field is not
 affine in the shares; the flow then goes through if it moves off beyond as it arrives, and is left to others
-(`SECOND_SURFACE`) if not.
+(`CANNOT_SLIDE`) if not.
 """
 
 from flowsys.kernels.native.complementarity import admit, slid_shares
