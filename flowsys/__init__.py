@@ -11,6 +11,23 @@ Importing this package imports neither jax nor sympy nor matplotlib, and changes
 
 from importlib import import_module
 
+from flowsys.claims import Claim as Claim
+from flowsys.claims import Condition as Condition
+from flowsys.claims import Erratum as Erratum
+from flowsys.claims import Existence as Existence
+from flowsys.claims import Experiment as Experiment
+from flowsys.claims import HighProbability as HighProbability
+from flowsys.claims import Identity as Identity
+from flowsys.claims import Inequality as Inequality
+from flowsys.claims import Kit as Kit
+from flowsys.claims import Limit as Limit
+from flowsys.claims import Order as Order
+from flowsys.claims import Path as Path
+from flowsys.claims import Regime as Regime
+from flowsys.claims import Series as Series
+from flowsys.claims import Sides as Sides
+from flowsys.claims import Sign as Sign
+from flowsys.claims import Verdict as Verdict
 from flowsys.claims.checking import check as check
 from flowsys.claims.conditions import Conditions as Conditions
 from flowsys.errors import InputError as InputError
@@ -35,29 +52,44 @@ from flowsys.runs.trajectory import load as load_trajectory
 from flowsys.system import Setup as Setup
 from flowsys.system import System as System
 from flowsys.system.references import Paper as Paper
-from flowsys.system.references import Ref as Ref
 from flowsys.systems import load as load
 from flowsys.systems import names as names
 from flowsys.version import VERSION as __version__
 
 __all__ = [
     "Choice",
+    "Claim",
+    "Condition",
     "Conditions",
     "Crossing",
     "Direct",
+    "Erratum",
+    "Existence",
+    "Experiment",
+    "HighProbability",
+    "Identity",
+    "Inequality",
     "InputError",
+    "Kit",
+    "Limit",
     "Mark",
     "Model",
+    "Order",
     "Pair",
     "Paper",
+    "Path",
     "Real",
-    "Ref",
+    "Regime",
     "Samples",
+    "Series",
     "Setup",
+    "Sides",
+    "Sign",
     "Size",
     "Stage",
     "System",
     "Trajectory",
+    "Verdict",
     "__version__",
     "check",
     "compare",

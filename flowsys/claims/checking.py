@@ -1,11 +1,11 @@
 """Checking: which claims to measure, here or side by side in worker processes, and the verdicts on record."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 
-from flowsys.claims import Checked, Claim, Recorded, Word, read_record
+from flowsys.claims import Checked, Claim, Recorded, Verdict, Word, read_record
 from flowsys.claims.conditions import DEFAULT, Conditions
 from flowsys.errors import InputError
 from flowsys.machine.kept import Kept
@@ -54,9 +54,7 @@ def check_systems(
     chosen = selected(systems, ids, everything)
     verdicts = _measure(systems, chosen, conditions, workers, on_progress or (lambda n: None), journal)
     if ids is not None and not conditions.is_default:
-        for verdict in verdicts.values():
-            if verdict.word is Word.NOT_TESTABLE:
-                raise InputError(verdict.note)
+        _refuse_what_cannot_be_measured(ids, chosen, verdicts)
     found = {}
     for system in systems:
         record = recorded(system)
@@ -67,20 +65,45 @@ def check_systems(
     return found
 
 
+def _refuse_what_cannot_be_measured(ids: Sequence[str], chosen: dict[str, list[Claim]], verdicts: dict) -> None:
+    """A name none of whose claims can be measured as asked is bad input; what stands beside one that can is listed."""
+    for id in ids:
+        there = [(name, claim) for name, claims in chosen.items() for claim in claims if claim.answers_to(id)]
+        own = [pair for pair in there if pair[1].id == id] or there
+        found = [verdicts[name, claim.id] for name, claim in own if claim.measure]
+        if found and all(v.word is Word.NOT_TESTABLE and not v.predicted for v in found):
+            raise InputError(found[0].note)
+
+
 def selected(systems: Sequence[System], ids: Sequence[str] | None, everything: bool) -> dict[str, list[Claim]]:
-    """{system: claims to check}."""
+    """{system: claims to check}: named ones first, then others with that number; ours under what they sharpen."""
     if ids is None:
-        return {s.name: [c for c in s.claims if everything or c.is_cheap] for s in systems}
-    chosen = {s.name: [c for c in s.claims if c.id in ids or c.ref.place in ids] for s in systems}
-    there = {name for claims in chosen.values() for c in claims for name in (c.id, c.ref.place)}
+        return {s.name: in_order([c for c in s.claims if everything or c.is_cheap]) for s in systems}
+    chosen = {}
+    for system in systems:
+        named = [claim for id in ids for claim in system.claims if claim.id == id]
+        numbered = [c for c in in_order(system.claims) if any(c.answers_to(id) for id in ids)]
+        chosen[system.name] = list({c.id: c for c in (*named, *numbered)}.values())
     for name in ids:
-        if name not in there:
+        if not any(claim.answers_to(name) for claims in chosen.values() for claim in claims):
             known = ", ".join(c.id for s in systems for c in s.claims)
-            raise InputError(f"claim = {name} is not known: it must be one of {known}.")
+            raise InputError(f"claim = {name} is not known: it must be one of {known}, or a number of the paper.")
     return {name: claims for name, claims in chosen.items() if claims}
 
 
-def _measure(systems, chosen: dict[str, list[Claim]], conditions: Conditions, workers: int, told, directory) -> dict:
+def in_order(claims: Iterable[Claim]) -> list[Claim]:
+    """The claims as they are listed, each sharper law of ours under what it sharpens."""
+    claims = list(claims)
+    ids = {claim.id for claim in claims}
+    below: dict[str, list[Claim]] = {}
+    for claim in claims:
+        if claim.sharpens in ids:
+            below.setdefault(claim.sharpens, []).append(claim)
+    top = [claim for claim in claims if claim.sharpens not in ids]
+    return [line for claim in top for line in (claim, *below.get(claim.id, ()))]
+
+
+def _measure(systems, chosen: dict[str, list[Claim]], conditions, workers: int, told, directory) -> dict:
     """{(system, claim): verdict}."""
     by_name = {system.name: system for system in systems}
     journal = {name: Kept(directory, name, by_name[name].digest) for name in chosen}
@@ -91,13 +114,7 @@ def _measure(systems, chosen: dict[str, list[Claim]], conditions: Conditions, wo
         verdicts |= {(name, id): verdict for id, verdict in there.items() if verdict is not None}
     told(len(verdicts))
     missing = {name: [c for c in claims if (name, c.id) not in verdicts] for name, claims in chosen.items()}
-    if workers == 1:
-        found = (((name, c.id), c.check(conditions)) for name, claims in missing.items() for c in claims)
-    else:
-        tasks = ((name, ids, conditions) for name, ids in _tasks(missing))
-        done = side_by_side(_measure_in_worker, by_name, tasks, workers)
-        found = (pair for measured in done for pair in measured.items())
-    for (name, id), verdict in found:
+    for (name, id), verdict in _found(by_name, missing, conditions, workers):
         journal[name].write(file_of(id), verdict)
         verdicts[name, id] = verdict
         told(1)
@@ -105,6 +122,18 @@ def _measure(systems, chosen: dict[str, list[Claim]], conditions: Conditions, wo
         for claim in claims:
             journal[name].forget(file_of(claim.id))
     return verdicts
+
+
+def _found(systems: dict[str, System], missing, conditions, workers: int) -> Iterator[tuple[tuple[str, str], Verdict]]:
+    """What is measured, as it comes: here, or in worker processes."""
+    if workers == 1:
+        for name, claims in missing.items():
+            for claim in claims:
+                yield (name, claim.id), claim.check(systems[name], conditions)
+        return
+    tasks = ((name, ids, conditions) for name, ids in _tasks(missing))
+    for done in side_by_side(_measure_in_worker, systems, tasks, workers):
+        yield from done.items()
 
 
 def _tasks(chosen: dict[str, list[Claim]]) -> list[tuple[str, list[str]]]:
@@ -120,4 +149,4 @@ def _tasks(chosen: dict[str, list[Claim]]) -> list[tuple[str, list[str]]]:
 
 def _measure_in_worker(systems: Mapping[str, System], name: str, ids: Sequence[str], conditions: Conditions) -> dict:
     by_id = {claim.id: claim for claim in systems[name].claims}
-    return {(name, id): by_id[id].check(conditions) for id in ids}
+    return {(name, id): by_id[id].check(systems[name], conditions) for id in ids}

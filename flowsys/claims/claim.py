@@ -1,165 +1,188 @@
-"""Claims: what a paper says, measured, with a verdict.
+"""Claims: what a paper says, declared once, and the verdict that follows by rule.
 
-A claim names its place in the paper, states its prediction in one line, and carries a function that measures it and
-returns a `Verdict`. A claim that fails in the measurements is reported as failing. Each claim has a *control*: the same
-measurement on a perturbed system, prediction or parameter, where the verdict must be another one. A check whose verdict
-nothing can change says nothing; so a claim that holds needs a control that does not, and a claim that fails needs one
-under which its check is met (or a sentence why there is none).
+    Claim("E.3", "Lemma E.3", "T_2 - T_1 = O(log 1/ω)",
+          Order("O", lambda p: log(1 / p.omega)), lambda run: run.time("T_2") - run.p.T_1,
+          path=Path("omega", (0.3, 0.1, 0.03, 0.01)))
+
+A claim names its place in the paper and states it in one line. Its *kind* has the rule from measurements to a word; its
+*measure* gets a kit (`flowsys.claims.kit`) at each of its places: `at` (one set of parameters, or several) and along
+its *path*; its *regime* says where the statement is made. Whose it is and what it is (theorem, display, proof step …)
+are counted apart; a sharper law of ours `sharpens` the paper's claim and stands as a line under it.
+
+Each packaged claim has a *control*: the same check with something changed, where the verdict must be another one. Its
+names are fields of the claim (`kind`, `at`, `path`, `mode`, `regime`) or arguments of its measurement.
 """
 
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from enum import StrEnum
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from math import isnan
-from pathlib import Path
 from typing import Any
 
 from flowsys.claims.conditions import DEFAULT, Conditions, under
+from flowsys.claims.numbering import numbers_of, places, source_of
+from flowsys.claims.regime import Path, Regime
+from flowsys.claims.verdict import Verdict, Word, untested, without_gaps
 from flowsys.errors import InputError
-from flowsys.laws.fits import Fit
-from flowsys.system import FINITE
-from flowsys.system.references import Ref
+from flowsys.system import FINITE, System
 
-
-class Word(StrEnum):
-    """What a verdict says."""
-
-    HOLDS = "holds"
-    IN_PART = "holds in part"
-    FAILS = "does not hold"
-    NOT_TESTABLE = "not testable here"
+GRADES = ("harmless", "affects a statement")
+SOURCES = ("theorem", "lemma", "display", "printed construction", "proof step", "remark", "figure", "experiment")
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """A claim confronted with a measurement.
+class AsMeasured:
+    """A kind for measurements that give their own verdict, without a kit, under `flowsys.claims.conditions`."""
 
-    `measured` and `predicted` are texts with numbers in them; `values` holds the numbers themselves. `note` says where
-    a claim holds in part, why it fails, or why it cannot be tested; `interval` and `tolerance` belong to fits and
-    limits. `fits` are the fits behind a scaling claim, by name: `flowsys.plot.residuals` draws them.
+    name = "as measured"
+
+
+@dataclass(frozen=True)
+class Erratum:
+    """What is wrong as printed, where its claim does not hold: the printed and the corrected form, and its grade.
+
+    `corrected_by` is the id of the claim that measures the corrected form.
     """
 
-    word: Word
-    predicted: str
-    measured: str
-    note: str = ""
-    interval: tuple[float, float] | None = None
-    tolerance: float | None = None
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    values: Mapping[str, Any] = field(default_factory=dict)
-    fits: Mapping[str, Fit] = field(default_factory=dict)
+    printed: str
+    corrected: str
+    grade: str = "harmless"
+    corrected_by: str = ""
 
-    @property
-    def holds(self) -> bool:
-        return self.word is Word.HOLDS
-
-    def as_dict(self) -> dict[str, Any]:
-        plain = asdict(replace(self, fits={}))
-        return {
-            "verdict": str(plain.pop("word")),
-            **plain,
-            "fits": {name: fit.as_dict() for name, fit in self.fits.items()},
-        }
-
-
-def judged(holds: bool, predicted: str, measured: str, **more: Any) -> Verdict:
-    """A verdict that holds or does not."""
-    return Verdict(Word.HOLDS if holds else Word.FAILS, predicted, measured, **more)
-
-
-def listed(numbers: Iterable[float], form: str = ".4g") -> str:
-    """Numbers as text."""
-    return ", ".join(format(float(x), form) for x in numbers)
-
-
-def word_of(holds: Iterable[bool]) -> Word:
-    """All: holds; none: does not; some: in part."""
-    holds = list(holds)
-    return Word.HOLDS if all(holds) else Word.IN_PART if any(holds) else Word.FAILS
+    def __post_init__(self):
+        if self.grade not in GRADES:
+            raise ValueError(f"grade = {self.grade} is not one of {', '.join(GRADES)}")
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A numbered statement of a paper and how it is checked.
+    """A statement, its kind, and how it is measured (see the module).
 
-    `measure()` returns the verdict at the claim's own parameters; `control()` the verdict of the same check where it
-    must be another one, unless `control_note` says why it cannot be. A claim that is not testable has neither, and
-    `reason` says why. `is_cheap` marks what runs within about a second. `levels` are the levels at which it can be
-    asked for, `takes` the parameters that may be set (see `flowsys.claims.conditions`).
+    `levels` are the levels at which it can be asked for (all of the system's, if none are named), `takes` the
+    parameters that may be set (all that it does not set along its path). `note` is a text with {names} of values and
+    parameters in it. `is_cheap` marks what runs within about a second. A claim that is not testable has no measure,
+    and `reason` says why; `control_note` says why a control cannot change the verdict.
     """
 
     id: str
-    ref: Ref
+    place: str
     statement: str
-    regime: str = ""
-    measure: Callable[[], Verdict] | None = None
-    control: Callable[[], Verdict] | None = None
+    kind: Any = None
+    measure: Callable[..., Any] | None = None
+    at: Mapping[str, Any] | Sequence[Mapping[str, Any]] = field(default_factory=dict)
+    path: Path | None = None
+    regime: Regime = field(default_factory=Regime)
+    whose: str = ""
+    what: str = ""
+    sharpens: str = ""
+    mode: str | None = None
+    levels: str | tuple[str, ...] = ()
+    takes: str | tuple[str, ...] | None = None
+    variants: Mapping[str, str] = field(default_factory=dict)
+    note: str = ""
+    control: Mapping[str, Any] | Callable[..., Any] | None = None
+    control_note: str = ""
     is_cheap: bool = True
     reason: str = ""
-    levels: tuple[str, ...] = ()
-    takes: tuple[str, ...] = ()
-    control_note: str = ""
+    erratum: Erratum | None = None
 
     def __post_init__(self):
         if (self.measure is None) == (not self.reason):
             raise ValueError(f"claim {self.id}: give a measure, or a reason why there is none")
-        if self.measure is not None and self.control is None:
-            raise ValueError(f"claim {self.id}: a check needs a control under which its verdict changes")
+        if self.measure is not None and self.kind is None:
+            raise ValueError(f"claim {self.id}: give its kind")
+        if str(getattr(self.kind, "name", "")).startswith("order") and self.path is None and not self._is_series:
+            raise ValueError(f"claim {self.id}: an order is judged along a path")
+        for name in ("levels", "takes"):
+            if isinstance(given := getattr(self, name), str):
+                object.__setattr__(self, name, tuple(given.split()))
+        is_ours = "[ours]" in self.place or bool(self.sharpens)
+        object.__setattr__(self, "whose", self.whose or ("ours" if is_ours else "paper"))
+        object.__setattr__(self, "what", self.what or source_of(self.place))
+        if self.whose not in ("paper", "ours") or self.what not in SOURCES:
+            raise ValueError(f"claim {self.id}: whose is paper or ours, what one of {', '.join(SOURCES)}")
 
-    def refusal(self, conditions: Conditions) -> str:
+    @property
+    def _is_series(self) -> bool:
+        return bool(getattr(self.kind, "along", ""))
+
+    @property
+    def number(self) -> str:
+        """The paper's number, the first if it cites several."""
+        return next(iter(numbers_of(self.place)), "")
+
+    def answers_to(self, name: str) -> bool:
+        """Whether the claim goes by this id, place or number of the paper."""
+        wanted = name.strip()
+        known = {self.id, self.place, *places(self.place), *numbers_of(self.place)}
+        return wanted in known or bool(set(places(wanted)) & set(places(self.place)))
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether the verdict follows by the rule of a kind."""
+        return self.measure is not None and not isinstance(self.kind, AsMeasured)
+
+    def controlled(self) -> "Claim":
+        """The claim whose verdict must be another one."""
+        if self.control is None:
+            raise ValueError(f"claim {self.id} has no control")
+        if callable(self.control):
+            return replace(self, measure=self.control)
+        own = {f.name for f in fields(self)} - {"id", "place", "statement", "measure"}
+        changed = {name: value for name, value in self.control.items() if name in own}
+        passed = {name: value for name, value in self.control.items() if name not in own}
+        return replace(self, **changed, measure=partial(self.measure, **passed) if passed else self.measure)
+
+    def refusal(self, system: System, conditions: Conditions) -> str:
         """Why the claim cannot be measured under these conditions, in a sentence; empty if it can."""
-        if conditions.level is not None and conditions.level not in self.levels:
-            can = f"it can at {' and '.join(self.levels)}" if self.levels else "only where it is stated"
-            where = f" ({self.regime})" if self.regime else ""
+        levels = self.levels or (tuple(system.levels) if self.is_declared else ())
+        if conditions.level is not None and conditions.level not in levels:
+            can = f"it can at {' and '.join(levels)}" if levels else "only where it is stated"
+            where = f" ({self.regime})" if str(self.regime) else ""
             return f"claim {self.id} cannot be measured at level {conditions.level}, {can}{where}."
+        takes = self._takes(system)
         finite = ("width", "seed", "learning_rate") if conditions.is_finite else ()
         for name, value in conditions.parameters:
-            if name not in (*self.takes, *finite):
-                can = f"it takes {', '.join(self.takes)}" if self.takes else "it sets its parameters itself"
+            if name not in (*takes, *finite):
+                can = f"it takes {', '.join(takes)}" if takes else "it sets its parameters itself"
                 return f"claim {self.id} cannot be measured with {name} = {value}: {can}."
         if conditions.seeds is not None and not conditions.is_finite:
-            finite = [level for level in self.levels if level in FINITE]
+            finite = [level for level in levels if level in FINITE]
             can = f"give --level {' or '.join(finite)}" if finite else "it can be measured only where it is stated"
             return f"claim {self.id} has no seeds = {conditions.seeds} to measure here: {can}."
         return ""
 
-    def check(self, conditions: Conditions = DEFAULT) -> Verdict:
+    def _takes(self, system: System) -> tuple[str, ...]:
+        if self.takes is not None or not self.is_declared:
+            return self.takes or ()
+        follows = self.path.sets if self.path else set()
+        is_limit = system.default_level not in FINITE
+        return tuple(p.name for p in system.parameters if p.name not in follows
+                     and not (is_limit and p.name in ("width", "seed", "learning_rate")))  # fmt: skip
+
+    def check(self, system: System, conditions: Conditions = DEFAULT) -> Verdict:
         """The verdict, measured now; over several seeds it holds if it does for each."""
         if self.measure is None:
-            return Verdict(Word.NOT_TESTABLE, "", "", self.reason)
+            return untested(self.reason)
         if conditions.is_default:
-            return _without_gaps(self.measure())
-        refused = self.refusal(conditions)
-        if refused:
-            return Verdict(Word.NOT_TESTABLE, "", "", refused)
+            return self._measured(system, conditions)
+        if refused := self.refusal(system, conditions):
+            return untested(refused)
         try:
             verdicts = []
             for seed in range(conditions.seeds or 1):
                 seeded = (("seed", seed),) if conditions.seeds else ()
-                with under(Conditions(conditions.level, None, (*conditions.parameters, *seeded))):
-                    verdicts.append(_without_gaps(self.measure()))
+                there = Conditions(conditions.level, None, (*conditions.parameters, *seeded))
+                verdicts.append(self._measured(system, there))
         except InputError as error:
-            return Verdict(Word.NOT_TESTABLE, "", "", str(error))
+            return untested(str(error))
         found = verdicts[0] if len(verdicts) == 1 else _over_seeds(verdicts)
         return replace(found, parameters={**found.parameters, **conditions.as_dict()})
 
+    def _measured(self, system: System, conditions: Conditions) -> Verdict:
+        from flowsys.claims.judging import judgement
 
-def _without_gaps(verdict: Verdict) -> Verdict:
-    """A verdict cannot hold on values that are no numbers: comparisons with NaN let them pass."""
-    if verdict.word not in (Word.HOLDS, Word.IN_PART) or not _has_nan(verdict.values):
-        return verdict
-    note = "; ".join(filter(None, (verdict.note, "a value is no number, so it cannot hold")))
-    return replace(verdict, word=Word.FAILS, note=note)
-
-
-def _has_nan(values: Any) -> bool:
-    if isinstance(values, Mapping):
-        return any(map(_has_nan, values.values()))
-    if isinstance(values, str) or not isinstance(values, float | Iterable):
-        return False
-    return isnan(values) if isinstance(values, float) else any(map(_has_nan, values))
+        with under(conditions):
+            return without_gaps(judgement(self, system, conditions) if self.is_declared else self.measure())
 
 
 def _over_seeds(verdicts: Sequence[Verdict]) -> Verdict:
@@ -168,13 +191,12 @@ def _over_seeds(verdicts: Sequence[Verdict]) -> Verdict:
     return replace(
         first,
         word=word,
-        measured=f"holds for {words.count(Word.HOLDS)} of {len(words)} seeds; seed 0: {first.measured}",
+        measured=f"holds for {words.count(Word.HOLDS)} of {len(words)} seeds; the first: {first.measured}",
         values={"seeds": [v.as_dict()["values"] for v in verdicts]},
     )
 
 
 def claim(
-    paper: str,
     id: str,
     place: str,
     statement: str,
@@ -182,67 +204,10 @@ def claim(
     *,
     control: Mapping[str, Any],
     regime: str = "",
-    is_cheap: bool = True,
     levels: str = "",
     takes: str = "",
-    control_note: str = "",
+    **more: Any,
 ) -> Claim:
-    """A claim whose control is its own measurement with some arguments changed; `levels`, `takes` as words."""
-    return Claim(
-        id, Ref(paper, place), statement, regime, measure, partial(measure, **control), is_cheap, "",
-        tuple(levels.split()), tuple(takes.split()), control_note,
-    )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """A verdict on record, with the measurement it was made from."""
-
-    verdict: str
-    predicted: str
-    measured: str
-    note: str
-
-
-@dataclass(frozen=True)
-class Checked:
-    """A claim with its verdict and the one on record; `is_fresh` if it was measured now, not read."""
-
-    claim: Claim
-    verdict: Verdict
-    recorded: Recorded | None
-    is_fresh: bool = True
-
-    @property
-    def is_as_recorded(self) -> bool:
-        """Whether the verdict is the one on record; a claim that cannot be measured need not be on it."""
-        if self.recorded is None:
-            return self.claim.measure is None
-        return self.recorded.verdict == str(self.verdict.word)
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "id": self.claim.id,
-            "place": self.claim.ref.place,
-            "statement": self.claim.statement,
-            "regime": self.claim.regime,
-            "recorded": self.recorded and self.recorded.verdict,
-            **self.verdict.as_dict(),
-        }
-
-
-def read_record(path: Path) -> dict[str, Recorded]:
-    """The recorded verdicts of a system by claim; empty if there are none yet."""
-    if not path.exists():
-        return {}
-    return {id: Recorded(**content) for id, content in json.loads(path.read_text(encoding="utf-8")).items()}
-
-
-def write_record(path: Path, checked: Sequence[Checked], claims: Sequence[Claim]) -> None:
-    """Put verdicts on record, keeping those of the system's claims that were not checked now."""
-    from flowsys.machine.files import write_text
-
-    now = {c.claim.id: Recorded(str(v.word), v.predicted, v.measured, v.note) for c in checked for v in (c.verdict,)}
-    known = {c.id for c in claims}
-    record = {id: asdict(content) for id, content in sorted((read_record(path) | now).items()) if id in known}
-    write_text(path, json.dumps(record, indent=2, ensure_ascii=False) + "\n")
+    """A claim whose measurement gives its own verdict; its control changes arguments of it."""
+    return Claim(id, place, statement, AsMeasured(), measure, regime=Regime(text=regime), levels=levels, takes=takes,
+                 control=partial(measure, **control), **more)  # fmt: skip

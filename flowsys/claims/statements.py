@@ -1,29 +1,20 @@
 """The statements of a paper: what its theorems, lemmas and figures say, and which claims check them.
 
 The package of a system lists them in `statements.py`: `STATEMENTS = {place: Statement}`, places like "Lemma E.1" or
-"Lemmas C.2–C.5". A claim checks a statement if its own place names it. A statement that no claim checks carries the
-reason. The file is optional: a package without it lists none.
+"Lemmas C.2–C.5". A claim checks a statement if its own place names it and it is the paper's. A statement that no claim
+checks carries the reason. The file is optional: a package without it lists none.
 """
 
-import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 
 from flowsys.claims import Claim
+from flowsys.claims.claim import SOURCES
+from flowsys.claims.numbering import places, shortened
 from flowsys.system import System
-
-_KINDS = {
-    "Theorem": "Theorem", "Lemma": "Lemma", "Corollary": "Corollary", "Corollaries": "Corollary",
-    "Proposition": "Proposition", "Observation": "Observation", "Definition": "Definition", "Condition": "Condition",
-    "Assumption": "Assumption", "Fact": "Fact", "Claim": "Claim", "Remark": "Remark", "Algorithm": "Algorithm",
-    "Eq": "Eq.", "Equation": "Eq.", "Fig": "Fig.", "Figure": "Fig.", "Sec": "Sec.", "Section": "Sec.",
-    "Appendix": "Appendix", "App": "Appendix", "Table": "Table",
-}  # fmt: skip
-_NUMBER = r"\(?(?:[A-Z](?:\.\d+)*|\d+(?:\.\d+)*[a-z]?)\)?(?![A-Za-z\d])"
-_KIND = "|".join(sorted(_KINDS, key=len, reverse=True))
-_PLACE = re.compile(rf"({_KIND})s?\.? ({_NUMBER}(?:(?:, (?:and )?| and |[-–]){_NUMBER})*)")
 
 
 @dataclass(frozen=True)
@@ -36,32 +27,17 @@ class Statement:
 
 @dataclass(frozen=True)
 class Covered:
-    """A numbered statement with the claims that check it; `key` names the entry of the list that it comes from."""
+    """A numbered statement with the claims that check it, and those of ours about it; `key` names its entry."""
 
     place: str
     key: str
     statement: Statement
     claims: tuple[Claim, ...]
+    ours: tuple[Claim, ...] = ()
 
-
-def places(text: str) -> tuple[str, ...]:
-    """("Lemma C.2", "Lemma C.3", "Eq. 11") from "Lemmas C.2–C.3, Eq. (11)"."""
-    found = []
-    for kind, numbers in _PLACE.findall(text):
-        for part in re.split(r", (?:and )?| and ", numbers.strip(" ,-–")):
-            found += [f"{_KINDS[kind]} {number}" for number in _expanded(part)]
-    return tuple(dict.fromkeys(found))
-
-
-def _expanded(part: str) -> list[str]:
-    """["D.1", "D.2", "D.3"] from "D.1–D.3"."""
-    ends = [end.strip("()") for end in re.split(r"[-–]", part)]
-    if len(ends) == 1:
-        return [ends[0]] if ends[0] else []
-    first, last = (re.fullmatch(r"(.*?)(\d+)", end) for end in ends)
-    if not first or not last:
-        raise ValueError(f"{part} is not a range of numbers")
-    return [f"{first[1]}{n}" for n in range(int(first[2]), int(last[2]) + 1)]
+    @property
+    def is_checked(self) -> bool:
+        return any(claim.measure for claim in self.claims)
 
 
 def statements(system: System) -> Mapping[str, Statement]:
@@ -74,45 +50,44 @@ def coverage(system: System) -> list[Covered]:
     """Every numbered statement of the paper, in its order, with the claims that check it."""
     by_place: dict[str, list[Claim]] = {}
     for claim in system.claims:
-        for place in places(claim.ref.place):
+        for place in places(claim.place):
             by_place.setdefault(place, []).append(claim)
-    return [
-        Covered(place, key, statement, tuple(by_place.get(place, ())))
-        for key, statement in statements(system).items()
-        for place in places(key)
-    ]
+    found = []
+    for key, statement in statements(system).items():
+        for place in places(key):
+            there = by_place.get(place, ())
+            papers = tuple(claim for claim in there if claim.whose == "paper")
+            found.append(Covered(place, key, statement, papers, tuple(c for c in there if c.whose == "ours")))
+    return found
 
 
-def shortened(found: Sequence[str]) -> str:
-    """ "Lemma B.1–B.3, Lemma B.5" from the four places."""
-    runs: list[tuple[str, int, int]] = []
-    for place in found:
-        stem, number = re.fullmatch(r"(.*?)(\d*)[a-z]?", place).groups()
-        if runs and number and runs[-1][0] == stem and runs[-1][2] == int(number) - 1:
-            runs[-1] = (stem, runs[-1][1], int(number))
-        else:
-            runs.append((stem, int(number or 0), int(number or 0)))
-    return ", ".join(
-        f"{stem}{first}" if first == last else f"{stem}{first}–{stem.split()[-1]}{last}" for stem, first, last in runs
-    )
+def counted(claims: Sequence[Claim]) -> str:
+    """Claims counted apart: the paper's by what they are, and ours."""
+    papers = Counter(claim.what for claim in claims if claim.whose == "paper")
+    ours = sum(claim.whose == "ours" for claim in claims)
+    listed = ", ".join(f"{papers[what]} {what}" for what in SOURCES if papers[what])
+    return f"{sum(papers.values())} of the paper ({listed or 'none'}), {ours} ours"
 
 
 def summary(system: System, covered: Sequence[Covered]) -> str:
-    """How much of the paper is checked, and what is not, with reasons."""
-    checked = [c for c in covered if any(claim.measure for claim in c.claims)]
+    """How much of the paper is checked, by which claims, and what is not, with reasons."""
+    checked = [c for c in covered if c.is_checked]
     measured = [claim for claim in system.claims if claim.measure]
-    ours = [claim for claim in measured if "[ours]" in claim.ref.place]
-    counted = f"{len(checked)} of {len(covered)} numbered statements are checked" if covered else (
+    said = f"{len(checked)} of {len(covered)} numbered statements are checked" if covered else (
         "none of its paper's statements are listed (statements.py); it is checked"
     )  # fmt: skip
-    lines = [f"{system.name}: {counted}, by {len(measured)} claims ({len(ours)} of them not in the paper)"]
-    lines += [f"  not testable here: {c.ref.place}: {c.statement} ({c.reason})" for c in system.claims if c.reason]
+    lines = [f"{system.name}: {said}, by {len(measured)} claims: {counted(measured)}"]
+    for c in checked:
+        ours = f"; ours: {', '.join(claim.id for claim in c.ours)}" if c.ours else ""
+        lines.append(f"  checked: {c.place}: {', '.join(claim.id for claim in c.claims if claim.measure)}{ours}")
+    lines += [f"  not testable: {c.place}: {c.statement} ({c.reason})" for c in system.claims if c.reason]
     left: dict[str, list[Covered]] = {}
     for c in covered:
         if not c.claims:
             left.setdefault(c.key, []).append(c)
     for key, group in left.items():
         named = key if len(group) == len(places(key)) else shortened([c.place for c in group])
-        statement = group[0].statement
-        lines.append(f"  not checked: {named}: {statement.text} ({statement.reason or 'no reason is given'})")
+        statement, ours = group[0].statement, sorted({claim.id for c in group for claim in c.ours})
+        beside = f"; ours about it: {', '.join(ours)}" if ours else ""
+        lines.append(f"  not checked: {named}: {statement.text} ({statement.reason or 'no reason is given'}{beside})")
     return "\n".join(lines)

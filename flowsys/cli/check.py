@@ -1,16 +1,13 @@
 """`flowsys check`: the claims of a paper against simulation."""
 
 import os
-import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from flowsys.cli import options
 from flowsys.errors import InputError
-
-FORMATS = ("table", "json", "markdown", "html")
-HEAD = ("id", "place", "claim", "predicted", "measured", "verdict", "note")
 
 
 def register(app: typer.Typer) -> None:
@@ -20,7 +17,10 @@ def register(app: typer.Typer) -> None:
 def check(
     system: Annotated[str | None, typer.Argument(metavar="SYSTEM", help="Which system (default: all).")] = None,
     source: options.From = None,
-    claim: Annotated[list[str] | None, typer.Option(help="Only this claim (id or place); repeatable.")] = None,
+    claim: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this claim (an id, or a number of the paper: all its lines); repeatable."),
+    ] = None,
     all: Annotated[bool, typer.Option("--all", help="Also the claims that take long.")] = False,
     level: Annotated[str | None, typer.Option(help="Measure at this level: L0 (training) … L4.")] = None,
     width: Annotated[int | None, typer.Option(min=1, help="Measure at this width; needs a finite --level.")] = None,
@@ -31,15 +31,28 @@ def check(
     plot: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE.png", callback=options.picture, help="Draw the fits of the one --claim, with residuals."
+            metavar="FILE.png", callback=options.picture, help="Draw the fits of the one --claim, or its --map."
+        ),
+    ] = None,
+    map: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            metavar="X Y", help="Where the one --claim holds over x=lo:hi:n[:log] y=…; writes picture and data."
         ),
     ] = None,
     coverage: Annotated[
-        bool, typer.Option("--coverage", help="The paper's statements: how many are checked, and why others are not.")
+        bool, typer.Option("--coverage", help="The paper's statements: which are checked, and why others are not.")
+    ] = False,
+    errata: Annotated[
+        bool, typer.Option("--errata", help="What is wrong as printed, its corrected form, the measurements.")
+    ] = False,
+    regimes: Annotated[
+        bool, typer.Option("--regimes", help="Where claims are stated, where the defaults lie, the share of the box.")
     ] = False,
     record: Annotated[bool, typer.Option("--record", help="Put the verdicts on record.")] = False,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes to measure in (default: the cores with --all, else 1).")
+        int | None,
+        typer.Option(min=1, help="Processes to measure in (default: the cores with --all or --map, else 1)."),
     ] = None,
     format: Annotated[str, typer.Option(help="table | json | markdown | html")] = "table",
     out: options.Out = None,
@@ -56,23 +69,33 @@ def check(
     """
     from flowsys.claims import write_record
     from flowsys.claims.checking import check_systems, record_file, selected
+    from flowsys.cli import checked as show
     from flowsys.cli.progress import counter
     from flowsys.machine.files import cache_directory
 
-    if format not in FORMATS:
-        raise InputError(f"--format {format} is not known: it must be one of {', '.join(FORMATS)}.")
+    if format not in show.FORMATS:
+        raise InputError(f"--format {format} is not known: it must be one of {', '.join(show.FORMATS)}.")
     chosen = options.systems_of([system] if system else [], source)
     if coverage:
         from flowsys.claims.statements import coverage as covered
         from flowsys.claims.statements import summary
 
-        typer.echo("\n".join(summary(found, covered(found)) for found in chosen))
+        _write("\n".join(summary(found, covered(found)) for found in chosen), out)
+        return
+    if regimes:
+        _write(show.regimes_text(chosen, claim), out)
         return
     conditions = _conditions(chosen, level, width, seeds, set)
     if record and not conditions.is_default:
         raise InputError("--record keeps verdicts at the claims' own parameters: give no --level, --width or --set.")
     if plot and len(claim or []) != 1:
         raise InputError("--plot draws one claim: give it with --claim ID.")
+    if map:
+        _map(chosen, claim, map, conditions, workers or os.cpu_count() or 1, plot)
+        return
+    if errata:
+        _errata(chosen, workers or 1, format, out)
+        return
     total = sum(len(claims) for claims in selected(chosen, claim, all).values())
     with counter(total, "claims") as told:
         processes = workers or (os.cpu_count() or 1 if all else 1)
@@ -80,9 +103,11 @@ def check(
     if record:
         for found in chosen:
             write_record(record_file(found), results[found.name], found.claims)
-    _print({name: checked for name, checked in results.items() if checked or claim is None}, conditions, format, out)
+    shown = {name: checked for name, checked in results.items() if checked or claim is None}
+    texts = [show.text_of(name, checked, conditions, format) for name, checked in shown.items()]
+    _write("[" + ",\n".join(texts) + "]" if format == "json" else "\n".join(texts), out)
     if plot:
-        _draw([c for checked in results.values() for c in checked], plot)
+        _draw([c for checked in results.values() for c in checked], claim[0], plot)
     compared = [c for found in chosen if found.package for c in results[found.name]]
     if conditions.is_default and not record and any(not c.is_as_recorded for c in compared):
         raise typer.Exit(1)
@@ -106,21 +131,7 @@ def _conditions(systems, level: str | None, width: int | None, seeds: int | None
     return Conditions(level, seeds, tuple((name, setup[name]) for name in given))
 
 
-def _draw(checked, path: str) -> None:
-    from flowsys.machine.files import write_atomically
-    from flowsys.plot.residuals import residuals
-
-    (found,) = checked
-    if not found.verdict.fits:
-        raise InputError(f"--plot {path}: claim {found.claim.id} rests on no fit, so there are no residuals to draw.")
-    figure = residuals(found.verdict, f"{found.claim.ref}: {found.claim.statement}")
-    write_atomically(path, lambda temporary: figure.savefig(temporary, dpi=150))
-    typer.echo(f"wrote {path}", err=True)
-
-
-def _print(results, conditions, format: str, out: str | None) -> None:
-    texts = [_text(name, checked, conditions, format) for name, checked in results.items()]
-    text = "\n".join(texts) if format != "json" else "[" + ",\n".join(texts) + "]"
+def _write(text: str, out: str | None) -> None:
     if out:
         from flowsys.machine.files import write_text
 
@@ -129,49 +140,52 @@ def _print(results, conditions, format: str, out: str | None) -> None:
         typer.echo(text)
 
 
-def _text(name: str, checked, conditions, format: str) -> str:
-    if format == "json":
-        import json
+def _draw(checked, name: str, path: str) -> None:
+    from flowsys.machine.files import write_atomically
+    from flowsys.plot.residuals import residuals
 
-        content = {"system": name, "conditions": conditions.as_dict(), "claims": [c.as_dict() for c in checked]}
-        return json.dumps(content, indent=2, ensure_ascii=False, default=str)
-    title = name if conditions.is_default else f"{name}, {conditions} (elsewhere than on record)"
-    rows = [_row(c, conditions.is_default) for c in checked]
-    return {"markdown": _markdown, "html": _html, "table": _table}[format](title, rows)
-
-
-def _row(checked, is_compared: bool) -> tuple[str, ...]:
-    verdict = str(checked.verdict.word)
-    if is_compared and not checked.is_as_recorded:
-        verdict += f" (on record: {checked.recorded.verdict if checked.recorded else 'nothing'})"
-    claim, found = checked.claim, checked.verdict
-    return claim.id, claim.ref.place, claim.statement, found.predicted, found.measured, verdict, found.note
+    fitted = [c for c in checked if c.verdict.fits]
+    if not fitted:
+        raise InputError(f"--plot {path}: claim {name} rests on no fit, so there are no residuals to draw.")
+    found = next((c for c in fitted if c.claim.id == name), fitted[0])
+    figure = residuals(found.verdict, f"{found.claim.place}: {found.claim.statement}")
+    write_atomically(path, lambda temporary: figure.savefig(temporary, dpi=150))
+    typer.echo(f"wrote {path}", err=True)
 
 
-def _markdown(title: str, rows) -> str:
-    clean = lambda x: x.replace("|", "\\|").replace("\n", " ")
-    lines = [f"## {title}", "", "| " + " | ".join(HEAD) + " |", "|" + "---|" * len(HEAD)]
-    lines += ["| " + " | ".join(map(clean, row)) + " |" for row in rows]
-    return "\n".join(lines) + "\n"
+def _map(systems, names: list[str] | None, texts: tuple[str, str], conditions, workers: int, plot: str | None) -> None:
+    """Where one claim holds over two parameters: a picture, and a table beside it."""
+    from flowsys.claims.checking import selected
+    from flowsys.claims.regions import region
+    from flowsys.cli.progress import counter
+    from flowsys.machine.files import write_atomically, write_text
+    from flowsys.plot.region import region as draw
+    from flowsys.sweeps.axes import parse_axis
+
+    if len(systems) != 1 or len(names or []) != 1:
+        raise InputError("--map draws one claim of one system: give SYSTEM and --claim ID.")
+    (system,) = systems
+    ((claim, *_),) = selected(systems, names, True).values()
+    axes = [parse_axis(text) for text in texts]
+    picture = Path(plot or f"{system.name}-{claim.id}-map.png")
+    with counter(len(axes[0]) * len(axes[1]), "points") as told:
+        found = region(system, claim, axes, conditions, workers, told)
+    command = f"flowsys check {system.name} --claim {claim.id} --map {' '.join(texts)}"
+    command += "".join(f" --set {name}={value}" for name, value in conditions.parameters)
+    figure = draw(found)
+    write_atomically(picture, lambda temporary: figure.savefig(temporary, dpi=150))
+    data = write_text(picture.with_suffix(".csv"), found.as_csv(command))
+    typer.echo("; ".join(f"{word}: {n}" for word, n in found.counts().items()))
+    typer.echo(f"wrote {picture} and {data}", err=True)
 
 
-def _html(title: str, rows) -> str:
-    from html import escape
+def _errata(systems, workers: int, format: str, out: str | None) -> None:
+    from flowsys.claims.checking import check
+    from flowsys.claims.errata import errata, ids_of_errata
+    from flowsys.cli import checked as show
 
-    body = "".join("<tr>" + "".join(f"<td>{escape(x)}</td>" for x in row) + "</tr>" for row in rows)
-    return f"<h2>{escape(title)}</h2><table><tr>{''.join(f'<th>{h}</th>' for h in HEAD)}</tr>{body}</table>"
-
-
-def _table(title: str, rows) -> str:
-    import io
-
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(*HEAD, title=escape(title))
-    for row in rows:
-        table.add_row(*map(escape, row))
-    console = Console(file=io.StringIO(), width=None if sys.stdout.isatty() else 200)
-    console.print(table)
-    return console.file.getvalue().rstrip("\n")
+    found = []
+    for system in systems:
+        if ids := ids_of_errata(system):
+            found += errata(system, check(system, ids, workers=workers))
+    _write(show.errata_text(found, format), out)

@@ -23,7 +23,8 @@ _HATCHES = {
         ("step size underflow", "++++"),
         ("state not finite", "oooo"),
         ("quantity not finite", "OO"),
-        ("claim not testable here", "----"),
+        ("claim not testable", "----"),
+        ("outside the claim's regime", "||||"),
     )
 }
 

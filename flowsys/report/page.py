@@ -11,8 +11,11 @@ from html import escape
 from pathlib import Path
 
 from flowsys.claims import Checked, Claim, Recorded, Verdict, Word
-from flowsys.claims.checking import check_systems, recorded
-from flowsys.claims.statements import Covered, coverage, places
+from flowsys.claims.checking import check_systems, in_order, recorded
+from flowsys.claims.errata import errata
+from flowsys.claims.numbering import places
+from flowsys.claims.statements import Covered, counted, coverage
+from flowsys.claims.verdict import untested
 from flowsys.report import pictures
 from flowsys.report.parts import Part, made
 from flowsys.report.style import SCRIPT, STYLE
@@ -20,7 +23,10 @@ from flowsys.report.tables import Cell, table, text
 from flowsys.system import System
 from flowsys.version import VERSION
 
-_CLASS = {Word.HOLDS: "holds", Word.IN_PART: "part", Word.FAILS: "fails", Word.NOT_TESTABLE: "untested"}
+_CLASS = {
+    Word.HOLDS: "holds", Word.IN_PART: "part", Word.FAILS: "fails", Word.OUTSIDE: "untested",
+    Word.NOT_TESTABLE: "untested", Word.REPRODUCED: "holds", Word.NOT_REPRODUCED: "part",
+}  # fmt: skip
 
 
 def report(
@@ -50,12 +56,13 @@ def report(
 def on_record(system: System) -> list[Checked]:
     """The claims of a system with the verdicts on record."""
     record = recorded(system)
-    return [Checked(claim, _read(claim, record.get(claim.id)), record.get(claim.id), False) for claim in system.claims]
+    return [Checked(claim, _read(claim, record.get(claim.id)), record.get(claim.id), False)
+            for claim in in_order(system.claims)]  # fmt: skip
 
 
 def _read(claim: Claim, found: Recorded | None) -> Verdict:
     if claim.measure is None:
-        return claim.check()
+        return untested(claim.reason)
     if found is None:
         return Verdict(Word.NOT_TESTABLE, "", "", "no verdict is on record")
     return Verdict(Word(found.verdict), found.predicted, found.measured, found.note)
@@ -64,13 +71,15 @@ def _read(claim: Claim, found: Recorded | None) -> Verdict:
 def _overview(systems: Sequence[System], claims: dict[str, list[Checked]]) -> str:
     rows = []
     for system in systems:
-        words = Counter(c.verdict.word for c in claims[system.name])
         covered = coverage(system)
-        checked = sum(any(claim.measure for claim in c.claims) for c in covered)
-        name = Cell(f'<a href="#{system.name}">{escape(system.name)}</a>')
-        counts = [text(str(words[word]), _CLASS[word]) for word in Word]
-        rows.append(("", [name, text(system.paper.title), *counts, text(f"{checked} of {len(covered)}")]))
-    return table(("system", "paper", *Word, "statements checked"), rows)
+        checked = f"{sum(c.is_checked for c in covered)} of {len(covered)}"
+        for whose in ("paper", "ours"):
+            words = Counter(c.verdict.word for c in claims[system.name] if c.claim.whose == whose)
+            name = Cell(f'<a href="#{system.name}">{escape(system.name)}</a>' if whose == "paper" else "")
+            title = system.paper.title if whose == "paper" else "ours, not stated by the paper"
+            counts = [text(str(words[word]), _CLASS[word]) for word in Word]
+            rows.append(("", [name, text(title), *counts, text(checked if whose == "paper" else "")]))
+    return table(("system", "claims", *Word, "statements checked"), rows)
 
 
 def _section(system: System, claims: Sequence[Checked], pictured: Mapping[Part, str]) -> str:
@@ -82,6 +91,7 @@ def _section(system: System, claims: Sequence[Checked], pictured: Mapping[Part, 
         parts.append("<h3>Ladder</h3>" + pictured[Part(system.name, "ladder")])
     covered = coverage(system)
     parts.append(_claims(system, claims, {c.place: c for c in covered}))
+    parts.append(_errata(system, claims))
     parts.append(_statements(system, claims, covered))
     parts.append(_fits(claims))
     for title, kind, names in (
@@ -100,11 +110,33 @@ def _claims(system: System, claims: Sequence[Checked], known: dict[str, Covered]
         changed = f" (on record: {c.recorded.verdict})" if c.recorded and not c.is_as_recorded else ""
         found = c.verdict
         cells = [
-            Cell(_linked(system, c.claim.ref.place, known)), text(c.claim.statement), text(found.predicted),
+            Cell(_linked(system, c.claim.place, known)), text(_source(c.claim)), text(c.claim.statement),
+            text(found.predicted),
             text(found.measured), text(f"{found.word}{changed}", _CLASS[found.word]), text(found.note),
         ]  # fmt: skip
         rows.append((f"{system.name}-claim-{c.claim.id}", cells))
-    return "<h3>Claims</h3>" + table(("place", "claim", "predicted", "measured", "verdict", "note"), rows)
+    head = ("place", "source", "claim", "predicted", "measured", "verdict", "note")
+    measured = [c.claim for c in claims if c.claim.measure]
+    return f"<h3>Claims</h3><p>{escape(counted(measured))}.</p>" + table(head, rows)
+
+
+def _source(claim: Claim) -> str:
+    return claim.what if claim.whose == "paper" else f"ours, sharpens {claim.sharpens}" if claim.sharpens else "ours"
+
+
+def _errata(system: System, claims: Sequence[Checked]) -> str:
+    """What is wrong as printed, with the measurements it rests on."""
+    rows = []
+    for found in errata(system, claims):
+        if not found.is_confirmed:
+            continue
+        claim, corrected = found.printed.claim, found.corrected
+        measured = found.printed.verdict.measured
+        after = f"{corrected.verdict.word}: {corrected.verdict.measured}" if corrected else ""
+        cells = [claim.place, claim.erratum.printed, measured, claim.erratum.corrected, after, claim.erratum.grade]
+        rows.append((f"{system.name}-erratum-{claim.id}", [text(cell) for cell in cells]))
+    head = ("place", "as printed", "measured", "corrected", "the corrected form", "grade")
+    return f'<h3 id="{system.name}-errata">Errata</h3>' + table(head, rows) if rows else ""
 
 
 def _linked(system: System, place: str, known: dict[str, Covered]) -> str:
@@ -123,7 +155,7 @@ def _statements(system: System, claims: Sequence[Checked], covered: Sequence[Cov
     for c in covered:
         links = [
             f'<a class="{_CLASS[word[claim.id]]}" href="#{system.name}-claim-{escape(claim.id)}">{escape(claim.id)}</a>'
-            for claim in c.claims
+            for claim in (*c.claims, *c.ours)
         ]
         checked = Cell(", ".join(links)) if links else text(f"not checked: {c.statement.reason}", "untested")
         rows.append((_anchor(system, c.place), [text(c.place), text(c.statement.text), checked]))
@@ -138,7 +170,7 @@ def _fits(claims: Sequence[Checked]) -> str:
     fitted = [c for c in claims if c.verdict.fits]
     if not fitted:
         return ""
-    drawn = (pictures.figure(residuals(c.verdict), f"{c.claim.ref.place}: {c.claim.statement}") for c in fitted)
+    drawn = (pictures.figure(residuals(c.verdict), f"{c.claim.place}: {c.claim.statement}") for c in fitted)
     return f"<details><summary>Fits and residuals ({len(fitted)})</summary>{''.join(drawn)}</details>"
 
 

@@ -26,7 +26,8 @@ OUTCOMES = (
     "quantity not finite",
     "not computed, neighbours agree",
     "only some seeds have a value",
-    "claim not testable here",
+    "claim not testable",
+    "outside the claim's regime",
 )
 CODES = {name: code for code, name in enumerate(OUTCOMES)}
 _WITH_VALUE = [

@@ -1,6 +1,8 @@
 """Claims over a diagram: a paper's statement measured at every point's parameters.
 
-verdict(ID)      1 where the claim holds, 0.5 where it holds in part, 0 where it does not
+verdict(ID)      1 where the claim holds (is reproduced), 0.5 where it holds in part, 0 where it does not
+constant(ID)     the claim's best constant
+margin(ID)       how far inside its regime the point lies, 1 at the edge
 fit(ID)          the slope of the claim's fit, its rate or exponent; fit(ID.NAME) where it has several
 
 A claim is measured under the point's swept and set parameters (`flowsys.claims.conditions`), at the level given, over
@@ -22,16 +24,16 @@ if TYPE_CHECKING:
     from flowsys.claims import Verdict
     from flowsys.sweeps.sweep import Sweep
 
-_PATTERN = re.compile(r"(verdict|fit)\(([^()]+)\)")
+_PATTERN = re.compile(r"(verdict|constant|margin|fit)\(([^()]+)\)")
 
 
 @dataclass(frozen=True)
 class OfClaim:
-    """The verdict of a claim as a number, or the slope of one of its fits."""
+    """The verdict of a claim as a number, its constant or margin, or the slope of one of its fits."""
 
     name: str
     claim: str
-    is_fit: bool
+    what: str
     level: str | None
     parameters: tuple[str, ...] = ()
     terms: tuple = ()
@@ -39,12 +41,12 @@ class OfClaim:
     @classmethod
     def parse(cls, text: str, level: str | None) -> "OfClaim | None":
         found = _PATTERN.fullmatch(text)
-        return cls(text, found[2].strip(), found[1] == "fit", level) if found else None
+        return cls(text, found[2].strip(), found[1], level) if found else None
 
     def checked(self, system: System, parameters: Sequence[str], example: Setup, seeds: int) -> "OfClaim":
         """The same, once the claim is known and can be measured at an example's parameters."""
         quantity = replace(self, parameters=tuple(parameters))
-        refused = quantity._claim(system).refusal(quantity.conditions(example, seeds))
+        refused = quantity._claim(system).refusal(system, quantity.conditions(example, seeds))
         if refused:
             raise InputError(f"observable {self.name}: {refused}")
         return quantity
@@ -59,7 +61,7 @@ class OfClaim:
         by_id = {claim.id: claim for claim in system.claims}
         id = self._split(by_id)[0]
         if id not in by_id:
-            known = ", ".join(i for i, c in by_id.items() if c.takes or c.levels) or "none"
+            known = ", ".join(i for i, c in by_id.items() if c.takes or c.levels or c.is_declared) or "none"
             raise InputError(
                 f"observable {self.name}: {self.claim} is not a claim of {system.name}; those that can be measured "
                 f"at other parameters are {known}."
@@ -69,15 +71,20 @@ class OfClaim:
     def _split(self, known) -> tuple[str, str]:
         """The claim's id and the name of a fit; ids may have dots themselves."""
         head, _, tail = self.claim.rpartition(".")
-        return (head, tail) if self.is_fit and self.claim not in known and head in known else (self.claim, "")
+        return (head, tail) if self.what == "fit" and self.claim not in known and head in known else (self.claim, "")
 
     def measure(self, system: System, setup: Setup, seeds: int) -> tuple[float, int]:
         """The number at a point (NaN if there is none), and the point's outcome."""
         claim = self._claim(system)
-        verdict = claim.check(self.conditions(setup, seeds))
-        number = self._slope(verdict, system) if self.is_fit else _AS_NUMBER.get(str(verdict.word), np.nan)
-        outcome = "completed" if str(verdict.word) in _AS_NUMBER else "claim not testable here"
-        return number, CODES[outcome]
+        verdict = claim.check(system, self.conditions(setup, seeds))
+        read = {
+            "verdict": lambda: _AS_NUMBER.get(str(verdict.word), np.nan),
+            "constant": lambda: np.nan if verdict.constant is None else float(np.max(verdict.constant)),
+            "margin": lambda: np.nan if verdict.margin is None else verdict.margin,
+            "fit": lambda: self._slope(verdict, system),
+        }
+        outcome = _OUTCOMES.get(str(verdict.word), "completed")
+        return read[self.what](), CODES[outcome]
 
     def _slope(self, verdict: "Verdict", system: System) -> float:
         _, name = self._split({claim.id for claim in system.claims})
@@ -86,7 +93,10 @@ class OfClaim:
         return np.nan if chosen is None else float(chosen.slope)
 
 
-_AS_NUMBER = {"holds": 1.0, "holds in part": 0.5, "does not hold": 0.0}
+_AS_NUMBER = {
+    "holds": 1.0, "holds in part": 0.5, "does not hold": 0.0, "reproduced": 1.0, "not reproduced at our settings": 0.0,
+}  # fmt: skip
+_OUTCOMES = {"not testable": "claim not testable", "outside the regime": "outside the claim's regime"}
 
 
 def measured(

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 import flowsys
-from flowsys.claims import Checked, Claim, Verdict, Word, claim, judged, write_record
+from flowsys.claims import AsMeasured, Checked, Claim, Order, Verdict, Word, claim, judged, write_record
 from flowsys.claims.checking import check, check_systems, record_file, recorded
 from flowsys.claims.conditions import Conditions, chosen_level, chosen_parameters, current, remembered, under
-from flowsys.claims.statements import coverage, places, statements
+from flowsys.claims.numbering import places
+from flowsys.claims.statements import coverage, statements
 from flowsys.errors import InputError
-from flowsys.system.references import Ref
 
+MIXTURE = flowsys.load("mixture")
 CLAIMS = [(name, c) for name in flowsys.names() for c in flowsys.load(name).claims if c.measure is not None]
 CHEAP = [pair for pair in CLAIMS if pair[1].is_cheap]
 LONG = [pair for pair in CLAIMS if not pair[1].is_cheap]
@@ -24,11 +25,12 @@ def named(pairs):
 
 @named(CHEAP)
 def test_the_recorded_verdict_is_fresh(name, claim):
-    assert recorded(flowsys.load(name))[claim.id].verdict == str(claim.check().word)
+    assert recorded(flowsys.load(name))[claim.id].verdict == str(claim.check(flowsys.load(name)).word)
 
 
 def changes_the_verdict(name: str, claim: Claim) -> bool:
-    return str(claim.control().word) != recorded(flowsys.load(name))[claim.id].verdict
+    system = flowsys.load(name)
+    return str(claim.controlled().check(system).word) != recorded(system)[claim.id].verdict
 
 
 @named([pair for pair in CHEAP if not pair[1].control_note])
@@ -55,8 +57,8 @@ def test_every_claim_is_on_record_under_a_name_of_its_own(name):
 def test_every_statement_of_a_paper_is_checked_or_says_why_not(name):
     system = flowsys.load(name)
     listed = {place for key in statements(system) for place in places(key)}
-    assert not [c.place for c in coverage(system) if not c.claims and not c.statement.reason]
-    cited = {place for c in system.claims if "[ours]" not in c.ref.place for place in places(c.ref.place)}
+    assert not [c.place for c in coverage(system) if not c.claims and not c.ours and not c.statement.reason]
+    cited = {place for c in system.claims if c.whose == "paper" for place in places(c.place)}
     assert not listed or cited <= listed
 
 
@@ -69,22 +71,27 @@ def test_places_are_read_from_citations():
 @pytest.mark.parametrize("values", [{"x": float("nan")}, {"x": {"y": [1.0, np.float64("nan")]}}])
 def test_a_verdict_cannot_hold_on_what_is_no_number(values):
     measure = lambda: Verdict(Word.HOLDS, "", "", values=values)
-    found = Claim("x", Ref("x", "x"), "x", measure=measure, control=measure).check()
+    found = Claim("x", "x", "x", AsMeasured(), measure).check(MIXTURE)
     assert found.word is Word.FAILS and "no number" in found.note
 
 
-def test_a_check_without_a_control_is_refused():
-    with pytest.raises(ValueError, match="control"):
-        Claim("x", Ref("mixture", "Lemma 0"), "anything", measure=lambda: judged(True, "", ""))
+@named(CLAIMS)
+def test_every_packaged_claim_has_a_control(name, claim):
+    assert claim.control is not None
+
+
+def test_a_check_needs_a_kind_and_an_order_a_path():
+    with pytest.raises(ValueError, match="kind"):
+        Claim("x", "Lemma 0", "anything", measure=lambda run: 1)
+    with pytest.raises(ValueError, match="path"):
+        Claim("x", "Lemma 0", "anything", Order("O"), lambda run: 1)
 
 
 def test_records_keep_what_was_not_checked_again_and_forget_claims_that_are_gone(tmp_path):
     path, old = tmp_path / "verdicts.json", {"verdict": "holds", "predicted": "p", "measured": "m", "note": ""}
     path.write_text(json.dumps({"old": old, "gone": old}))
-    made = [
-        claim("mixture", id, "Lemma 0", "s", lambda: Verdict(Word.FAILS, "p", "m"), control={}) for id in ("new", "old")
-    ]
-    write_record(path, [Checked(made[0], made[0].check(), None)], made)
+    made = [claim(id, "Lemma 0", "s", lambda: Verdict(Word.FAILS, "p", "m"), control={}) for id in ("new", "old")]
+    write_record(path, [Checked(made[0], made[0].check(MIXTURE), None)], made)
     assert json.loads(path.read_text()) == {"new": old | {"verdict": "does not hold"}, "old": old}
 
 
@@ -94,16 +101,19 @@ def measured_omega(value: float = 0.0) -> Verdict:
     return judged(found.get("omega", 0.1) > value, "", f"{level} {found}", values=found)
 
 
-TOY = claim("toy", "x", "Lemma 0", "s", measured_omega, control={"value": 9.0}, levels="L0 L3", takes="omega")
+TOY = claim("x", "Lemma 0", "s", measured_omega, control={"value": 9.0}, levels="L0 L3", takes="omega")
 
 
 def test_conditions_reach_the_measurement_and_end_with_it():
-    assert TOY.check(Conditions("L0", None, (("omega", 0.5), ("width", 7)))).measured == "L0 {'omega': 0.5, 'width': 7}"
+    assert (
+        TOY.check(MIXTURE, Conditions("L0", None, (("omega", 0.5), ("width", 7)))).measured
+        == "L0 {'omega': 0.5, 'width': 7}"
+    )
     assert current() == Conditions()
 
 
 def test_seeds_are_measured_one_by_one_and_counted():
-    verdict = TOY.check(Conditions("L0", 3))
+    verdict = TOY.check(MIXTURE, Conditions("L0", 3))
     assert verdict.measured.startswith("holds for 3 of 3 seeds")
     assert verdict.values["seeds"] == [{"seed": 0}, {"seed": 1}, {"seed": 2}]
 
@@ -118,7 +128,7 @@ def test_seeds_are_measured_one_by_one_and_counted():
     ],
 )
 def test_what_cannot_be_measured_says_so(conditions, why):
-    verdict = TOY.check(conditions)
+    verdict = TOY.check(MIXTURE, conditions)
     assert verdict.word is Word.NOT_TESTABLE
     assert why in verdict.note
 
@@ -152,9 +162,9 @@ def test_workers_give_what_one_process_gives():
 
 
 def test_a_claim_that_cannot_be_measured_need_not_be_on_record():
-    untestable = Claim("x", Ref("mixture", "Lemma 0"), "s", reason="no data")
-    assert Checked(untestable, untestable.check(), None).is_as_recorded
-    assert not Checked(TOY, TOY.check(), None).is_as_recorded
+    untestable = Claim("x", "Lemma 0", "s", reason="no data")
+    assert Checked(untestable, untestable.check(MIXTURE), None).is_as_recorded
+    assert not Checked(TOY, TOY.check(MIXTURE), None).is_as_recorded
 
 
 def test_records_lie_in_the_package():

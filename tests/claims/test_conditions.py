@@ -22,11 +22,11 @@ TAKING = [(name, c) for name in OTHER for c in flowsys.load(name).claims if c.ta
 def test_a_claim_is_measured_with_the_parameters_it_takes(name, claim, monkeypatch):
     nudge = 1e-6 * TAKING.index((name, claim))  # so that no other claim's runs are found again
     given = {p: x if isinstance(x, int) else x + nudge for p, x in OTHER[name].items() if p in claim.takes}
-    runs, reached = import_module(f"flowsys.systems.{name}.claims.runs"), {}
-    monkeypatch.setattr(
-        runs, "solve", lambda system, setup, **more: reached.update(setup) or solve(system, setup, **more)
-    )
-    verdict = claim.check(Conditions(parameters=tuple(given.items())))
+    reached = {}
+    watched = lambda system, setup, **more: reached.update(setup) or solve(system, setup, **more)
+    for runs in (import_module(f"flowsys.systems.{name}.claims.runs"), flowsys.claims.kit):
+        monkeypatch.setattr(runs, "solve", watched)
+    verdict = claim.check(flowsys.load(name), Conditions(parameters=tuple(given.items())))
     assert verdict.word is not Word.NOT_TESTABLE, verdict.note
     assert given.items() <= reached.items()
     assert given.items() <= verdict.parameters.items()

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from rates import rate
 
-from flowsys.claims import Claim, judged
+from flowsys.claims import Claim, Identity, Kit
 from flowsys.ladder import Rung
 from flowsys.program import Program
 from flowsys.program.arrays import arguments
@@ -16,7 +16,7 @@ from flowsys.runs.training import Descent, Training, gradient_step
 from flowsys.sweeps.named import NamedDiagram
 from flowsys.system import FINITE_PARAMETERS, Parameter, System, Variants, t_max
 from flowsys.system.problem import Event, FunctionField, Problem, ProgramField, Stage
-from flowsys.system.references import Paper, Ref
+from flowsys.system.references import Paper
 
 PROGRAM = Program.parse("""state x
 parameters rate
@@ -50,11 +50,8 @@ def training(setup, variant, mode, seeds) -> Training:
     return Training(descent(), {"x": np.array(setup["start"])}, (Stage("all", np.array(rate(setup))),), EVENTS)
 
 
-def halving() -> object:
-    from flowsys.runs.solving import solve
-
-    t = solve(model).at("T_half")["t"]
-    return judged(abs(2 * t - np.log(2)) < 1e-6, "log 2 / 2", f"{t:.9f}", values={"t": t})
+def halving(run: Kit) -> tuple[float, float]:
+    return run.time("T_half"), np.log(2 * run.p.start) / (2 * run.p.rate)
 
 
 model = System(
@@ -79,8 +76,6 @@ model = System(
     training=training,
     equations=lambda: {"x": r"\dot x = -c \lambda x"},
     ladder=lambda setup: [Rung("L1", "L3", "one flow, twice", lambda value: 0.0, tolerance=1e-6)],
-    claims=(
-        Claim("halving", Ref("decay", "Lemma 1"), "x halves after log 2 / 2", measure=halving, control=lambda: None),
-    ),
+    claims=(Claim("halving", "Lemma 1", "x halves after log(2 start) / (2 rate)", Identity(1e-6), halving),),
     diagrams={"halves": NamedDiagram("when it halves", ("rate=0.5:2:4", "start=1:2:3"), ("T_half",))},
 )

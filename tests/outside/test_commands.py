@@ -52,7 +52,7 @@ def test_training_the_ladder_and_the_claims_run(place):
     assert json.loads(answer(place, "train", "--at", "T_half", "--format", "json"))["level"] == "L0"
     assert json.loads(answer(place, "compare", "--format", "json"))["rungs"][0]["holds"]
     (checked,) = json.loads(answer(place, "check", "--format", "json"))
-    assert checked["claims"][0]["verdict"] == "holds"
+    assert checked["claims"][0]["word"] == "holds"
     assert json.loads(answer(place, "check", "--all", "--workers", "2", "--format", "json")) == [checked]
 
 

@@ -12,8 +12,6 @@ from functools import cache
 import numpy as np
 import flowsys as fs
 import mean
-from flowsys.claims import judged
-from flowsys.claims.claim import claim
 from flowsys.sweeps import make_sweep, parse_axis, run
 from flowsys.sweeps.cluster import connected, run_on
 
@@ -23,9 +21,8 @@ def samples(L):
     return fs.Samples(x=np.arange(1.0, L + 1))
 
 
-def decays():
-    end = fs.solve(model, at=[1.0], observe=["w"]).at(1.0)["values"]["w"]
-    return judged(abs(end - np.exp(-mean.square(samples(2).x))) < 1e-6, "e^-c", f"{end:.6f}")
+def decays(run):
+    return run.values(1.0)["w"], run.p.scale * np.exp(-mean.square(samples(run.p.L).x))
 
 
 model = fs.Model(
@@ -34,7 +31,7 @@ model = fs.Model(
     blocks=lambda p: {"w": fs.Direct(start=p.scale)},
     samples=lambda p: samples(p.L),
     loss=lambda ops, w, X, p: (X.x * w.w) ** 2 / 2,
-    claims=[claim("script", "decay", "Lemma 1", "it decays", lambda: decays(), control={})],
+    claims=[fs.Claim("decay", "Lemma 1", "w = scale e^-ct", fs.Identity(1e-6), decays)],
 )
 sweep = make_sweep(model, [parse_axis("scale=0.5:2:4")], ["w@t=1"], chunk_size=1)
 here = [float(chunk.values[0][0]) for chunk in run(sweep)]

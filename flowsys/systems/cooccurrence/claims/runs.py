@@ -12,13 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flowsys.claims import Claim
+from flowsys.claims import AsMeasured, Claim, Regime
 from flowsys.claims.conditions import chosen_level, chosen_parameters, current, remembered
 from flowsys.errors import InputError
 from flowsys.runs.solving import solve
 from flowsys.runs.trajectory import Trajectory
 from flowsys.system import Setup
-from flowsys.system.references import Ref
 from flowsys.systems.cooccurrence import SYSTEM
 from flowsys.systems.cooccurrence.max_margin import MaxMargin, max_margin
 from flowsys.systems.cooccurrence.scales import Scales, condition_1, from_dimensionless
@@ -70,8 +69,8 @@ def claim(place: str, measure, control, regime: str = "Condition 1", is_cheap: b
           takes: str = "") -> Claim:  # fmt: skip
     """A claim named after its function and stated by the first line of its docstring."""
     statement = measure.__doc__.strip().splitlines()[0]
-    return Claim(measure.__name__, Ref("cooccurrence", place), statement, regime, measure, control, is_cheap,
-                 levels=tuple(levels.split()), takes=tuple(takes.split()))  # fmt: skip
+    return Claim(measure.__name__, place, statement, AsMeasured(), measure, regime=Regime(text=regime), control=control,
+                 is_cheap=is_cheap, levels=levels, takes=takes)  # fmt: skip
 
 
 def asked(name: str, own: Any) -> Any:

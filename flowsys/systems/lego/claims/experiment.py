@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from flowsys.claims import Claim, Verdict, Word, judged, listed, word_of
-from flowsys.system.references import Ref
+from flowsys.claims import Claim, Regime, Verdict, Word, judged, listed, word_of
 from flowsys.systems.lego import section_7
 from flowsys.systems.lego.claims.runs import by_name, claim
 
@@ -199,7 +198,7 @@ def _stored_claim(
     regime = "two heads, Adam 1e-4, L = 5"
     if missing:
         reason = f"no finished run of {' and '.join(missing)} is kept yet: flowsys.systems.lego.section_7.run makes it"
-        return Claim(id, Ref("lego", place), statement, regime, reason=reason)
+        return Claim(id, place, statement, regime=Regime(text=regime), reason=reason)
     return claim(id, place, statement, measure, control=control, regime=regime)
 
 

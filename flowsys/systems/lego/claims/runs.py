@@ -26,7 +26,7 @@ FLOW = "ideal layer, d = 1e3, C_B = 3, n_x = inf"
 LAYER_SHAPE = "rho q bias"
 """Parameters that a claim on the flow over the ideal layer leaves free."""
 
-claim = partial(claims.claim, "lego", regime=FLOW)
+claim = partial(claims.claim, regime=FLOW)
 
 
 @remembered(1024)

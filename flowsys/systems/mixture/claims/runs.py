@@ -30,8 +30,8 @@ TRAINED = "L0 L2 L3"
 FLOWS = "L2 L3"
 """Levels of a claim that reads rates, which descent does not record, or margins late in stage 3."""
 
-claim = partial(claims.claim, "mixture", regime="K = 2, L = 3, infinite width", levels="L3")
-finite = partial(claims.claim, "mixture")
+claim = partial(claims.claim, regime="K = 2, L = 3, infinite width", levels="L3")
+finite = claims.claim
 """A claim on random starts or finite widths, which chooses its levels itself."""
 
 

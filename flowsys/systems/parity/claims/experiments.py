@@ -4,7 +4,6 @@ import numpy as np
 
 from flowsys.claims import Claim, Verdict, Word, judged
 from flowsys.laws.fits import line, power_law
-from flowsys.system.references import Ref
 from flowsys.systems.parity import growth, passes
 from flowsys.systems.parity.claims.runs import claim
 from flowsys.systems.parity.stored_runs import stored
@@ -153,7 +152,7 @@ CLAIMS = (
           "without a chain, passing many times over few strings learns what fresh samples do not",
           few_strings_teach_what_fresh_ones_do_not, control={"few": None},
           regime=f"stored runs, {SIZE}; control: fresh strings in place of few"),
-    Claim("pretrained_models", Ref("parity", "Section 4.3"),
+    Claim("pretrained_models", "Section 4.3",
           "the attention of pretrained language models is sparser on text with a chain of thought",
           reason="needs Qwen2 and GSM8K; flowsys.attention_entropy measures any attention array"),
 )  # fmt: skip

@@ -4,7 +4,6 @@ import jax
 import numpy as np
 
 from flowsys.claims import Claim, Verdict, judged
-from flowsys.system.references import Ref
 from flowsys.systems.parity import construction, data, embeddings, hardness
 from flowsys.systems.parity.claims.runs import chosen, claim
 from flowsys.systems.parity.levels import check_size_of
@@ -81,7 +80,7 @@ CLAIMS = (
     claim("theorem_2_order", "Theorem 2", "without a chain the gradient is of order σ^(k-1) at weights of size σ",
           the_gradient_vanishes_to_order_k_minus_1, control={"chain_of_thought": True}, is_cheap=False,
           regime="n = 8, k = 1 … 4; control: with a chain of thought it is not", takes="n m"),
-    Claim("theorem_2", Ref("parity", "Theorem 2"),
+    Claim("theorem_2", "Theorem 2",
           "without a chain of thought, learning needs exponentially many samples or much memory",
           reason="a bound over all algorithms with limited memory; the vanishing gradient behind it is checked "
           "instead, and the samples that training needs (growth_without_chain)"),

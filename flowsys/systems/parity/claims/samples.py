@@ -5,7 +5,6 @@ import numpy as np
 
 from flowsys.claims import Claim, Verdict, Word, judged
 from flowsys.laws.fits import power_law
-from flowsys.system.references import Ref
 from flowsys.systems.parity import batches
 from flowsys.systems.parity.claims.runs import claim
 from flowsys.systems.parity.data import shuffled
@@ -109,6 +108,6 @@ CLAIMS = (
           "hypercube embeddings of dimension d = k log^1.1(n/δ) are as good as orthonormal ones",
           few_dimensions_suffice, control={"dimensions": (8, None)}, is_cheap=False,
           regime="three steps on batches, n = 8, k = 2; control: d = 8"),
-    Claim("precision", Ref("parity", "Theorem 1"), "Θ(log n) bits of precision suffice",
+    Claim("precision", "Theorem 1", "Θ(log n) bits of precision suffice",
           reason="everything runs in double precision; no arithmetic of fewer bits is modelled"),
 )  # fmt: skip

@@ -53,7 +53,7 @@ def claim(*what: Any, levels: str = "L3", takes: str = "",
           regime: str = "exact population, M = 20, K = 3, α = 0.4", **more: Any) -> claims.Claim:  # fmt: skip
     """A claim of the paper; one that is measured along training takes what training depends on."""
     takes = f"{takes} {OF_TRAINING}" if levels in (TRAINED, FLOWS) else takes
-    return claims.claim("prompt", *what, levels=levels, takes=takes, regime=regime, **more)
+    return claims.claim(*what, levels=levels, takes=takes, regime=regime, **more)
 
 
 def setup(**parameters: Any) -> Setup:

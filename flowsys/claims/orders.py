@@ -1,0 +1,263 @@
+"""Kinds of claims that speak of a limit: orders (O, Ω, Θ and their tildes) along a path, and limits.
+
+An order is judged by the measured constants, quantity over scale, towards the end of the path: they have to stay
+bounded, for Ω away from 0. Whether they do is decided between laws of the constants that stay bounded, grow like a
+logarithm and grow like a power (`flowsys.laws`): the growing one is believed only if it predicts clearly better what
+it was not fitted to and the growth goes on at the end of the path; where neither is clear the claim is not decided.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from flowsys.claims.measurements import Finding, Point, Series, shown, together
+from flowsys.claims.verdict import Word, listed
+from flowsys.laws.law import evidence, law, local_exponents
+
+SYMBOLS = ("O", "Ω", "Θ", "Õ", "Ω̃", "Θ̃")
+CLEARLY = 2.0
+ABOUT = 1.3
+SLIGHT = 0.02
+HOLDS_ON = 0.75
+FAR = 1e3
+
+
+def bounded(x: Sequence[float], ratio: Sequence[float], tilde: str) -> tuple[Word, str]:
+    """Whether positive ratios stay bounded towards the last x, up to logarithms if `tilde`; and why, in words."""
+    x, ratio = np.asarray(x, float), np.asarray(ratio, float)
+    if not (ratio > 0).any():
+        return Word.HOLDS, ""
+    ratio = np.maximum(ratio, 1e-300)
+    X = 1 / x if x[-1] < x[0] else x
+    local = local_exponents(X, ratio)
+    last = local[-max(1, len(local) // 3) :]
+    middle = local[: len(local) - len(last)][-max(1, len(local) // 3) :] if len(local) > 1 else last
+    end, before = float(np.mean(last)), float(np.mean(middle)) if len(middle) else float(np.mean(last))
+    if len(x) < 3:
+        return (Word.HOLDS, "") if end <= SLIGHT else (Word.NOT_TESTABLE, "too few places along the path to tell")
+    flat, logarithm, power = evidence(x, ratio)
+    allowed, growing = (min(flat, logarithm), power) if tilde else (flat, min(logarithm, power))
+    goes_on = end > 0 and (end >= HOLDS_ON * before if tilde or power <= logarithm else end * np.log(X[-1]) >= 0.3)
+    if end <= 0 or allowed <= ABOUT * growing:
+        return Word.HOLDS, ""
+    if allowed >= CLEARLY * growing and goes_on and end > SLIGHT:
+        how = "a power" if power <= logarithm else "a logarithm"
+        return Word.FAILS, f"the constants grow like {how}, local exponents {listed(local)}"
+    if not goes_on or end <= SLIGHT:
+        return Word.HOLDS, f"the constants level off, local exponents {listed(local)}"
+    return Word.NOT_TESTABLE, f"not yet asymptotic: local exponents of the constants {listed(local)}"
+
+
+@dataclass(frozen=True)
+class Order:
+    """quantity = O(scale), Ω, Θ, or with a tilde, towards the end of a path, or of a series along one run.
+
+    `scale` is a function of the parameters (of a series: and of its x), or a number. A quantity whose absolute value
+    is below `floor` counts as 0: what rounding leaves of an exact 0 has no order. `along` names the variable of a
+    series within a run ("t"); without it the order is judged along the claim's path.
+    """
+
+    symbol: str
+    scale: Callable[..., Any] | float = 1.0
+    floor: float = 0.0
+    along: str = ""
+
+    def __post_init__(self):
+        if self.symbol not in SYMBOLS:
+            raise ValueError(f"symbol = {self.symbol} is not one of {', '.join(SYMBOLS)}")
+
+    @property
+    def name(self) -> str:
+        return f"order {self.symbol}"
+
+    @property
+    def predicted(self) -> str:
+        upper = "bounded" if self.is_upper else ""
+        lower = "away from zero" if self.is_lower else ""
+        logs = ", up to logarithms" if self.tilde else ""
+        return f"{self.symbol}: over its scale {' and '.join(filter(None, (upper, lower)))}{logs}"
+
+    @property
+    def tilde(self) -> str:
+        return "tilde" if self.symbol in ("Õ", "Ω̃", "Θ̃") else ""
+
+    @property
+    def is_upper(self) -> bool:
+        return self.symbol[0] in "OÕΘ"
+
+    @property
+    def is_lower(self) -> bool:
+        return self.symbol[0] in "ΩΘ"
+
+    def judge(self, points: Sequence[Point], kit: Any) -> Finding:
+        findings = [self._judge(*series, kit) for series in self._series(points)]
+        words = [found.word for found in findings]
+        word = words[0] if len(set(words)) == 1 else _mixed(words)
+        breaks = next((found.breaks_at for found in findings if found.breaks_at), None)
+        ends = [found.constant for found in findings if found.constant is not None]
+        low, high = (min(np.min(c) for c in ends), max(np.max(c) for c in ends)) if ends else (None, None)
+        constant = (
+            None if not ends else (low, high) if self.is_upper and self.is_lower else high if self.is_upper else low
+        )
+        return Finding(
+            word,
+            together([f.measured for f in findings]),
+            together([f.note for f in findings]),
+            constant,
+            breaks,
+            {"parts": [f.values for f in findings]} if len(findings) > 1 else findings[0].values,
+        )
+
+    def _series(self, points: Sequence[Point]):
+        """(name, x, quantity, scale, places): along the path by parts, or along each point's own series."""
+        if any(isinstance(x, Series) for x in points[0].parts().values()):
+            for point in points:
+                for part, series in point.parts().items():
+                    scale = self._scale(point.p, series.x)
+                    places = [{"part": part, **point.sets, series.along: float(x)} for x in series.x]
+                    yield _placed(part, point.sets), series.x, series.y, np.broadcast_to(scale, series.x.shape), places
+            return
+        x = np.array([float(next(iter(point.sets.values()))) for point in points])
+        scale = np.array([float(self._scale(point.p)) for point in points])
+        for part in points[0].parts():
+            quantity = np.array([float(point.parts()[part]) for point in points])
+            yield part, x, quantity, scale, [{"part": part, **point.sets} for point in points]
+
+    def _scale(self, *arguments: Any) -> Any:
+        return self.scale(*arguments) if callable(self.scale) else self.scale
+
+    def _judge(self, part: str, x, quantity, scale, places, kit: Any) -> Finding:
+        quantity = np.where(np.abs(quantity) < self.floor, 0.0, quantity)
+        values = {"x": x, "quantity": quantity, "ratios": quantity / scale}
+        if not np.isfinite(quantity).all():
+            return self._never(part, x, quantity, scale, places, kit, values)
+        ratio, verdicts, breaks = np.abs(quantity) / scale, [], None
+        if self.is_upper:
+            verdicts.append((*bounded(x, ratio, self.tilde), "above"))
+        if self.is_lower:
+            positive = quantity / scale > 0
+            if positive.all():
+                verdicts.append((*bounded(x, 1 / ratio, self.tilde), "below"))
+            else:
+                breaks = places[int(np.argmin(positive))]
+                verdicts.append((Word.FAILS, "the quantity is not positive", "below"))
+        words = [word for word, _, _ in verdicts]
+        word = words[0] if len(set(words)) == 1 else _mixed(words)
+        if word in (Word.FAILS, Word.IN_PART) and breaks is None:
+            breaks = places[-1]
+        constant = (float(ratio.min()), float(ratio.max()))
+        text = f"{part + ': ' if part else ''}over its scale {listed(_few(ratio))}, from {shown(constant[0])} to " \
+               f"{shown(constant[1])}"  # fmt: skip
+        note = together([why for _, why, _ in verdicts])
+        if len(x) >= 3 and (quantity > 0).all():
+            found = law(x, quantity)
+            values |= {"law": found.as_dict()}
+            text += f"; the quantity itself: {found}"
+        return Finding(word, text, note, constant, breaks, values)
+
+    def _never(self, part, x, quantity, scale, places, kit, values) -> Finding:
+        """A time that is never reached: a run far beyond its scale refutes an upper bound, a short one says nothing."""
+        row = int(np.argmin(np.isfinite(quantity)))
+        finite = np.isfinite(quantity)
+        usual = float((np.abs(quantity[finite]) / scale[finite]).max()) if finite.any() else 1.0
+        horizon = float(kit.p["t_max"]) if "t_max" in kit.p else np.inf
+        is_far = horizon > FAR * max(usual, 1.0) * float(scale[row])
+        text = f"{part + ': ' if part else ''}not reached at the place {int(row) + 1} along the path"
+        word = Word.FAILS if is_far and self.is_upper else Word.NOT_TESTABLE
+        why = f"the run ends at t = {shown(horizon)}" if not is_far else ""
+        return Finding(word, text, why, None, places[row], values)
+
+
+def _mixed(words: Sequence[Word]) -> Word:
+    """Some parts hold and others do not: in part; what is not decided leaves the whole undecided, unless one fails."""
+    if Word.FAILS in words or Word.IN_PART in words:
+        return Word.IN_PART if any(word in (Word.HOLDS, Word.IN_PART) for word in words) else Word.FAILS
+    return Word.NOT_TESTABLE
+
+
+def _few(ratio: np.ndarray) -> np.ndarray:
+    return ratio if len(ratio) <= 8 else ratio[np.unique(np.linspace(0, len(ratio) - 1, 8).round().astype(int))]
+
+
+def _placed(part: str, sets) -> str:
+    named = ", ".join(f"{name} = {shown(x)}" for name, x in sets.items() if isinstance(x, float | int))
+    return ", ".join(filter(None, (part, named)))
+
+
+@dataclass(frozen=True)
+class Limit:
+    """quantity → value towards the end of a path, or of a series along one run.
+
+    It holds if what is extrapolated from the measurements is the value within `tolerance` (of the larger of the value
+    and 1), fails if it settles elsewhere, and is not decided where it does not settle.
+    """
+
+    value: Callable[..., float] | float
+    tolerance: float = 1e-2
+    name = "limit"
+    predicted = "tends to its value"
+
+    def judge(self, points: Sequence[Point], kit: Any) -> Finding:
+        findings = [self._judge(*series) for series in self._series(points)]
+        words = [found.word for found in findings]
+        word = words[0] if len(set(words)) == 1 else _mixed(words)
+        worst = max(findings, key=lambda found: abs(found.values["distance"]))
+        return Finding(word, together([f.measured for f in findings]), together([f.note for f in findings]),
+                       worst.constant, next((f.breaks_at for f in findings if f.breaks_at), None),
+                       {"parts": [f.values for f in findings]} if len(findings) > 1 else findings[0].values,
+                       tolerance=self.tolerance, interval=worst.interval)  # fmt: skip
+
+    def _series(self, points: Sequence[Point]):
+        value = lambda p: float(self.value(p)) if callable(self.value) else float(self.value)
+        if any(isinstance(x, Series) for x in points[0].parts().values()):
+            for point in points:
+                for part, series in point.parts().items():
+                    last = {"part": part, **point.sets, series.along: float(series.x[-1])}
+                    yield _placed(part, point.sets), series.x, series.y - value(point.p), value(point.p), last
+            return
+        x = np.array([float(next(iter(point.sets.values()))) for point in points])
+        for part in points[0].parts():
+            off = np.array([float(point.parts()[part]) - value(point.p) for point in points])
+            yield part, x, off, value(points[-1].p), {"part": part, **points[-1].sets}
+
+    def _judge(self, part: str, x, off, value: float, last) -> Finding:
+        size = self.tolerance * max(abs(value), 1.0)
+        left, interval = _extrapolated(x, off)
+        values = {"x": x, "off": off, "extrapolated": value + left, "distance": left}
+        text = f"{part + ': ' if part else ''}off by {listed(_few(off))}; extrapolated {shown(value + left)} for " \
+               f"{shown(value)}"  # fmt: skip
+        ends = value + interval[0], value + interval[1]
+        if not np.isfinite(off).all():
+            return Finding(Word.NOT_TESTABLE, text, "a value is no number", None, last, values)
+        is_near = abs(left) <= size and abs(off[-1]) <= max(abs(off[0]), size)
+        spans = interval[0] <= size and interval[1] >= -size
+        if is_near and max(abs(interval[0]), abs(interval[1])) <= max(size, abs(off[-1])):
+            return Finding(Word.HOLDS, text, "", value + left, None, values, interval=ends)
+        if not spans:
+            return Finding(Word.FAILS, text, "it settles elsewhere", value + left, last, values, interval=ends)
+        return Finding(Word.NOT_TESTABLE, text, "not yet asymptotic", value + left, last, values, interval=ends)
+
+
+def _extrapolated(x: np.ndarray, off: np.ndarray) -> tuple[float, tuple[float, float]]:
+    """Where c + a X^-r goes, and an interval for it from fits without the first and last points."""
+    from flowsys.laws.candidates import Candidate, fit
+
+    n = len(x)
+    spread = float(np.ptp(off))
+    if n < 3 or spread <= 1e-12 * max(1.0, float(np.abs(off).max())):
+        return float(off[-1]), (float(off[-1]) - spread, float(off[-1]) + spread)
+    X = 1 / x if x[-1] < x[0] else x
+    shift = off[-1] - 10 * spread * np.sign(off[-1] - off[0] or 1.0)  # positive and of one size: weights are relative
+    settling, found = Candidate("constant", False, 0, "power"), []
+    for part in (slice(0, n), slice(n // 4, n), slice(n // 3, n), slice(0, n - 1)):
+        there = np.abs(off[part] - shift)
+        fitted = fit(settling, X[part], there) if len(there) >= 5 else None
+        if fitted is not None:
+            found.append(shift + np.sign(off[-1] - shift) * fitted.leading)
+    if not found:
+        return float(off[-1]), (float(min(off[-1], 2 * off[-1] - off[-2])), float(max(off[-1], 2 * off[-1] - off[-2])))
+    low, high = min(found), max(found)
+    half = max(high - low, 1e-3 * abs(found[0] - off[-1]))
+    return float(found[0]), (float(low - half), float(high + half))

@@ -1,0 +1,57 @@
+"""Where a claim holds over two parameters: its words as colours, and beside them its best constant."""
+
+import numpy as np
+from matplotlib.colors import ListedColormap, LogNorm
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from flowsys.claims import Word
+from flowsys.claims.regions import Region
+
+COLOURS = {
+    Word.HOLDS: "#4c9f62", Word.IN_PART: "#e3b23c", Word.FAILS: "#b3423a", Word.OUTSIDE: "#d9d9d9",
+    Word.NOT_TESTABLE: "#f4f4f4", Word.REPRODUCED: "#4c9f62", Word.NOT_REPRODUCED: "#e3b23c",
+}  # fmt: skip
+
+
+def region(found: Region) -> Figure:
+    """Two panels with the same axes; the second only where there are constants."""
+    constants = found.constants
+    has_constants = bool(np.isfinite(constants).any())
+    figure = Figure(figsize=(5.5 * (1 + has_constants), 4.6), layout="constrained")
+    panels = figure.subplots(1, 1 + has_constants, squeeze=False)[0]
+    words = list(COLOURS)
+    codes = np.vectorize(lambda word: words.index(Word(word)))(found.words).astype(float)
+    _mesh(panels[0], found, codes, cmap=ListedColormap(list(COLOURS.values())), vmin=-0.5, vmax=len(words) - 0.5)
+    there = [word for word in words if str(word) in found.counts()]
+    panels[0].legend(handles=[Patch(facecolor=COLOURS[word], label=str(word)) for word in there], fontsize="small",
+                     loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2, frameon=False)  # fmt: skip
+    panels[0].set_title("verdict", fontsize="medium")
+    if has_constants:
+        finite = constants[np.isfinite(constants)]
+        spans = bool((finite > 0).all() and finite.max() > 10 * finite.min())
+        drawn = _mesh(panels[1], found, np.where(np.isfinite(constants), constants, np.nan),
+                      norm=LogNorm() if spans else None, cmap="viridis")  # fmt: skip
+        figure.colorbar(drawn, ax=panels[1], label="best constant")
+        panels[1].set_title("constant", fontsize="medium")
+    figure.suptitle(f"{found.system}, {found.claim.place}: {found.claim.statement}", fontsize="medium", wrap=True)
+    return figure
+
+
+def _mesh(ax, found: Region, z: np.ndarray, **style):
+    x, y = found.axes
+    drawn = ax.pcolormesh(_edges(x), _edges(y), z.T, shading="flat", **style)
+    ax.set(xlabel=x.name, ylabel=y.name, xscale="log" if x.spacing == "log" else "linear",
+           yscale="log" if y.spacing == "log" else "linear")  # fmt: skip
+    return drawn
+
+
+def _edges(axis) -> np.ndarray:
+    """The edges of cells around the values of an axis."""
+    values = np.log(axis.values) if axis.spacing == "log" else np.asarray(axis.values, dtype=float)
+    if len(values) == 1:
+        edges = values[0] + np.array([-0.5, 0.5])
+    else:
+        middle = (values[1:] + values[:-1]) / 2
+        edges = np.concatenate([[2 * values[0] - middle[0]], middle, [2 * values[-1] - middle[-1]]])
+    return np.exp(edges) if axis.spacing == "log" else edges
