@@ -6,6 +6,7 @@ known by their texts, which travel along (`take_along`).
 """
 
 import io
+import pickle
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,24 +32,22 @@ def packed(value: Any) -> bytes:
     data = io.BytesIO()
     with _sent_by_value():
         try:
-            _pickler(data).dump((_along, value))
+            _pickler(data).dump(value)
         except Exception as error:  # a class may refuse in any way it likes
             said = " ".join(str(error).split())
             raise InputError(f"this cannot be sent to another process: {type(error).__name__}: {said}.") from error
-    return data.getvalue()
+    return pickle.dumps((_along, data.getvalue()))
 
 
 @lru_cache(maxsize=8)
 def unpacked(data: bytes) -> Any:
     """The value again: the same object for the same bytes, so that what was compiled for it is found again."""
-    import cloudpickle
-
+    texts, value = pickle.loads(data)
+    _Texts.become(texts)  # a model is declared again when it is read, and may import them
     try:
-        texts, value = cloudpickle.loads(data)
+        return pickle.loads(value)
     except (ImportError, AttributeError) as error:
         raise InputError(f"a worker lacks what the model needs: {error}.") from error
-    _Texts.become(texts)
-    return value
 
 
 class _Texts(InspectLoader):

@@ -10,16 +10,19 @@ import sys
 import traceback
 from contextlib import redirect_stdout
 from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES, ExtensionFileLoader, FileFinder, SourceFileLoader
-from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from flowsys.errors import InputError
 from flowsys.machine.by_value import take_along
 from flowsys.machine.kept import SOURCES
 from flowsys.machine.sources import is_installed, texts
 from flowsys.system import Source, System
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "flowsys.systems"
 
@@ -148,12 +151,14 @@ class _Beside:
         sys.meta_path[:] = [cls(directory), *(finder for finder in sys.meta_path if not isinstance(finder, cls))]
 
 
-def offered() -> dict[str, EntryPoint]:
+def offered() -> "dict[str, EntryPoint]":
     """The models of installed distributions by name; nothing of them is imported."""
+    from importlib.metadata import entry_points
+
     return {entry.name: entry for entry in sorted(entry_points(group=GROUP), key=lambda e: e.value, reverse=True)}
 
 
-def from_entry_point(entry: EntryPoint) -> System:
+def from_entry_point(entry: "EntryPoint") -> System:
     """The model an entry point names; InputError if it cannot be had."""
     try:
         system = entry.load()
