@@ -273,10 +273,9 @@ class Concrete:
             parts += [name, tuple(block.arrays.items()), tuple(block.weight_rates().items()), block.block.trains]
         if has_reads:
             parts += sorted(self.block_reads.items())
-        for population in self.populations:
-            for name, array in population.whole_numbers().items():
-                parts += [name, array.shape, array.tobytes()]
-            parts += [(name, array.shape) for name, array in population.numbers().items()]
+        parts += [
+            None if population.samples is None else population.samples.structure for population in self.populations
+        ]
         return tuple(parts)
 
 

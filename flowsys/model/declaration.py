@@ -9,8 +9,10 @@
 Nothing here computes: `flowsys.model.definition.Model` puts it together, `flowsys.model.concrete` reads it at numbers.
 """
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -156,11 +158,25 @@ class Samples:
     def __len__(self) -> int:
         return self.weight.shape[0]
 
+    @cached_property
+    def structure(self) -> tuple:
+        """What is not data: whole numbers by content, other arrays by shape."""
+        return tuple((name, a.shape, _digest(a) if a.dtype.kind == "i" else "") for name, a in self.arrays.items())
+
+    @cached_property
+    def data(self) -> str:
+        """A digest of the arrays that are data."""
+        return " ".join(_digest(a) for a in self.arrays.values() if a.dtype.kind == "f")
+
     def __getattr__(self, name: str) -> Any:
         arrays = self.__dict__.get("arrays", {})
         if name in arrays:
             return arrays[name]
         raise AttributeError(f"the samples have no array {name!r}; they have {', '.join([*arrays, 'weight'])}")
+
+
+def _digest(array: np.ndarray) -> str:
+    return hashlib.blake2b(np.ascontiguousarray(array).data, digest_size=16).hexdigest()
 
 
 def _plain(name: str, values: Any, dtype: Any = None) -> Any:

@@ -160,8 +160,7 @@ def limit_key(concrete: Concrete, start: Mapping[str, np.ndarray] | None, with_d
         digest.update(name.encode() + np.ascontiguousarray(array).tobytes())
     varies = {*concrete.declaration.real_names, "seed"} & set(concrete.declaration.sample_reads(concrete))
     for population in concrete.populations if with_data or not varies else ():
-        for array in population.numbers().values():
-            digest.update(array.tobytes())
+        digest.update(population.samples.data.encode() if population.samples else b"")
     return digest.hexdigest()[:32]
 
 
@@ -193,19 +192,45 @@ def limit_problem(concrete: Concrete, start: Mapping[str, Any] | None = None) ->
         stages.append(Stage(stage.name, arguments_of(found, concrete, number), concrete.until(stage), stage.ends_on))
     declared = concrete.declaration.default_names(coordinates)
     hidden = [] if n_classes <= concrete.declaration.MOST_SHOWN else found.program.state
+    entries = Entries(coordinates, found)
     return Problem(
         field=found.field,
         initial=initial,
         stages=tuple(stages),
         events=concrete.events(),
         marks=concrete.marks(),
-        dear=frozenset(name for name in hidden if name not in declared),
+        derived=entries,
+        dear=frozenset((*(name for name in hidden if name not in declared), *entries)),
         conserved=spectra(coordinates, found.partition) if found.keeps_spectra else None,
         scale=concrete.declaration.scale(concrete.blocks, seen),
         t_max=float(concrete.values["t_max"]),
         default_at=concrete.declaration.default_at(concrete),
         layout=lifted_layout(coordinates, found.partition),
     )
+
+
+class Entries(Mapping):
+    """Entries that do not give a class its name, as functions of the classes: {name: function(state)}."""
+
+    def __init__(self, coordinates: Coordinates, found: Found):
+        self._coordinates, self._partition = coordinates, found.partition
+        self._own = frozenset(found.program.observables)
+
+    def __getitem__(self, name: str):
+        if name not in self:
+            raise KeyError(name)
+        i = self._coordinates.index[name]
+        label, sign = int(self._partition.labels[i]), float(self._partition.signs[i])
+        return (lambda state: sign * state[label]) if label >= 0 else (lambda state: 0.0)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._coordinates.index and name not in self._own
+
+    def __iter__(self):
+        return (name for name in self._coordinates.names if name not in self._own)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def arguments_of(found: Found, concrete: Concrete, stage: int) -> Arguments:

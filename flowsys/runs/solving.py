@@ -196,7 +196,7 @@ def _sorted_requests(system: System, problem: Problem, requests: Sequence[Reques
 
 def _check_observables(system: System, problem: Problem, names: Sequence[str], where: str) -> None:
     for name in names:
-        if name in problem.observable_names:
+        if name in problem.derived or name in problem.field.observables:
             continue
         if name not in system.observables:
             raise InputError(
