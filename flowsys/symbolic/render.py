@@ -36,7 +36,8 @@ def module_text(name: str, summary: str, programs: Mapping[str, Program], equati
 def flow_equations(statement: Statement, latex_names: Mapping[str, str]) -> dict[str, str]:
     """LaTeX of dx/dt for every state coordinate, and before that of the gradients it is written in."""
     gradients = {x: symbol(f"gradient_{x}") for x in statement.differentiable}
-    chained = chain_rule(statement.entries, _seen_by_the_loss(statement, gradients))
+    seen = _seen_by_the_loss(statement, gradients)
+    chained = chain_rule(statement.entries, seen)
     names = {symbol(k): v for k, v in latex_names.items()}
     names |= {g: rf"\partial_{{{latex(x, names)}}}\mathcal{{L}}" for x, g in gradients.items()}
     total = {x: symbol(f"total_gradient_{x}") for x in statement.state}
@@ -46,6 +47,7 @@ def flow_equations(statement: Statement, latex_names: Mapping[str, str]) -> dict
     for x, value in known.items():
         if value != 0 and not value.is_Symbol:
             equations[f"g[{x}]"] = f"{latex(total[x], names)} = {latex(value, names)}"
+    known |= {x: seen.get(x, sp.S.Zero) for x in statement.entries if x not in known}
     named = lambda x: total[x] if f"g[{x}]" in equations else known[x]
     for block in statement.blocks:
         for x, rate in block.derivatives(named).items():
