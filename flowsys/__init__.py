@@ -98,6 +98,7 @@ __all__ = [
     "load",
     "load_trajectory",
     "names",
+    "phase",
     "solve",
     "start",
     "train",
@@ -105,6 +106,7 @@ __all__ = [
 
 
 _LATER = {
+    "phase": ("flowsys.sweeps.asked", "phase"),
     "plot": ("flowsys.plot", None),
     "sweeps": ("flowsys.sweeps", None),
     "attention_entropy": ("flowsys.systems.parity.entropy", "attention_entropy"),

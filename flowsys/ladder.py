@@ -88,6 +88,13 @@ class Ladder:
             for m in self.rungs
         ]
 
+    def __str__(self) -> str:
+        words = {None: "", True: ", holds", False: ", does not hold"}
+        return "\n".join(
+            f"{m.rung.name}: {m.result} (expected {m.expectation}{words[m.holds]}); {m.rung.meaning}"
+            for m in self.rungs
+        )
+
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{h}</th>" for h in ("rung", "what", "measured", "expected", "holds"))
         body = "".join(

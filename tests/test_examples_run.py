@@ -1,13 +1,23 @@
-"""Every notebook runs from top to bottom, thinly and on public names."""
+"""Every notebook and every script runs from top to bottom, thinly and on public names, and finds what it says."""
 
 import ast
 import json
+import re
+import runpy
 from pathlib import Path
 
 import matplotlib
+import numpy as np
 import pytest
+from typer.testing import CliRunner
 
-NOTEBOOKS = sorted((Path(__file__).parent.parent / "examples").glob("*.ipynb"))
+import flowsys as fs
+from flowsys.cli import app
+from flowsys.systems.outside import from_file
+
+ROOT = Path(__file__).parent.parent
+NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
+SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
 
 
 def code_cells(path: Path) -> list[str]:
@@ -36,3 +46,58 @@ def test_the_notebook_is_thin_and_uses_public_names_only(path):
     assert len([line for line in source.splitlines() if line.strip()]) <= 60
     names = {n.attr for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Attribute)}
     assert not [name for name in names if name.startswith("_")]
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda p: p.stem)
+def test_the_script_is_short_and_uses_public_names_only(path):
+    text = path.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 80 and ast.get_docstring(ast.parse(text))
+    names = {n.attr for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Attribute)}
+    assert not [name for name in names if name.startswith("_")]
+    modules = [n.module for n in ast.walk(ast.parse(text)) if isinstance(n, ast.ImportFrom)]
+    assert not [module for module in modules if module.startswith("flowsys")]
+
+
+def example(name: str) -> dict:
+    return runpy.run_path(str(ROOT / "examples" / f"{name}.py"))
+
+
+def test_modes_of_a_linear_network_follow_their_sigmoids():
+    network = example("linear_network")
+    assert network["distance_to_sigmoids"](np.linspace(0, 8, 81)) <= 1e-8
+    assert network["distance_to_quadrature"](3) <= 1e-8
+
+
+def test_linear_attention_ends_where_the_theorem_says():
+    attention = example("linear_attention")
+    assert attention["distance_to_limit"]() <= 1e-6 and attention["distance_to_limit"](N=3, d=2) <= 1e-6
+
+
+def test_the_softmax_classifier_shows_its_derivation_ladder_and_phase_diagram(tmp_path, monkeypatch, capsys):
+    matplotlib.use("Agg")
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(ROOT / "examples" / "softmax_classifier.py"), run_name="__main__")
+    printed = capsys.readouterr().out
+    assert "78 coordinates fall into 12 classes" in printed
+    to_flow, to_limit = map(float, re.findall(r"exponent (-?[\d.]+) ", printed))
+    assert to_flow == pytest.approx(1, abs=0.1) and to_limit == pytest.approx(-0.5, abs=0.1)
+    assert float(re.search(r"L1 → L2: error (\S+)", printed)[1]) <= 1e-8
+    assert (tmp_path / "softmax_classifier.png").stat().st_size > 20_000
+
+
+def test_the_script_of_the_readme_runs_and_has_at_most_thirty_lines(capsys):
+    section = (ROOT / "README.md").read_text(encoding="utf-8").split("## Your own model")[1]
+    script = re.search(r"```python\n(.*?)```", section, re.DOTALL)[1]
+    assert len(script.splitlines()) <= 30
+    exec(compile(script, "README.md", "exec"), {"__name__": "__main__"})
+    printed = capsys.readouterr().out
+    assert "60 coordinates fall into 12 classes" in printed and printed.count(", holds)") == 3
+
+
+def test_the_template_is_a_model_file_that_loads_derives_and_solves(tmp_path):
+    printed = CliRunner().invoke(app, ["show", "--template"])
+    (tmp_path / "my_model.py").write_text(printed.stdout, encoding="utf-8")
+    model = from_file(str(tmp_path / "my_model.py"))
+    derivation = fs.derive(model)
+    assert not derivation.faults and derivation.n_classes < derivation.n_coordinates
+    assert all(fs.solve(model, mode=mode, observe=["seen"]).rows[0]["reached"] for mode in model.modes)

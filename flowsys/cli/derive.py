@@ -32,7 +32,7 @@ def derive(
     if found.derive is None:
         raise InputError(f"system = {found.name} has no derivation.")
     derivation = found.derive(found.setup(**options.assignments(set)), found.variant(found.default_level, variant))
-    text = {"table": _table, "latex": _latex, "program": lambda d: str(d.program).rstrip("\n"), "json": _json}[format](
+    text = {"table": str, "latex": _latex, "program": lambda d: str(d.program).rstrip("\n"), "json": _json}[format](
         derivation
     )
     if out:
@@ -44,44 +44,6 @@ def derive(
     if derivation.faults:
         typer.echo(f"flowsys: {found.name}: {'; '.join(derivation.faults)}.", err=True)
         raise typer.Exit(1)
-
-
-def _table(d) -> str:
-    lines = [
-        f"{len(d.program.state)} variables, {d.program.operations} operations, derived in {d.seconds:.2f} s",
-        "",
-        f"Lumping at {d.size}: {d.n_coordinates} coordinates fall into {d.n_classes} classes.",
-        *(f"  {sentence}" for sentence in (*d.alike, *d.classes)),
-        "",
-        f"certificate: the full flow leaves the lumped subspace by {d.certificate:.1e} (relative)",
-        _control(d),
-        *([_eliminable(d)] if d.n_eliminable else []),
-        "found, not stated: no limit is stated that it could be compared with"
-        if d.agreement is None
-        else f"the stated program and the found one differ by {d.agreement:.1e} at random points",
-        *(
-            []
-            if d.autodiff is None
-            else [f"the program and autodiff on the weights differ by {d.autodiff:.1e} (relative)"]
-        ),
-        "",
-        *(d.loss.values() or ["the loss is too long for a line of LaTeX: --format program has it"]),
-        *d.equations.values(),
-    ]
-    return "\n".join(lines)
-
-
-def _control(d) -> str:
-    if d.control is None and d.n_classes < 2:
-        return "control: none, there are no two classes to merge"
-    if d.control is None:
-        return "control: no control found, no two classes tried are noticed when they are merged"
-    return f"control: with two unlike classes merged ({' and '.join(d.unlike)}) it leaves by {d.control:.1e}"
-
-
-def _eliminable(d) -> str:
-    n = len(d.program.state)
-    return f"{d.n_eliminable} of the {n} variables could be eliminated: from this start {n - d.n_eliminable} suffice"
 
 
 def _latex(d) -> str:

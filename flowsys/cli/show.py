@@ -4,11 +4,15 @@ Claims are read from the verdicts on record, where there are any: to import what
 """
 
 import sys
+from collections.abc import Mapping
+from importlib import resources
+from itertools import groupby
 from typing import Annotated
 
 import typer
 
 from flowsys.cli import options
+from flowsys.system.definition import ENTRY
 
 
 def register(app: typer.Typer) -> None:
@@ -23,8 +27,10 @@ def list_systems(source: options.From = None) -> None:
     from flowsys.systems.outside import models_in
 
     if source is not None:
-        for variable, model in models_in(source).items():
-            typer.echo(f"{model.name:14}{model.summary} ({variable})")
+        models = models_in(source)
+        width = 2 + max(12, *(len(model.name) for model in models.values()))
+        for variable, model in models.items():
+            typer.echo(f"{model.name:{width}}{model.summary} ({variable})")
         return
     for name in listed():
         try:
@@ -39,17 +45,26 @@ def show(
     source: options.From = None,
     format: Annotated[str, typer.Option(help="table | json")] = "table",
     equations: Annotated[bool, typer.Option("--equations", help="Print the reduced equations in LaTeX.")] = False,
+    template: Annotated[
+        bool, typer.Option("--template", help="Print a file to start a model of your own from.")
+    ] = False,
 ) -> None:
-    """Show a system's parameters, levels, modes, events, observables, diagrams, claims and figures."""
+    """Show a system's parameters, levels, modes, events, observables, diagrams, claims and figures.
+
+    With --template, print a commented model file instead: `flowsys show --template > my_model.py`.
+    """
     from flowsys.errors import InputError
 
     if format not in ("table", "json"):
         raise InputError(f"--format {format} is not known: it must be table or json.")
+    if template:
+        if system or source:
+            raise InputError("--template is a file of its own: give no SYSTEM and no --from with it.")
+        typer.echo(resources.files("flowsys.model").joinpath("template.py").read_text(encoding="utf-8"), nl=False)
+        return
     found = options.system_of(system, source)
     if equations:
-        if found.equations is None:
-            raise InputError(f"system = {found.name} has no equations.")
-        for name, text in found.equations().items():
+        for name, text in _equations(found).items():
             typer.echo(f"{name}: {text}" if format == "table" else text)
         return
     if format == "json":
@@ -62,19 +77,23 @@ def show(
 
     console = Console(markup=False, highlight=False, width=None if sys.stdout.isatty() else 160)
     console.print(f"{found.name}: {found.summary}")
-    console.print(f"{found.paper.title} ({found.paper.venue})\n")
+    if found.paper.venue:
+        console.print(f"{found.paper.title} ({found.paper.venue})")
+    console.print()
     table = Table("parameter", "default", "allowed", "meaning", "levels")
     for p in found.parameters:
         levels = "" if len(p.levels) == 5 else " ".join(p.levels)
         table.add_row(p.name, _default(p, found.mode_defaults), p.allowed, p.meaning, levels)
     console.print(table)
     diagrams = {name: _diagram(diagram) for name, diagram in found.diagrams.items()}
-    named = {"mode": found.modes, "event": found.events, "observable": found.observables, "diagram": diagrams}
+    observables = _told_together(found.observables)
+    named = {"mode": found.modes, "event": found.events, "observable": observables, "diagram": diagrams}
     for title, entries in named.items():
         table = Table(title, "meaning")
         for name, meaning in entries.items():
             table.add_row(name, meaning)
-        console.print(table)
+        if entries:
+            console.print(table)
     table = Table("level", "variant", "meaning")
     for level, variants in found.levels.items():
         for name, meaning in zip(variants.names, variants.meanings):
@@ -83,11 +102,36 @@ def show(
     by_verdict: dict[str, list[str]] = {}
     for id, verdict in _claims(found).items():
         by_verdict.setdefault(verdict, []).append(id)
-    table = Table("verdict", f"claims, for `flowsys check {found.name} --claim`")
+    asked = f"--from {source}" if source else found.name
+    table = Table("verdict", f"claims, for `flowsys check {asked} --claim`")
     for verdict, ids in by_verdict.items():
         table.add_row(verdict, ", ".join(ids))
     console.print(table if by_verdict else "no claims")
-    console.print(f"figures, for `flowsys figure {found.name}`: {', '.join(found.figures) or 'none'}")
+    figures = f"figures, for `flowsys figure {asked}`: {', '.join(found.figures)}"
+    console.print(figures if found.figures else "no figures")
+
+
+def _equations(system) -> Mapping[str, str]:
+    """The reduced equations: those on record, else derived at the defaults."""
+    from flowsys.errors import InputError
+
+    if system.equations is not None:
+        return system.equations()
+    if system.derive is None:
+        raise InputError(f"system = {system.name} has no equations.")
+    return system.derive(system.setup(), system.variant(system.default_level, None)).equations
+
+
+def _told_together(observables: Mapping[str, str]) -> dict[str, str]:
+    """Observables with their meanings, the entries of a block in one line."""
+    told: dict[str, str] = {}
+    for meaning, group in groupby(observables, observables.__getitem__):
+        names = list(group)
+        if len(names) > 3 and meaning.startswith(ENTRY):
+            told[f"{names[0]} … {names[-1]}"] = f"{meaning} ({len(names)} of them)"
+        else:
+            told |= dict.fromkeys(names, meaning)
+    return told
 
 
 def _claims(system) -> dict[str, str]:

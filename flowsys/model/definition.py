@@ -24,7 +24,7 @@ from flowsys.errors import InputError
 from flowsys.model.concrete import Concrete
 from flowsys.model.declaration import Block, Choice, Crossing, Mark, Real, Samples, Size, Stage
 from flowsys.model.declared import Declaration, Stages
-from flowsys.system.definition import System, Variants
+from flowsys.system.definition import ENTRY, System, Variants
 from flowsys.system.lazy import LazyMapping
 from flowsys.system.parameters import FINITE, Parameter, Setup, t_max
 from flowsys.system.problem import Problem
@@ -173,9 +173,9 @@ class Model(System):
         found = {"loss": "the loss, averaged over the samples"}
         found |= {key: _meaning(function) for key, function in self.declaration.observe.items()}
         found |= {key: f"{o}, integrated in time" for key, o in self.declaration.integrals.items()}
-        example = self._example(parameters)
-        if example.coordinates.size <= 400:
-            found |= dict.fromkeys(example.coordinates.names, "an entry of what the loss sees")
+        coordinates = self._example(parameters).coordinates
+        for block, places in coordinates.positions.items() if coordinates.size <= 400 else ():
+            found |= dict.fromkeys((coordinates.names[i] for i in np.unique(places)), f"{ENTRY} {block}")
         return found
 
     # -- levels -------------------------------------------------------------------------------------------------
@@ -254,4 +254,4 @@ def _words(event: Crossing | Mark) -> str:
 
 def _meaning(function: Callable) -> str:
     doc = getattr(function, "__doc__", None)
-    return doc.strip().splitlines()[0] if doc else "declared"
+    return doc.strip().splitlines()[0] if doc else "an observable of the model"

@@ -172,6 +172,13 @@ class Trajectory:
         room = 65_536 + 4096 * len(dataset.variables) + 2 * dataset.nbytes
         return write_atomically(path, lambda temporary: dataset.to_netcdf(temporary, engine="h5netcdf"), room)
 
+    def __repr__(self) -> str:
+        names = list(self.series)
+        shown = ", ".join(names if len(names) <= 6 else [*names[:5], f"… {len(names)} series"])
+        rows = f"{len(self)} row{'s' * (len(self) != 1)}"
+        said = f"{self.origin.system} {self.origin.level} ({self.origin.mode}), {rows} of {shown}"
+        return f"<Trajectory {said}: {self.outcome.sentence}>"
+
     def _repr_html_(self) -> str:
         note = f"{self.origin.system} {self.origin.level} ({self.origin.mode}): {self.outcome.sentence}"
         table = self.to_pandas().to_html(max_rows=8, max_cols=8)

@@ -5,7 +5,7 @@ lumping. `Derivation` holds the stated program with what was found and how well 
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -49,6 +49,45 @@ class Derivation:
     agreement: float | None
     seconds: float
     autodiff: float | None = None
+
+    def __str__(self) -> str:
+        n, operations = len(self.program.state), self.program.operations
+        lines = [
+            f"{n} variables, {operations} operations, derived in {self.seconds:.2f} s",
+            "",
+            f"Lumping at {self.size}: {self.n_coordinates} coordinates fall into {self.n_classes} classes.",
+            *(f"  {sentence}" for sentence in (*self.alike, *self.classes)),
+            "",
+            *self._certificates(),
+            "",
+            *(self.loss.values() or ["the loss is too long for a line of LaTeX: the program has it"]),
+            *self.equations.values(),
+        ]
+        return "\n".join(lines)
+
+    def _certificates(self) -> Iterator[str]:
+        yield f"certificate: the full flow leaves the lumped subspace by {self.certificate:.1e} (relative)"
+        if self.control is not None:
+            yield (
+                f"control: with two unlike classes merged ({' and '.join(self.unlike)}) it leaves by {self.control:.1e}"
+            )
+        elif self.n_classes > 1:
+            yield "control: no control found, no two classes tried are noticed when they are merged"
+        else:
+            yield "control: none, there are no two classes to merge"
+        if self.n_eliminable:
+            n = len(self.program.state)
+            left = n - self.n_eliminable
+            yield f"{self.n_eliminable} of the {n} variables could be eliminated: from this start {left} suffice"
+        if self.agreement is None:
+            yield "found, not stated: no limit is stated that it could be compared with"
+        else:
+            yield f"the stated program and the found one differ by {self.agreement:.1e} at random points"
+        if self.autodiff is not None:
+            yield f"the program and autodiff on the weights differ by {self.autodiff:.1e} (relative)"
+
+    def __repr__(self) -> str:
+        return f"<Derivation at {self.size}: {self.n_coordinates} coordinates in {self.n_classes} classes>"
 
     @property
     def faults(self) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from flowsys.system.problem import Problem
 from flowsys.system.references import Paper
 
 PACKAGES = "flowsys.systems"
+ENTRY = "an entry of"  # how the meaning of an observable begins that is one entry of a block, told by the block's name
 
 
 @dataclass(frozen=True)

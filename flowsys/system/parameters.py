@@ -42,9 +42,9 @@ class Parameter:
         kind = "an integer" if self.integer else "a number"
         bounds = []
         if self.low != float("-inf"):
-            bounds.append(f"{'>' if self.open_low else '>='} {self.low:g}")
+            bounds.append(f"{'>' if self.open_low else '>='} {_short(self.low)}")
         if self.high != float("inf"):
-            bounds.append(f"{'<' if self.open_high else '<='} {self.high:g}")
+            bounds.append(f"{'<' if self.open_high else '<='} {_short(self.high)}")
         return " ".join([kind, " and ".join(bounds)]).strip() + (" (or inf)" if self.infinite else "")
 
     def check(self, value: Any) -> Any:
@@ -73,6 +73,11 @@ class Parameter:
         if too_low or too_high:
             raise refusal
         return number
+
+
+def _short(bound: float) -> str:
+    """A bound in few digits; an integer in all of them where few would be another number."""
+    return str(bound) if isinstance(bound, int) and float(f"{bound:g}") != bound else f"{bound:g}"
 
 
 FINITE_PARAMETERS = (
