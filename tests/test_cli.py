@@ -215,6 +215,8 @@ def test_a_sweep_may_have_named_values_and_points_that_are_not_allowed(axes, tmp
     ("plot", "{file}", "--out", "x.xyz"),
     ("check", "mixture", "--claim", "E.3", "--plot", "x.xyz"),
     ("phase", "mixture", "--x", "b=0.1:1:3", "--observable", "w_c@t=1e9"),
+    ("phase", "mixture", "--out", "x.png"),
+    ("train", "mixture", "--save-weights", "x.txt"),
     ("phase", "mixture", "--out", "nowhere/x.nc"),
     ("report", "--html", "nowhere/x.html"),
 ])  # fmt: skip

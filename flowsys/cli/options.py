@@ -4,6 +4,7 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from math import isfinite
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -69,6 +70,13 @@ Solver = Annotated[str, typer.Option(help="Which solver; `flowsys solve --help` 
 KinkWidth = Annotated[
     float | None, typer.Option(help="Smooth every ReLU over this width instead of following its kink.")
 ]
+
+
+def netcdf(option: typer.CallbackParam, path: str | None) -> str | None:
+    """Refuse a data file that cannot be written, or that the picture beside it would take the place of."""
+    if writable(option, path) is not None and Path(path).suffix.lower() in PICTURES:
+        raise InputError(f"{option.opts[0]} {path} is for the data: name it .nc, the picture goes beside it.")
+    return path
 
 
 def npz(option: typer.CallbackParam, path: str | None) -> str | None:

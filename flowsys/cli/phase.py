@@ -61,7 +61,7 @@ def phase(
     picture: Annotated[bool, typer.Option("--picture/--no-picture", help="Draw the picture too.")] = True,
     out: Annotated[
         str | None,
-        typer.Option(metavar="FILE.nc", callback=options.writable, help="Data file; the picture goes beside it."),
+        typer.Option(metavar="FILE.nc", callback=options.netcdf, help="Data file; the picture goes beside it."),
     ] = None,
 ) -> None:
     """Sweep parameters: a phase diagram as a data file and a picture. The same command resumes a broken sweep."""
