@@ -47,12 +47,20 @@ class Gates:
         self.field, self.arguments = field, arguments
         self.surfaces: tuple[Surface, ...] = ()
         self._last_time, self._hurried = -np.inf, 0
-        h = np.asarray(switching(field)(y, arguments))
-        self._set(np.ones(len(h), dtype=bool), (h > 0).astype(float))
+        h = self._opened(y)
         seen = np.zeros(len(h), dtype=bool)
         for i in np.flatnonzero(np.abs(h) <= _ON_SURFACE):
             if not seen[i]:
                 seen |= self.meet(y, i)
+
+    def _opened(self, y: np.ndarray) -> np.ndarray:
+        """Set every gate as the state has it: one that stands behind others is known once these are right."""
+        while True:
+            h = np.asarray(switching(self.field)(y, self.arguments))
+            gates = (h > 0).astype(float)
+            if np.array_equal(gates, self.arguments.gates):
+                return h
+            self._set(np.ones(len(h), dtype=bool), gates)
 
     @property
     def is_slid(self) -> np.ndarray:

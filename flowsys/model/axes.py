@@ -1,22 +1,23 @@
 """Labelled axes of blocks, and the linear maps through which a loss may see them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from flowsys.errors import InputError
+from flowsys.model.calling import Told
 from flowsys.model.declaration import Axis
 
 
 def labels_of(axis: Axis, where: str) -> tuple[str, ...]:
     """The labels of an axis; an int counts from 0."""
-    if isinstance(axis, int | np.integer) and not isinstance(axis, bool):
-        labels = tuple(map(str, range(int(axis))))
-    else:
-        labels = tuple(map(str, axis))
+    is_whole = isinstance(axis, int | np.integer) and not isinstance(axis, bool)
+    if not is_whole and not isinstance(axis, Iterable):
+        raise InputError(f"{where} has the axis {axis!r}: an axis is a whole number or a list of labels.")
+    labels = tuple(map(str, range(int(axis)) if is_whole else axis))
     if not labels:
-        raise InputError(f"{where} has an axis without labels: give at least one.")
+        raise InputError(f"{where} has the axis {axis!r}, which has no labels: give at least one.")
     if len(set(labels)) < len(labels):
         twice = next(label for label in labels if labels.count(label) > 1)
         raise InputError(f"{where} has the label {twice} twice on one axis.")
@@ -29,15 +30,31 @@ def labels_of(axis: Axis, where: str) -> tuple[str, ...]:
 def linear(read: Any, where: str) -> Callable:
     """The map `read` as a function: it is one already, or a matrix that acts on the last axis."""
     if callable(read):
-        return read
-    matrix = np.asarray(read, dtype=float)
+        return Told(f"read of {where}", read)
+    matrix = numbers(read, f"{where}: read")
     if matrix.ndim != 2:
         raise InputError(f"{where}: read is a linear function or a matrix, not an array of shape {matrix.shape}.")
     return lambda x: x @ matrix.T
 
 
-def check_linear(read: Callable, shape: tuple[int, ...], where: str) -> None:
-    """Refuse a `read` that is not linear, at random points."""
+def numbers(values: Any, what: str) -> np.ndarray:
+    """An array of finite numbers."""
+    try:
+        found = np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{what} does not hold numbers.") from None
+    if not np.isfinite(found).all():
+        raise InputError(f"{what} holds {found[~np.isfinite(found)].flat[0]}, but numbers must be finite.")
+    return found
+
+
+def check_rate(rate: Any, where: str) -> None:
+    if not (isinstance(rate, int | float | np.number) and np.isfinite(rate) and rate >= 0):
+        raise InputError(f"{where}: rate = {rate!r} must be a number that is not negative.")
+
+
+def check_linear(read: Callable, shape: tuple[int, ...], where: str) -> bytes:
+    """Refuse a `read` that is not linear; what it gives at a random point, where no two linear maps agree."""
     import jax
     import jax.numpy as jnp
 
@@ -45,13 +62,17 @@ def check_linear(read: Callable, shape: tuple[int, ...], where: str) -> None:
     with jax.enable_x64(True):
         x, y = (jnp.asarray(rng.standard_normal(shape)) for _ in range(2))
         try:
-            together, apart = read(2.0 * x - 3.0 * y), 2.0 * read(x) - 3.0 * read(y)
+            mark = read(x)
+            together, apart = read(2.0 * x - 3.0 * y), 2.0 * mark - 3.0 * read(y)
+        except InputError:
+            raise
         except (TypeError, ValueError) as error:
             said = str(error).splitlines()[0]
             raise InputError(f"{where}: read cannot be applied to an array of shape {shape}: {said}") from None
         wrong = float(jnp.abs(together - apart).max() / (1.0 + jnp.abs(apart).max()))
     if not wrong <= 1e-9:
         raise InputError(f"{where}: read is not linear: read(2x - 3y) and 2 read(x) - 3 read(y) differ by {wrong:.1e}.")
+    return np.asarray(mark).tobytes()
 
 
 def product_names(name: str, axes: Sequence[tuple[str, ...]]) -> list[str]:

@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 
 from flowsys.errors import InputError
-from flowsys.model.axes import check_linear, labels_of, linear, product_names, seen_axes, seen_shape
+from flowsys.model.axes import (
+    check_linear,
+    check_rate,
+    labels_of,
+    linear,
+    numbers,
+    product_names,
+    seen_axes,
+    seen_shape,
+)
+from flowsys.model.calling import called
 from flowsys.model.declaration import Block, Direct, Pair
 from flowsys.model.pairs import PairBlock
 
@@ -26,8 +36,8 @@ class DirectBlock:
         self.shape = tuple(map(len, self.axes))
         self.weights = {name: self.shape}
         self.read = None if block.read is None else linear(block.read, where)
-        if self.read is not None:
-            check_linear(self.read, self.shape, where)
+        self.mark = b"" if self.read is None else check_linear(self.read, self.shape, where)
+        check_rate(block.rate, where)
         seen = self.shape if self.read is None else seen_shape(self.read, self.shape)
         self.seen_axes = seen_axes(self.axes, seen)
         self.arrays = {name: seen}
@@ -56,7 +66,9 @@ class DirectBlock:
         return [seen[self.name].reshape(-1)]
 
     def initial(self, rng: np.random.Generator, width: int) -> dict[str, np.ndarray]:
-        start = self.block.start(rng) if callable(self.block.start) else self.block.start
+        start = self.block.start
+        if callable(start):
+            start = called(f"the start of block {self.name}", start, rng)
         return {self.name: self._shaped(start, "start")}
 
     def limit(self) -> dict[str, np.ndarray]:
@@ -69,23 +81,21 @@ class DirectBlock:
         return self.seen({self.name: self._shaped(given, "limit")})
 
     def _shaped(self, value: Any, what: str) -> np.ndarray:
-        found = np.asarray(value, dtype=float)
+        found = numbers(value, f"block {self.name}: {what}")
         if found.ndim and found.shape != self.shape:
             raise InputError(f"block {self.name}: {what} has shape {found.shape}, but the block has {self.shape}.")
-        if not np.isfinite(found).all():
-            raise InputError(f"block {self.name}: {what} holds numbers that are not finite.")
         return np.broadcast_to(found, self.shape).copy()
 
     def seen(self, weights: dict[str, Any]) -> dict[str, Any]:
         x = weights[self.name]
         return {self.name: x if self.read is None else self.read(x)}
 
-    def rates(self, seen, slopes, trains) -> dict[str, Any]:
+    def rates(self, seen, slopes, trains, rates) -> dict[str, Any]:
         """d/dt of what is seen, from the loss's slopes in it."""
-        return {self.name: -trains * self.block.rate * self.spread(slopes[self.name])}
+        return {self.name: -trains * rates[self.name] * self.spread(slopes[self.name])}
 
-    def step(self, seen, slopes, η) -> dict[str, Any]:
-        return {self.name: seen[self.name] - η * self.block.rate * self.spread(slopes[self.name])}
+    def step(self, seen, slopes, η, rates) -> dict[str, Any]:
+        return {self.name: seen[self.name] - η * rates[self.name] * self.spread(slopes[self.name])}
 
     def spread(self, slope):
         """R Rᵀ slope, by transposition."""

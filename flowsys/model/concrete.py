@@ -30,6 +30,7 @@ class Arguments(NamedTuple):
     weight: tuple[Any, ...]
     share: Any
     trains: Mapping[str, Any]
+    rates: Mapping[str, Any]
     gates: Any
     kink_width: Any
 
@@ -135,11 +136,12 @@ class Concrete:
 
     def number(self, value: float | str, what: str) -> float:
         """A number, or the value of the parameter of that name."""
-        if not isinstance(value, str):
-            return float(value)
-        if value not in self.values:
+        if isinstance(value, str) and value not in self.values:
             raise InputError(f"{what} = {value} is not a parameter of {self.declaration.name}.")
-        return float(self.values[value])
+        found = self.values[value] if isinstance(value, str) else value
+        if not isinstance(found, int | float | np.number) or np.isnan(found):
+            raise InputError(f"{what} = {found!r} is not a number.")
+        return float(found)
 
     def events(self) -> tuple[Event, ...]:
         return tuple(
@@ -153,7 +155,12 @@ class Concrete:
         return {name: self.number(mark.time, f"event {name}: time") for name, mark in marks.items()}
 
     def until(self, stage: Stage) -> float | None:
-        return None if stage.until is None else self.number(stage.until, f"stage {stage.name}: until")
+        if stage.until is None:
+            return None
+        until = self.number(stage.until, f"stage {stage.name}: until")
+        if until < 0:
+            raise InputError(f"stage {stage.name}: until = {until:g} is not allowed: it must not be negative.")
+        return until
 
     def trains(self, stage: Stage) -> dict[str, float]:
         """1 for the blocks that train in a stage, else 0."""
@@ -207,6 +214,7 @@ class Concrete:
             weight=self.weights(number),
             share=self.share,
             trains=self.trains(self.stages[number]),
+            rates={k: float(r) for block in self.blocks.values() for k, r in block.weight_rates().items()},
             gates=np.ones(n_gates),
             kink_width=np.float64(0.0),
         )
@@ -268,11 +276,8 @@ class Concrete:
         """What compiled functions depend on: two setups with equal structures share them."""
         parts: list[Any] = [self.mode]
         parts += [self.values[name] for name in self.declaration.structural_names]
-        has_reads = any(b.has_closure and getattr(b, "reads", (b,)) != (None, None) for b in self.blocks.values())
         for name, block in self.blocks.items():
-            parts += [name, tuple(block.arrays.items()), tuple(block.weight_rates().items()), block.block.trains]
-        if has_reads:
-            parts += sorted(self.block_reads.items())
+            parts += [name, tuple(block.weight_rates()), tuple(block.arrays.items()), block.block.trains, block.mark]
         parts += [
             None if population.samples is None else population.samples.structure for population in self.populations
         ]

@@ -59,6 +59,8 @@ class Choice:
 
     def __init__(self, default: str, *others: str, meaning: str = ""):
         self.values, self.meaning = (str(default), *map(str, others)), meaning
+        if len(set(self.values)) < len(self.values):
+            raise InputError(f"Choice{self.values!r} names one value twice.")
 
     def __repr__(self) -> str:
         return f"Choice{self.values!r}"
@@ -135,22 +137,29 @@ class Samples:
     def __init__(self, weight: Any = None, total: float = 1.0, **arrays: Any):
         if not arrays and weight is None:
             raise InputError("Samples are empty: give at least one array, or weights.")
+        if not (isinstance(total, int | float) and np.isfinite(total) and total > 0):
+            raise InputError(f"Samples: total = {total!r} must be a positive number.")
         self.arrays = {name: _plain(name, values) for name, values in arrays.items()}
         lengths = {name: values.shape[0] for name, values in self.arrays.items()}
-        n = next(iter(lengths.values()), None) if weight is None else np.shape(weight)[0]
+        if weight is not None:
+            weight = _plain("weight", weight, float)
+            if len(weight.shape) != 1:
+                raise InputError(f"Samples: weight has shape {weight.shape}, but it must be one number a sample.")
+        n = next(iter(lengths.values()), None) if weight is None else weight.shape[0]
         for name, length in lengths.items():
             if length != n:
                 raise InputError(f"Samples: {name} has {length} rows, but there are {n} samples.")
         if n == 0:
             raise InputError("Samples are empty: the arrays have no rows.")
         self.total = total
-        self.weight = np.full(n, total / n) if weight is None else _plain("weight", weight, float)
+        self.weight = np.full(n, total / n) if weight is None else weight
         if isinstance(self.weight, np.ndarray):
             self._check_weights()
 
     def _check_weights(self) -> None:
-        if not np.isfinite(self.weight).all() or (self.weight < 0).any():
-            raise InputError("Samples: the weights must be finite and not negative.")
+        if (self.weight < 0).any():
+            where = int(np.argmin(self.weight))
+            raise InputError(f"Samples: weight[{where}] = {self.weight[where]:g} must not be negative.")
         got = float(self.weight.sum())
         if abs(got - self.total) > 1e-9 * max(1.0, abs(self.total)):
             raise InputError(f"Samples: the weights sum to {got:.12g}, but total = {self.total:.12g}.")
@@ -172,7 +181,7 @@ class Samples:
         arrays = self.__dict__.get("arrays", {})
         if name in arrays:
             return arrays[name]
-        raise AttributeError(f"the samples have no array {name!r}; they have {', '.join([*arrays, 'weight'])}")
+        raise AttributeError(f"the samples have no array {name!r}; they have {', '.join([*arrays, 'weight'])}.")
 
 
 def _digest(array: np.ndarray) -> str:
@@ -180,16 +189,22 @@ def _digest(array: np.ndarray) -> str:
 
 
 def _plain(name: str, values: Any, dtype: Any = None) -> Any:
-    """An array of integers or floats; booleans count as 0 and 1. Arrays of JAX stay what they are."""
-    if hasattr(values, "aval"):
+    """An array of integers or floats; booleans count as 0 and 1. What JAX traces (a batch) stays what it is."""
+    if hasattr(values, "aval") and not hasattr(values, "addressable_shards"):
         return values
-    found = np.asarray(values, dtype=dtype)
+    try:
+        found = np.asarray(values, dtype=dtype)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"Samples: {name} is no array of numbers: {' '.join(str(error).split())}") from None
     if found.dtype == bool:
         found = found.astype(int)
     if found.dtype.kind not in "iuf":
         raise InputError(f"Samples: {name} holds {found.dtype.name}, but arrays hold integers or numbers.")
     if found.ndim == 0:
         raise InputError(f"Samples: {name} is one number, but an array has one row a sample.")
+    if not np.isfinite(found).all():
+        at = tuple(int(i[0]) for i in np.nonzero(~np.isfinite(found)))
+        raise InputError(f"Samples: {name}[{', '.join(map(str, at))}] = {found[at]} must be finite.")
     return found.astype(float) if found.dtype.kind == "f" else found.astype(int)
 
 

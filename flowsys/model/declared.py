@@ -1,6 +1,8 @@
 """A declaration read: names checked, stages in order, functions remembered by what they read of the parameters."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -8,6 +10,7 @@ import numpy as np
 
 from flowsys.errors import InputError
 from flowsys.model.blocks import ConcreteBlock, concrete
+from flowsys.model.calling import Told, told
 from flowsys.model.concrete import Concrete
 from flowsys.model.coordinates import Coordinates
 from flowsys.model.declaration import Choice, Crossing, Mark, Real, Size, Stage
@@ -18,6 +21,7 @@ from flowsys.system.parameters import Parameter
 
 RESERVED = {"t", "t_max", "width", "seed", "learning_rate", "loss", "total", "kink_width"}
 EVERYWHERE = ("learning_rate", "t_max", "seed")
+_OF_PROGRAMS = re.compile(r"(weight_\d+|share|data_\d+_\w+?)_\d+|total_weight")
 Stages = Mapping[str, Sequence[Stage]]
 
 
@@ -30,12 +34,15 @@ class Declaration:
         self, name: str, parameters, blocks, samples, loss, observe, events, stages, integrals, batches, latex
     ):
         self.given = (name, parameters, blocks, samples, loss, observe, events, stages, integrals, batches, latex)
-        self.name, self.blocks, self.samples, self.loss = name, blocks, samples, loss
+        self.name, self.blocks = name, Told(f"blocks of {name}", blocks)
+        self.samples, self.loss = told(f"samples of {name}", samples), Told(f"the loss of {name}", loss)
         self.parameters: dict[str, Size | Real | Choice] = dict(parameters or {})
-        self.observe: dict[str, Callable] = dict(observe or {})
+        self.observe: dict[str, Callable] = {
+            key: Told(f"observable {key} of {name}", function) for key, function in (observe or {}).items()
+        }
         self.events: dict[str, Crossing | Mark] = dict(events or {})
         self.integrals: dict[str, str] = dict(integrals or {})
-        self.batches, self.latex = batches, dict(latex or {})
+        self.batches, self.latex = told(f"batches of {name}", batches), dict(latex or {})
         self.stages: dict[str, list[Stage]] = self._stages(stages)
         self.found: dict[str, Any] = {}
         self._fields: dict[Any, Any] = {}
@@ -50,17 +57,31 @@ class Declaration:
     def __setstate__(self, given: tuple) -> None:
         self.__init__(*given)
 
-    @staticmethod
-    def _stages(stages: Sequence[Stage] | Stages | None) -> dict[str, list[Stage]]:
+    def _stages(self, stages: Sequence[Stage] | Stages | None) -> dict[str, list[Stage]]:
         if stages is None:
             return {"simultaneous": [Stage("simultaneous")]}
-        found = {k: list(v) for k, v in stages.items()} if isinstance(stages, Mapping) else {"staged": list(stages)}
-        for mode, listed in found.items():
-            if not listed:
-                raise InputError(f"stages: mode {mode} has none: give at least one fs.Stage.")
-            for stage in listed[:-1]:
-                if stage.until is None and stage.ends_on is None:
-                    raise InputError(f"stage {stage.name} of mode {mode} never ends: give it until=… or ends_on=….")
+        by_mode = stages if isinstance(stages, Mapping) else {"staged": stages}
+        if not by_mode:
+            raise InputError("stages is empty: give a list of fs.Stage, or {mode: list}.")
+        return {mode: self._listed(mode, listed) for mode, listed in by_mode.items()}
+
+    def _listed(self, mode: str, listed: Sequence[Stage]) -> list[Stage]:
+        if isinstance(listed, str) or not isinstance(listed, Sequence):
+            raise InputError(f"stages: mode {mode} has a {type(listed).__name__}, but it must have a list of fs.Stage.")
+        if not listed:
+            raise InputError(f"stages: mode {mode} has none: give at least one fs.Stage.")
+        found, names = [], set()
+        for stage in listed:
+            if not isinstance(stage, Stage):
+                raise InputError(f"stages: mode {mode} holds a {type(stage).__name__}, but stages are fs.Stage.")
+            if stage.name in names:
+                raise InputError(f"stages: mode {mode} has two stages of the name {stage.name}.")
+            names.add(stage.name)
+            samples = told(f"samples of stage {stage.name}", stage.samples)
+            found.append(replace(stage, samples=samples, loss=told(f"the loss of stage {stage.name}", stage.loss)))
+        for stage in found[:-1]:
+            if stage.until is None and stage.ends_on is None:
+                raise InputError(f"stage {stage.name} of mode {mode} never ends: give it until=… or ends_on=….")
         return found
 
     # -- names --------------------------------------------------------------------------------------------------
@@ -103,6 +124,9 @@ class Declaration:
             if not isinstance(p, Size | Real | Choice):
                 raise InputError(f"parameter {name} is a {type(p).__name__}: it must be fs.Size, fs.Real or fs.Choice.")
             p.parameter(name).check(p.parameter(name).default)
+        for name, event in self.events.items():
+            if not isinstance(event, Crossing | Mark):
+                raise InputError(f"event {name} is a {type(event).__name__}: it must be fs.Crossing or fs.Mark.")
         for name, observable in self.integrals.items():
             if observable not in self.observable_names:
                 raise InputError(
@@ -133,8 +157,13 @@ class Declaration:
                     hint = "; a second pair names its factors=… and selfs=…" if isinstance(block, PairBlock) else ""
                     raise InputError(f"the name {own} is used twice: for a {taken[own]} and for a {kind}{hint}.")
                 taken[own] = kind
+            generated = [f"train_{name}", *(f"rate_{weights}" for weights in block.weight_rates())]
+            for clash in self.parameters.keys() & set(generated):
+                raise InputError(f"parameter {clash}: the name is reserved in a model with a block {name}.")
         for stages in self.stages.values():
             for stage in stages:
+                if isinstance(stage.trains, str):
+                    raise InputError(f"stage {stage.name}: trains = {stage.trains!r} must be a list of blocks.")
                 for name in stage.trains or ():
                     if name not in blocks:
                         raise InputError(
@@ -207,5 +236,7 @@ def check_name(kind: str, name: str, plain: bool = True) -> None:
         raise InputError(f"{kind} {name}: the name is reserved.")
     if kind == "observable" and name in RESERVED:
         raise InputError(f"observable {name}: the name is reserved{' (the loss is always there)' * (name == 'loss')}.")
+    if kind == "parameter" and _OF_PROGRAMS.fullmatch(name):
+        raise InputError(f"parameter {name}: the name is reserved for the weights and the data of samples.")
     if plain and (not name.isidentifier() or iskeyword(name) or name in FUNCTIONS or name.startswith("_")):
         raise InputError(f"{kind} {name}: a name is made of letters, digits and underscores, and is no function.")

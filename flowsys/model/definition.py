@@ -77,9 +77,6 @@ class Model(System):
         object.__setattr__(self, "given", (name, given | more))
         if not isinstance(name, str) or not name.replace("-", "_").isidentifier():
             raise InputError(f"model name = {name!r} must be made of letters, digits, underscores and dashes.")
-        for what, function in (("blocks", blocks), ("loss", loss)):
-            if not callable(function):
-                raise InputError(f"model {name}: {what} must be a function.")
         declaration = Declaration(
             name, parameters, blocks, samples, loss, observe, events, stages, integrals, batches, latex
         )
@@ -89,7 +86,9 @@ class Model(System):
                 raise InputError(f"model {name} has no keyword {extra!r}.")
         _set = object.__setattr__
         _set(self, "declaration", declaration)
-        _set(self, "steps", int(steps))
+        if not isinstance(steps, int) or steps < 1:
+            raise InputError(f"model {name}: steps = {steps!r} must be a whole number of at least 1.")
+        _set(self, "steps", steps)
         _set(self, "variants", {level: dict(forms) for level, forms in (variants or {}).items()})
         parameters_of = self._parameters(width, learning_rate, t_max)
         example = self._example(parameters_of)

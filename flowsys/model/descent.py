@@ -46,7 +46,8 @@ def descent(concrete: Concrete, variant: str) -> Descent:
             slopes = slopes_of(model, state["seen"], of_step, "exact")
             new["seen"] = {}
             for name, block in model.blocks.items():
-                new["seen"] |= block.step(state["seen"], slopes, learning_rate * arguments.trains[name])
+                η = learning_rate * arguments.trains[name]
+                new["seen"] |= block.step(state["seen"], slopes, η, arguments.rates)
         else:
             rates = flow_of_weights(model, state["weights"], of_step, "exact")
             new["weights"] = {name: w + learning_rate * rates[name] for name, w in state["weights"].items()}

@@ -10,7 +10,7 @@ import numpy as np
 from flowsys.errors import InputError
 from flowsys.model.checks import keeps_spectra, tried
 from flowsys.model.concrete import Concrete
-from flowsys.model.descent import ON_SEEN, descent, initial_state
+from flowsys.model.descent import IN_BATCHES, ON_SEEN, descent, initial_state
 from flowsys.model.flows import Weights, count_gates, reduced_field, weights_field
 from flowsys.model.limit import spectra
 from flowsys.model.starts import seen_by_numpy, seen_from, weights_from
@@ -70,6 +70,13 @@ def training(
         raise InputError(f"seeds = {seeds} is not allowed with start: seeds differ in where they start.")
     if seeds is not None and "seed" in declared.sample_reads(concrete):
         raise InputError(f"seeds = {seeds} is not allowed: the samples of {declared.name} depend on the seed.")
+    if variant in IN_BATCHES:
+        for stage in concrete.stages:
+            if stage.samples or stage.loss or stage.where:
+                raise InputError(
+                    f"variant = {variant} is not allowed in mode {concrete.mode}: stage {stage.name} has samples, "
+                    "a loss or a where of its own, which fresh batches do not know."
+                )
     made = declared.compiled(("L0", variant, concrete.structure), lambda: descent(concrete, variant))
     states = []
     for seed in range(first, first + (seeds or 1)):

@@ -51,11 +51,13 @@ def slopes_of(concrete: Concrete, seen: Mapping[str, Any], arguments: Arguments,
     return jax.grad(loss)(dict(seen))
 
 
-def rates_of(concrete: Concrete, seen: Mapping[str, Any], slopes: Mapping[str, Any], trains) -> dict[str, Any]:
+def rates_of(
+    concrete: Concrete, seen: Mapping[str, Any], slopes: Mapping[str, Any], arguments: Arguments
+) -> dict[str, Any]:
     """d/dt of what the loss sees."""
     found: dict[str, Any] = {}
     for name, block in concrete.blocks.items():
-        found |= block.rates(seen, slopes, trains[name])
+        found |= block.rates(seen, slopes, arguments.trains[name], arguments.rates)
     return found
 
 
@@ -68,9 +70,9 @@ def flow_of_weights(concrete: Concrete, weights: Mapping[str, Any], arguments: A
 
     slopes = jax.grad(loss)(dict(weights))
     rate = {
-        name: arguments.trains[block.name] * rate
+        name: arguments.trains[block.name] * arguments.rates[name]
         for block in concrete.blocks.values()
-        for name, rate in block.weight_rates().items()
+        for name in block.weight_rates()
     }
     return {name: -rate[name] * slope for name, slope in slopes.items()}
 
@@ -95,7 +97,7 @@ def reduced_field(concrete: Concrete, kinks: str = "frozen") -> FunctionField:
     def rates(y, arguments):
         seen = coordinates.split(y)
         slopes = slopes_of(concrete, seen, arguments, kinks)
-        return coordinates.join(rates_of(concrete, seen, slopes, arguments.trains), jnp)
+        return coordinates.join(rates_of(concrete, seen, slopes, arguments), jnp)
 
     return _field(concrete, coordinates.names, coordinates.size, rates, coordinates.split, kinks, reduced_field)
 

@@ -28,7 +28,7 @@ class SymbolicOps:
     def __getattr__(self, name: str):
         from flowsys.model.gates import OFFERED
 
-        if name.startswith("_") or name not in OFFERED:
+        if name not in OFFERED:
             raise InputError(f"ops.{name} is not a function a model may use; there are {', '.join(OFFERED)}.")
         return getattr(primitives, name)
 
@@ -185,11 +185,11 @@ class Writer:
         """A table with the loss of its rows, and its shares of the observables."""
         population, X = self.concrete.populations[table.population], self.row(table)
         weight = symbol(table.columns[0])
-        (value,) = np.broadcast_to(np.asarray(self._called(population.loss, X, "loss"), dtype=object), 1)
+        (value,) = np.broadcast_to(np.asarray(self._called(population.loss, X), dtype=object), 1)
         totals: dict[str, sp.Expr] = {}
         for name in self.concrete.declaration.observable_names if table.population == 0 else ():
             function = population.loss if name == "loss" else self.concrete.declaration.observe[name]
-            observed = self._called(function, X, f"observable {name}")
+            observed = self._called(function, X)
             if np.shape(observed) == (1,):
                 totals[f"{name}_of_{table.name}"] = X.weight[0] * observed[0]
         return Part(Level(table.name, tuple(map(symbol, table.columns)), {}), weight * value, totals)
@@ -205,22 +205,12 @@ class Writer:
                 continue
             weights = [symbol(name) for name in self.slots.weight_names(j)]
             X = self.rows(j, population, np.array(weights, dtype=object))
-            values = self._called(population.loss, X, "loss")
+            values = self._called(population.loss, X)
             terms += [w * x for w, x in zip(weights, np.broadcast_to(np.asarray(values, dtype=object), len(weights)))]
         return sp.Add(*terms)
 
-    def _called(self, function, X, what: str) -> Any:
-        try:
-            return function(SymbolicOps(), View(self.seen()), X, self.p())
-        except TypeError as error:
-            if "truth value" in str(error):
-                raise InputError(
-                    f"the {what} of {self.concrete.declaration.name} compares a real parameter or an entry: a "
-                    "derivation cannot follow a branch; use ops.relu, ops.maximum or a Choice."
-                ) from None
-            raise InputError(
-                f"the {what} of {self.concrete.declaration.name} cannot be read on symbols: {error}."
-            ) from None
+    def _called(self, function, X) -> Any:
+        return function(SymbolicOps(), View(self.seen()), X, self.p())
 
     def observables(self) -> dict[str, sp.Expr]:
         """The declared observables, each one number."""
@@ -231,7 +221,7 @@ class Writer:
         X = self.rows(0, population, shares)
         for name in self.concrete.declaration.observable_names:
             function = population.loss if name == "loss" else self.concrete.declaration.observe[name]
-            value = self._called(function, X, f"observable {name}")
+            value = self._called(function, X)
             value = (shares * value).sum() if np.shape(value) == np.shape(shares) and X is not None else value
             found[name] = sp.sympify(value) * (symbol("total_weight") if name == "loss" else 1)
         return found
@@ -242,7 +232,7 @@ class Writer:
         found = [symbol(total) for part in self.parts for total in part.totals if total in names]
         if found:
             return sp.Add(*found) * (symbol("total_weight") if name == "loss" else 1)
-        return sp.sympify(self._called(self.concrete.declaration.observe[name], None, f"observable {name}"))
+        return sp.sympify(self._called(self.concrete.declaration.observe[name], None))
 
     def statement(self, events: Sequence[str]) -> Statement:
         """The lumped model, stated for `assemble`; entries that events watch are observed too."""

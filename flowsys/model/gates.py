@@ -26,7 +26,7 @@ class GatedOps:
         self._used = 0
 
     def __getattr__(self, name: str):
-        if name.startswith("_") or not hasattr(ops, name):
+        if name not in OFFERED:
             raise InputError(f"ops.{name} is not a function a model may use; there are {', '.join(OFFERED)}.")
         return getattr(ops, name)
 

@@ -16,7 +16,7 @@ from flowsys.model.concrete import Concrete
 from flowsys.model.conserved import pair_invariants
 from flowsys.model.coordinates import Coordinates
 from flowsys.model.keeping import Found, Slots, read, write
-from flowsys.model.starts import checked_seen
+from flowsys.model.starts import check_grams, checked_seen, given_arrays, one_number
 from flowsys.program.arrays import Arguments, arguments
 from flowsys.runs.layout import Placed
 from flowsys.symbolic.kept import engine_digest
@@ -62,8 +62,9 @@ def draws_of(concrete: Concrete, start: Mapping[str, np.ndarray] | None) -> list
     """The model at every drawn set of values; a set that the model refuses is drawn towards the values asked for."""
     from flowsys.model.lumping import Draw
 
-    found = []
+    found, held = [], _held(concrete)
     for values in drawn_values(concrete):
+        values = values | {name: concrete.values[name] for name in held}
         for shrink in 2.0 ** -np.arange(_TRIES):
             try:
                 there = _between(concrete, values, float(shrink))
@@ -77,6 +78,20 @@ def draws_of(concrete: Concrete, start: Mapping[str, np.ndarray] | None) -> list
                 if values == concrete.values:
                     raise
     return found
+
+
+def _held(concrete: Concrete) -> list[str]:
+    """The real parameters that change more than numbers: what is read of the weights, or indices of the samples."""
+    drawn = drawn_values(concrete)[-1]
+    return [p.name for p in concrete.declaration.reals if _changes_structure(concrete, {p.name: drawn[p.name]})]
+
+
+def _changes_structure(concrete: Concrete, changes: Mapping[str, float]) -> bool:
+    try:
+        there = Concrete(concrete.declaration, {**concrete.values, **changes}, concrete.mode, at_limit=True)
+        return there.structure != concrete.structure
+    except InputError:
+        return False
 
 
 def _between(concrete: Concrete, values: Mapping[str, Any], share: float) -> Concrete:
@@ -134,17 +149,27 @@ def assembled(lumping: "Lumping") -> "tuple[Found, Statement]":
     watched = [event.observable for event in concrete.events()]
     statement = Writer(lumping, slots).statement(watched)
     constants = constants_of(concrete, slots)
-    return Found(assemble(statement), lumping.partition, slots, constants, keeps_spectra(concrete)), statement
+    try:
+        program = assemble(statement)
+    except ValueError as error:
+        raise InputError(f"model {concrete.declaration.name} cannot be written as a program: {error}.") from error
+    return Found(program, lumping.partition, slots, constants, keeps_spectra(concrete)), statement
 
 
 def constants_of(concrete: Concrete, slots: Slots) -> str:
-    """A digest of the numbers in the data that the program holds as such: all that are not its parameters."""
+    """A digest of the numbers in the data that the program holds as such: all that are not its parameters.
+
+    Of samples that were merged it has which of their numbers agree, up to sign, with those of the sample that stands
+    for them.
+    """
     digest = hashlib.sha256()
     in_tables = {table.population for table in slots.tables}
     for j, (population, rows) in enumerate(zip(concrete.populations, slots.rows)):
-        if j in in_tables:
-            continue
         for name, array in population.numbers().items():
+            its = array[rows[slots.groups[j]]]
+            digest.update(np.packbits(array == its).tobytes() + np.packbits(array == -its).tobytes())
+            if j in in_tables:
+                continue
             fixed = array.copy()
             for at in (place for k, other, place in slots.entries if (k, other) == (j, name)):
                 fixed[at] = 0.0
@@ -170,23 +195,28 @@ def limit_key(concrete: Concrete, start: Mapping[str, np.ndarray] | None, with_d
 def limit_problem(concrete: Concrete, start: Mapping[str, Any] | None = None) -> Problem:
     """The flow of the limit; `start` overrides blocks (lumped anew from there) or coordinates by name."""
     coordinates = concrete.coordinates
-    given = dict(start or {})
+    given = given_arrays(start)
     seen = concrete.seen_at_limit()
     blocks = {name: given.pop(name) for name in list(given) if name in coordinates.shapes}
     if blocks:
         seen = {**seen, **checked_seen(concrete, blocks)}
     found = found_limit(concrete, seen if blocks else None)
+    flat = coordinates.join(seen)
+    if not np.allclose(found.partition.lift(found.partition.project(flat)), flat, rtol=1e-11, atol=0):
+        found = found_limit(concrete, seen)  # a start less symmetric than those at the values that were drawn
     names = found.program.state
     initial = np.zeros(len(names))
     n_classes = found.partition.n_classes
-    initial[:n_classes] = found.partition.project(coordinates.join(seen))
+    initial[:n_classes] = found.partition.project(flat)
     for name, value in given.items():
         if name not in names:
             raise InputError(
                 f"start: {name} is neither a block ({', '.join(coordinates.shapes)}) nor a coordinate of the limit "
                 f"({_few(names)})."
             )
-        initial[names.index(name)] = float(np.asarray(value))
+        initial[names.index(name)] = one_number(value, f"start: {name}")
+    if given:
+        check_grams(concrete, coordinates.split(found.partition.lift(initial[:n_classes])))
     stages = []
     for number, stage in enumerate(concrete.stages):
         stages.append(Stage(stage.name, arguments_of(found, concrete, number), concrete.until(stage), stage.ends_on))

@@ -73,7 +73,7 @@ def _pair(lumping: "Lumping", block: PairBlock, positions: np.ndarray, a: int, b
     """(C Γ M + M Γ C)_ab."""
     n = len(block.sides[0])
     factor = lambda i: block.block.factors[0 if i < n else 1]
-    C = block.metric_of_reading
+    C = block.metric
     for here, there in ((a, b), (b, a)):
         sums: dict[tuple[int, int], float] = {}
         for l in np.flatnonzero(C[here]).tolist():

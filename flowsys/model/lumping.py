@@ -20,6 +20,7 @@ from flowsys.model.concrete import Arguments, Concrete
 from flowsys.model.flows import rates_of, slopes_of
 from flowsys.model.gates import GatedOps
 from flowsys.model.pairs import PairBlock
+from flowsys.model.rows import check_rows
 from flowsys.symbolic.lumping import Partition, from_starts, refined, separated
 
 _TOLERANCE = 1e-9
@@ -150,7 +151,9 @@ class Lumping:
             for _ in range(_POINTS):
                 for found, values in zip(columns, self._of_samples(self.lifted(rng), draw)):
                     found += values
-        return tuple(self._alike(np.array(found).T) for found in columns)
+        groups = tuple(self._alike(np.array(found).T) for found in columns)
+        check_rows(self, groups)
+        return groups
 
     @staticmethod
     def _alike(values: np.ndarray) -> np.ndarray:
@@ -199,7 +202,7 @@ def rates_and_slopes(concrete: Concrete, y, arguments: Arguments):
     """The full field and the loss's slopes in flat coordinates: an entry off the diagonal stands for two."""
     seen = concrete.coordinates.split(y)
     slopes = slopes_of(concrete, seen, arguments, "exact")
-    rates = concrete.coordinates.join(rates_of(concrete, seen, slopes, arguments.trains), jnp)
+    rates = concrete.coordinates.join(rates_of(concrete, seen, slopes, arguments), jnp)
     flat = dict(slopes)
     for block in concrete.blocks.values():
         if isinstance(block, PairBlock):

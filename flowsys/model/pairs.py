@@ -7,13 +7,24 @@ With M = (F R)ᵀ(F R), F = [W_K | W_Q], R the linear map `read`, C = R Rᵀ tim
 exactly, at every width. Without `read` and with unit rates C = I: the flow of `flowsys.model.gram`.
 """
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from flowsys.errors import InputError
-from flowsys.model.axes import check_linear, labels_of, linear, product_names, seen_axes, seen_shape
+from flowsys.model.axes import (
+    check_linear,
+    check_rate,
+    labels_of,
+    linear,
+    numbers,
+    product_names,
+    seen_axes,
+    seen_shape,
+)
+from flowsys.model.calling import called
 from flowsys.model.declaration import Pair
 
 
@@ -25,22 +36,29 @@ class PairBlock:
     def __init__(self, name: str, block: Pair):
         where = f"block {name}"
         self.name, self.block = name, block
+        for what in ("factors", "selfs", "scales", "rates"):
+            if len(getattr(block, what)) != 2:
+                raise InputError(f"{where}: {what} = {getattr(block, what)!r} must be two.")
         self.heads = None if block.heads is None else labels_of(block.heads, where)
         axes = labels_of(block.keys, where), labels_of(block.queries, where)
         self.names = (name, *block.selfs)
-        maps = block.read if isinstance(block.read, tuple | list) else (block.read, block.read)
+        maps = block.read if isinstance(block.read, tuple) else (block.read, block.read)
+        if len(maps) != 2:
+            raise InputError(f"{where}: read has {len(maps)} maps, but it is one, or two for keys and queries.")
         self.reads = tuple(None if read is None else linear(read, where) for read in maps)
         self.sizes = tuple(map(len, axes))
-        sides = []
+        sides, self.mark = [], b""
         for read, labels in zip(self.reads, axes):
             if read is not None:
-                check_linear(read, (3, len(labels)), where)
+                self.mark += check_linear(read, (3, len(labels)), where)
             seen = len(labels) if read is None else seen_shape(read, (3, len(labels)))[-1]
             sides.append(seen_axes((labels,), (seen,))[0])
         self.sides = tuple(sides)
         for scale in block.scales:
-            if not (np.isfinite(scale) and scale >= 0):
-                raise InputError(f"{where}: scale = {scale} must be a number that is not negative.")
+            if not (isinstance(scale, int | float | np.number) and np.isfinite(scale) and scale >= 0):
+                raise InputError(f"{where}: scale = {scale!r} must be a number that is not negative.")
+        for rate in block.rates:
+            check_rate(rate, where)
         lead = () if self.heads is None else (len(self.heads),)
         n, m = map(len, self.sides)
         self.arrays = dict(zip(self.names, ((*lead, n, m), (*lead, n, n), (*lead, m, m))))
@@ -54,22 +72,21 @@ class PairBlock:
         return self.block.start is None or callable(self.block.start)
 
     @cached_property
-    def metric(self) -> np.ndarray | None:
-        """C as a matrix over [keys | queries]; None where it is the identity."""
-        if self.reads == (None, None) and self.block.rates == (1.0, 1.0):
-            return None
+    def metric(self) -> np.ndarray:
+        """R Rᵀ as a matrix over [keys | queries]."""
+        n, m = map(len, self.sides)
+        if self.reads == (None, None):
+            return np.eye(n + m)
         import jax
 
         parts = []
-        for read, size, side, rate in zip(self.reads, self.sizes, self.sides, self.block.rates):
+        for read, size in zip(self.reads, self.sizes):
             with jax.enable_x64(True):
                 R = np.eye(size) if read is None else np.asarray(read(np.eye(size)))  # rows are read(e_i)
-            parts.append(rate * R.T @ R)
-            assert parts[-1].shape == (len(side), len(side))
-        n = len(parts[0])
-        C = np.zeros((n + len(parts[1]),) * 2)
-        C[:n, :n], C[n:, n:] = parts
-        return C
+            parts.append(R.T @ R)
+        found = np.zeros((n + m, n + m))
+        found[:n, :n], found[n:, n:] = parts
+        return np.where(np.abs(found) > 1e-14 * np.abs(found).max(), found, 0.0)  # rounding would break symmetries
 
     def weight_shapes(self, width: int) -> dict[str, tuple[int, ...]]:
         lead = () if self.heads is None else (len(self.heads),)
@@ -122,47 +139,64 @@ class PairBlock:
         if block.start is None:
             drawn = [s / np.sqrt(width) * rng.standard_normal(shape) for s, shape in zip(block.scales, shapes.values())]
             return dict(zip(block.factors, drawn))
-        given = block.start(rng) if callable(block.start) else block.start
+        given = block.start
+        if callable(given):
+            given = called(f"the start of block {self.name}", given, rng)
         if not isinstance(given, tuple | list) or len(given) != 2:
             raise InputError(f"block {self.name}: start gives the two factors ({', '.join(block.factors)}).")
-        found = {}
-        for factor, array, shape in zip(block.factors, given, shapes.values()):
-            found[factor] = np.asarray(array, dtype=float)
-            if found[factor].ndim != len(shape) or found[factor].shape[-1] != shape[-1]:
-                raise InputError(
-                    f"block {self.name}: the start of {factor} has shape {found[factor].shape}, but it is {shape}, "
-                    "with any inner width in place of the last but one."
-                )
+        found = {
+            factor: numbers(array, f"block {self.name}: the start of {factor}")
+            for factor, array in zip(block.factors, given)
+        }
+        self.check_factors(found, f"block {self.name}: the start of ")
         return found
+
+    def check_factors(self, weights: Mapping[str, np.ndarray], what: str) -> None:
+        """Refuse factors of wrong shapes, or without a common inner width."""
+        for factor, shape in self.weight_shapes(1).items():
+            got = weights[factor].shape
+            if len(got) != len(shape) or got[-1] != shape[-1] or got[:-2] != shape[:-2]:
+                wanted = ", ".join(map(str, (*shape[:-2], "m", shape[-1])))
+                raise InputError(f"{what}{factor} has shape {got}, but it must be ({wanted}).")
+        K, Q = (weights[factor].shape[-2] for factor in self.block.factors)
+        if K != Q:
+            names = " and ".join(self.block.factors)
+            raise InputError(f"{what}{names} have inner widths {K} and {Q}, which must be equal.")
+
+    def check_gram(self, seen: Mapping[str, np.ndarray], what: str) -> None:
+        """Refuse what are no inner products: shapes, symmetry, negative eigenvalues."""
+        for name in self.names[1:]:
+            if not np.allclose(seen[name], _swapped(seen[name]), rtol=1e-12, atol=0):
+                raise InputError(f"{what}: {name} is not symmetric, but it holds inner products.")
+        M = self.matrix(seen, np)
+        least, trace = np.linalg.eigvalsh(M)[..., 0].min(), np.trace(M, axis1=-2, axis2=-1).max()
+        if least < -1e-12 * max(trace, 0.0) or trace < 0:
+            raise InputError(
+                f"{what}: {', '.join(self.names)} are no inner products: their Gram matrix has the eigenvalue "
+                f"{least:.3g}, but it must be positive semidefinite."
+            )
 
     def limit(self) -> dict[str, np.ndarray]:
         """What is seen at infinite width: no product, and the self-products s² R Rᵀ of independent entries."""
         block = self.block
         if block.limit is not None:
-            return {name: self._of_limit(name) for name in self.names}
+            found = {name: self._of_limit(name) for name in self.names}
+            self.check_gram(found, f"block {self.name}: limit")
+            return found
         if callable(block.start):
             raise InputError(f"block {self.name} starts at random and has no limit: give limit={{'{self.name}': …}}.")
         if block.start is not None:
             return {k: np.asarray(v) for k, v in self.seen(self.initial(np.random.default_rng(0), 1)).items()}
         found = {self.name: np.zeros(self.arrays[self.name])}
-        C, n = self.metric_of_reading, len(self.sides[0])
+        C, n = self.metric, len(self.sides[0])
         for name, scale, part in zip(self.names[1:], block.scales, (C[:n, :n], C[n:, n:])):
             found[name] = np.broadcast_to(scale**2 * part, self.arrays[name]).copy()
         return found
 
-    @property
-    def metric_of_reading(self) -> np.ndarray:
-        """R Rᵀ without the rates."""
-        n, m = map(len, self.sides)
-        if self.reads == (None, None):
-            return np.eye(n + m)
-        slow = np.repeat(self.block.rates, (n, m))
-        return self.metric / slow[:, None]
-
     def _of_limit(self, name: str) -> np.ndarray:
         if name not in self.block.limit:
             raise InputError(f"block {self.name}: limit does not give {name}; it gives {', '.join(self.block.limit)}.")
-        found = np.asarray(self.block.limit[name], dtype=float)
+        found = numbers(self.block.limit[name], f"block {self.name}: limit of {name}")
         if found.ndim and found.shape != self.arrays[name]:
             raise InputError(f"block {self.name}: limit of {name} has shape {found.shape}, not {self.arrays[name]}.")
         return np.broadcast_to(found, self.arrays[name]).copy()
@@ -196,20 +230,25 @@ class PairBlock:
             axis=-2,
         )
 
-    def rates(self, seen, slopes, trains) -> dict[str, Any]:
+    def _spread(self, slopes, rates) -> Any:
+        """Γ C."""
         import jax.numpy as jnp
 
-        M, Γ = self.matrix(seen, jnp), self.gamma(slopes, jnp)
-        ΓC = Γ if self.metric is None else Γ @ self.metric
-        half = -trains * (M @ ΓC)
+        Γ = self.gamma(slopes, jnp)
+        of_columns = [jnp.full(len(side), rates[factor]) for side, factor in zip(self.sides, self.block.factors)]
+        return (Γ if self.reads == (None, None) else Γ @ self.metric) * jnp.concatenate(of_columns)
+
+    def rates(self, seen, slopes, trains, rates) -> dict[str, Any]:
+        import jax.numpy as jnp
+
+        half = -trains * (self.matrix(seen, jnp) @ self._spread(slopes, rates))
         return self.split(half + _swapped(half))
 
-    def step(self, seen, slopes, η) -> dict[str, Any]:
+    def step(self, seen, slopes, η, rates) -> dict[str, Any]:
         import jax.numpy as jnp
 
-        M, Γ = self.matrix(seen, jnp), self.gamma(slopes, jnp)
-        ΓC = Γ if self.metric is None else Γ @ self.metric
-        right = jnp.eye(M.shape[-1]) - η * ΓC
+        M = self.matrix(seen, jnp)
+        right = jnp.eye(M.shape[-1]) - η * self._spread(slopes, rates)
         return self.split(_swapped(right) @ M @ right)
 
     def weight_rates(self) -> dict[str, float]:

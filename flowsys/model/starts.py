@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from flowsys.errors import InputError
+from flowsys.model.axes import numbers
 from flowsys.model.blocks import ConcreteBlock
 from flowsys.model.concrete import Concrete
 from flowsys.model.pairs import PairBlock
@@ -55,38 +56,35 @@ def seen_by_numpy(concrete: Concrete, weights: Mapping[str, Any]) -> dict[str, n
         return {k: np.asarray(a) for b in concrete.blocks.values() for k, a in b.seen(weights).items()}
 
 
+def given_arrays(start: Mapping[str, Any] | None) -> dict[str, Any]:
+    if start is not None and not isinstance(start, Mapping):
+        raise InputError(f"start is a {type(start).__name__}, but it must be arrays by name.")
+    return dict(start or {})
+
+
 def weights_from(concrete: Concrete, start: Mapping[str, Any] | None, seed: int | None = None) -> dict[str, np.ndarray]:
     """The weights of a run, some of them given."""
     found = own_weights(concrete, seed)
-    for name, array in (start or {}).items():
+    for name, array in given_arrays(start).items():
         if name not in found:
             known = ", ".join(found)
             raise InputError(f"start: {name} is not a weight of {concrete.declaration.name}; there are {known}.")
-        found[name] = _numbers(name, array)
+        found[name] = numbers(array, f"start: {name}")
     for block in concrete.blocks.values():
-        _check_weights(block, found, start or {})
+        _check_weights(block, found)
     return found
 
 
-def _check_weights(block: ConcreteBlock, weights: Mapping[str, np.ndarray], given: Mapping[str, Any]) -> None:
+def _check_weights(block: ConcreteBlock, weights: Mapping[str, np.ndarray]) -> None:
     if not isinstance(block, PairBlock):
         _check_shape(block.name, weights[block.name], block.shape)
         return
-    K, Q = (weights[factor] for factor in block.block.factors)
-    for factor, array, shape in zip(block.block.factors, (K, Q), block.weight_shapes(1).values()):
-        if array.ndim != len(shape) or array.shape[-1] != shape[-1] or array.shape[:-2] != shape[:-2]:
-            wanted = (*shape[:-2], "m", shape[-1])
-            raise InputError(
-                f"start: {factor} has shape {array.shape}, but it must be ({', '.join(map(str, wanted))})."
-            )
-    if K.shape[-2] != Q.shape[-2]:
-        names = " and ".join(block.block.factors)
-        raise InputError(f"start: {names} have inner widths {K.shape[-2]} and {Q.shape[-2]}, which must be equal.")
+    block.check_factors(weights, "start: ")
 
 
 def seen_from(concrete: Concrete, start: Mapping[str, Any] | None) -> dict[str, np.ndarray]:
     """What the loss sees at the start of a run at finite width, some weights or some of it given."""
-    given, weights, seen = dict(start or {}), {}, {}
+    given, weights, seen = given_arrays(start), {}, {}
     for block in concrete.blocks.values():
         for name in block.weight_rates():
             if name in given and _are_weights(block, given, name, start):
@@ -112,7 +110,7 @@ def _are_weights(block: ConcreteBlock, given: Mapping[str, Any], name: str, star
 
 def checked_seen(concrete: Concrete, given: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Arrays of what the loss sees, checked: shapes, symmetry, and Gram matrices without negative eigenvalues."""
-    found = {name: _numbers(name, array) for name, array in given.items()}
+    found = {name: numbers(array, f"start: {name}") for name, array in given.items()}
     for block in concrete.blocks.values():
         mine = [name for name in block.arrays if name in found]
         for name in mine:
@@ -124,27 +122,21 @@ def checked_seen(concrete: Concrete, given: Mapping[str, Any]) -> dict[str, np.n
             raise InputError(
                 f"start: {', '.join(mine)} is given without {missing}: give {', '.join(block.names)} together."
             )
-        for name in block.names[1:]:
-            if not np.allclose(found[name], found[name].swapaxes(-1, -2), rtol=1e-12, atol=0):
-                raise InputError(f"start: {name} is not symmetric, but it holds inner products.")
-        M = block.matrix(found, np)
-        least, trace = np.linalg.eigvalsh(M)[..., 0].min(), np.trace(M, axis1=-2, axis2=-1).max()
-        if least < -1e-12 * max(trace, 0.0) or trace < 0:
-            raise InputError(
-                f"start: {', '.join(block.names)} are no inner products: their Gram matrix has the eigenvalue "
-                f"{least:.3g}, but it must be positive semidefinite."
-            )
+        block.check_gram(found, "start")
     return found
 
 
-def _numbers(name: str, array: Any) -> np.ndarray:
-    try:
-        found = np.array(array, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(f"start: {name} does not hold numbers.") from None
-    if not np.isfinite(found).all():
-        raise InputError(f"start: {name} holds numbers that are not finite.")
-    return found
+def check_grams(concrete: Concrete, seen: Mapping[str, np.ndarray]) -> None:
+    """Refuse a whole start whose Gram matrices have negative eigenvalues."""
+    for block in concrete.pairs:
+        block.check_gram(seen, "start")
+
+
+def one_number(value: Any, what: str) -> float:
+    found = numbers(value, what)
+    if found.ndim:
+        raise InputError(f"{what} has shape {found.shape}, but it must be one number.")
+    return float(found)
 
 
 def _check_shape(name: str, array: np.ndarray, shape: tuple[int, ...]) -> None:

@@ -18,7 +18,7 @@ class Values:
         if name in self._refused:
             raise InputError(self._refused[name])
         if name not in self._values:
-            raise AttributeError(f"the model has no parameter {name!r}; it has {', '.join(self._values)}")
+            raise InputError(f"p.{name} is not a parameter of the model; there are {', '.join(self._values)}.")
         self._reads[name] = self._values[name]
         return self._values[name]
 

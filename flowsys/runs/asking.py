@@ -77,16 +77,22 @@ class AskedField:
             return lambda y: evaluate(y, arguments)
 
         def exact(y):
-            there = arguments
-            if field.has_kinks:
-                import jax.numpy as jnp
-
-                # a gate may stand behind another, so that what opens it is known only after a pass
-                for _ in range(2):
-                    there = there._replace(gates=jnp.where(field.switching(y, there) > 0, 1.0, 0.0))
-            return field.rhs(y, there)
+            return field.rhs(y, _with_gates(field, arguments, y) if field.has_kinks else arguments)
 
         return exact
+
+
+def _with_gates(field: Any, arguments: Any, y: Any) -> Any:
+    """The gates as the state has them; one that stands behind others is known once these are right."""
+    import jax
+    import jax.numpy as jnp
+
+    held = jax.lax.stop_gradient(y)
+    opened = lambda gates: jnp.where(field.switching(held, arguments._replace(gates=gates)) > 0, 1.0, 0.0)
+    first = jnp.ones(arguments.gates.shape)
+    changes = lambda pair: (pair[0] != pair[1]).any()
+    gates, _ = jax.lax.while_loop(changes, lambda pair: (opened(pair[0]), pair[0]), (opened(first), first))
+    return arguments._replace(gates=gates)
 
 
 def field(

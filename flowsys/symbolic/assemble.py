@@ -86,7 +86,7 @@ def symbol(name: str) -> sp.Symbol:
 def assemble(statement: Statement) -> Program:
     """The program of the stated system's gradient flow; InputError if the statement reads what it does not declare."""
     refuse(statement)
-    scalars = Lowering()
+    scalars = Lowering(taken=set(map(str, (*statement.state, *statement.entries, *statement.parameters))))
     entries = {e: v for e, v in statement.entries.items() if e != v}
     blocks = [Block("", tuple(scalars.lines({}, entries)))] if entries else []
     if statement.levels:

@@ -6,7 +6,7 @@ subtracted, so that it is finite at any scores:
     top = max(s_i where n_i > 0),   e_i = n_i exp(min(s_i - top, 0)),   p_i = e_i / Σ_j e_j.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import sympy as sp
 from sympy.printing.str import StrPrinter
@@ -54,8 +54,8 @@ def program_text(expression: sp.Expr) -> str:
 class Lowering:
     """Turns the definitions of one table (or of the scalars) into lines, remembering what it has written."""
 
-    def __init__(self, table: str = ""):
-        self._prefix = f"{table}_" if table else ""
+    def __init__(self, table: str = "", taken: Collection[str] = ()):
+        self._prefix, self._taken = f"{table}_" if table else "", frozenset(taken)
         self._groups: dict[tuple, tuple[tuple[sp.Symbol, ...], sp.Expr]] = {}
         self._alias: dict[sp.Symbol, sp.Expr] = {}
         self._shared = 0
@@ -72,11 +72,12 @@ class Lowering:
             self._flatten(symbol, sp.sympify(value).xreplace(self._alias), flat)
         flat |= outputs or {}
         flat = {symbol: sp.sympify(value).xreplace(self._alias) for symbol, value in flat.items()}
-        fresh = (sp.Symbol(f"{self._prefix}x{i}", real=True) for i in range(self._shared, 10**9))
+        names = (f"{self._prefix}x{i}" for i in range(self._shared, 10**9))
+        fresh = (sp.Symbol(name, real=True) for name in names if name not in self._taken)
         shared, values = sp.cse(
             list(flat.values()), symbols=fresh, optimizations=_SUBTRACTIONS, order="none", list=False
         )
-        self._shared += len(shared)
+        self._shared = max([self._shared, *(1 + int(str(s).removeprefix(f"{self._prefix}x")) for s, _ in shared)])
         return [Line(str(s), program_text(v)) for s, v in _in_order(dict(shared), dict(zip(flat, values)))]
 
     def _flatten(self, symbol: sp.Symbol, value: sp.Expr, flat: dict[sp.Symbol, sp.Expr]) -> None:
