@@ -17,14 +17,15 @@ _TOLERANCE = 1e-9
 
 def check_rows(lumping: "Lumping", groups: tuple[np.ndarray, ...]) -> None:
     """Refuse a loss or an observable that differs between all samples and one of each group, at a random point."""
-    y, draw = lumping.lifted(np.random.default_rng(4)), lumping.draws[0]
+    rng, draw = np.random.default_rng(4), lumping.draws[0]
+    y = lumping.lifted(rng)
     for j, labels in enumerate(groups):
         if len(labels) == 1:
             continue
-        first = np.unique(labels, return_index=True)[1]
+        every = np.arange(len(labels))
+        _, first, some = np.unique(labels, return_index=True, return_inverse=True)
         is_merged = len(first) < len(labels)
-        chosen = first if is_merged else np.arange(0, len(labels), 2)
-        every, some = np.arange(len(labels)), np.unique(labels, return_inverse=True)[1]
+        chosen = first if is_merged else rng.permutation(len(labels))[: len(labels) // 2]
         with jax.enable_x64(True):
             whole = _values(lumping.concrete, j, y, draw.stages[0], every, every, is_merged)
             merged = _values(lumping.concrete, j, y, draw.stages[0], chosen, some if is_merged else None, is_merged)
