@@ -128,13 +128,18 @@ class Writer:
     def rate(self, c: int, gradient) -> sp.Expr:
         """dz_c/dt: γ_k is the slope in slope class k's symbol over the number of its members."""
         motion = self.motions[c]
-        train = symbol(f"train_{motion.block}")
+        train = self._train(motion.block)
         terms = []
         for coefficient, rate, k, entry in motion.terms:
             γ = gradient(self.slope_symbol[k]) / sp.Integer(int(self.lumping.slopes.sizes[k]))
             z = sp.S.One if entry is None else self.symbols[entry]
             terms.append(exact(coefficient) * self._rate_symbol(rate) * γ * z)
         return -train * sp.Add(*terms)
+
+    def _train(self, block: str) -> sp.Expr:
+        """Whether a block trains: a number where all stages agree, else a parameter."""
+        on = {self.concrete.trains(stage)[block] for stage in self.concrete.stages}
+        return exact(on.pop()) if len(on) == 1 else symbol(f"train_{block}")
 
     def _rate_symbol(self, name: str) -> sp.Expr:
         rates = {k: r for block in self.concrete.blocks.values() for k, r in block.weight_rates().items()}
