@@ -86,7 +86,8 @@ def show(
         table.add_row(p.name, _default(p, found.mode_defaults), p.allowed, p.meaning, levels)
     console.print(table)
     diagrams = {name: _diagram(diagram) for name, diagram in found.diagrams.items()}
-    observables = _told_together(found.observables)
+    marked = {name: meaning + _dear(found, name) for name, meaning in found.observables.items()}
+    observables = _told_together(marked)
     named = {"mode": found.modes, "event": found.events, "observable": observables, "diagram": diagrams}
     for title, entries in named.items():
         table = Table(title, "meaning")
@@ -153,6 +154,12 @@ def _number(value) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+def _dear(system, name: str) -> str:
+    """The mark of an observable that is dear, and the levels at which it is."""
+    levels = system.dear.get(name)
+    return f" (dear at {', '.join(levels)}: by name only)" if levels else ""
+
+
 def _diagram(diagram) -> str:
     """What a named diagram shows, and where."""
     fixed = ", ".join(f"{name} = {_number(value)}" for name, value in diagram.fixed.items())
@@ -176,6 +183,7 @@ def _as_dict(system) -> dict:
         "levels": {level: dict(zip(v.names, v.meanings)) for level, v in system.levels.items()},
         "events": dict(system.events),
         "observables": dict(system.observables),
+        "dear": {name: list(levels) for name, levels in system.dear.items()},
         "diagrams": {name: diagram.title for name, diagram in system.diagrams.items()},
         "claims": _claims(system),
         "figures": list(system.figures),

@@ -56,7 +56,7 @@ def solve(
     problem = system.started(setup, level, variant, mode, start)
     requests = plain_requests(at if at is not None else problem.default_at)
     events, times = _sorted_requests(system, problem, requests)
-    observe = tuple(observe if observe is not None else (n for n in problem.observable_names if n not in problem.dear))
+    observe = tuple(observe) if observe is not None else system.unasked(level, problem)
     _check_observables(system, problem, observe, f"{level} ({variant}) in mode {mode}")
     check_numbers(rtol, atol, solver, max_steps, kink_width)
     atol = atol if atol is not None else 1e-4 * rtol * problem.scale

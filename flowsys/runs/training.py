@@ -185,8 +185,7 @@ def train(
     η = setup["learning_rate"]
     with jax.enable_x64(True):
         training = system.trained(setup, variant, mode, seeds, start)
-        every = training.descent.observable_names
-        names = tuple(observe) if observe is not None else tuple(n for n in every if n not in training.descent.dear)
+        names = tuple(observe) if observe is not None else system.unasked("L0", training.descent)
         for name in names:
             if name not in training.descent.observable_names:
                 raise InputError(f"observe = {name} is not an observable of {system.name} in training.")

@@ -3,9 +3,10 @@
 The contract of a package under `flowsys/systems/`: it defines `SYSTEM = System(...)`. `build` turns a validated
 `Setup` into a `Problem` for one level (L1 … L4), variant and mode; `fixes` says which parameters a level sets by
 itself; `training` gives the finite-width model to train (L0, a `Training` of `flowsys.runs.training`; n seeds at once
-if asked); `derive` runs the engine on the packaged definition; everything else (command line, sweeps, comparison,
-checks) works from these values. Two files are found by their names beside it, if they are there: `statements.py`, the
-numbered statements of the paper, and `verdicts.json`, the verdicts on record.
+if asked); `derive` runs the engine on the packaged definition; `dear` names observables that take more than about a
+millisecond a row, with the levels where they do: they are computed only where they are asked for by name. Everything
+else (command line, sweeps, comparison, checks) works from these values. Two files are found by their names beside it,
+if they are there: `statements.py`, the numbered statements of the paper, and `verdicts.json`, the verdicts on record.
 """
 
 import hashlib
@@ -55,6 +56,7 @@ class System:
     observables: Mapping[str, str]
     build: Callable[[Setup, str, str, str], Problem]
     default_level: str = "L3"
+    dear: Mapping[str, Sequence[str]] = field(default_factory=dict)
     mode_defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     validate: Callable[[Mapping[str, Any]], None] = lambda values: None
     fixes: Callable[[Setup, str, str, str], Mapping[str, Any]] = lambda setup, level, variant, mode: {}
@@ -160,6 +162,11 @@ class System:
         if name not in self.modes:
             raise InputError(f"mode = {name} is not one of {self.name}'s: {', '.join(self.modes)}.")
         return name
+
+    def unasked(self, level: str, of: Any) -> tuple[str, ...]:
+        """What is observed of a problem (or a descent) where nothing is asked for by name: all that is not dear."""
+        at_level = {name for name, levels in self.dear.items() if level in levels}
+        return tuple(name for name in of.observable_names if name not in at_level and name not in of.dear)
 
     def problem(
         self, setup: Setup, level: str | None = None, variant: str | None = None, mode: str | None = None

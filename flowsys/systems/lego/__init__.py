@@ -34,7 +34,7 @@ from flowsys.system import FINITE, LazyMapping, LazySequence, Setup, System, Var
 from flowsys.system.problem import Problem
 from flowsys.system.references import Paper
 from flowsys.systems.lego.groups import sizes
-from flowsys.systems.lego.vocabulary import EVENTS, MODES, OBSERVABLES, PARAMETERS
+from flowsys.systems.lego.vocabulary import DEAR, EVENTS, MODES, OBSERVABLES, PARAMETERS
 
 UNTRAPPED = {"group": "C3", "bias": 0.01}  # a larger bias leaves stage 1 with an additive function
 ONE_STAGE = ("exchangeable", "frozen_x", "many_variables")
@@ -120,6 +120,7 @@ SYSTEM = System(
     },
     events=EVENTS,
     observables=OBSERVABLES,
+    dear=DEAR,
     mode_defaults=dict.fromkeys(("stage_1", "algorithm_1"), UNTRAPPED),
     build=_build,
     validate=_validate,

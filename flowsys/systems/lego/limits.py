@@ -113,7 +113,6 @@ def stage_2_problem(
         events=stage_2_events(setup),
         marks={"look": setup["t_look"]} if setup["t_look"] > start else {},
         derived={"c_1": lambda y: c_1(setup["C_B"])} | measured,
-        dear=frozenset({"accuracy_rollout"}),
         t_max=setup["t_max"],
         start=start,
         default_at=("stage_2_1", "stage_2_2", "loss_threshold"),

@@ -158,10 +158,11 @@ DERIVED = {
     "p_test": "mean probability of the right value at step ell_test of length L_test, given the true prefix",
     "accuracy": "Acc at L_test: mean probability of the right value given the true prefix (Eq. 5)",
     "accuracy_greedy": "share of steps with the right likeliest token at L_test, given the true prefix",
-    "accuracy_rollout": "share of right answers at L_test when the model continues its own (dear: by name only)",
+    "accuracy_rollout": "share of right answers at L_test when the model continues its own",
     "label_accuracy": "algorithm_2: share of self-labels that are right",
     "L_star": "longest length, on the grid L <- ceil(2^(1/3) L), up to which accuracy stays above accuracy_target",
 }
+DEAR = dict.fromkeys((name for name in DERIVED if name != "label_accuracy"), ("L3",))
 STAGE_1_OBSERVABLES = {
     "a": "feature of actions in the neuron's fibre",
     "b_prime": "feature of actions outside the fibre",

@@ -15,7 +15,7 @@ what trains, `statement` for the limit as it is derived, `limits`, `finite` and 
 """
 
 from flowsys.errors import InputError
-from flowsys.system import LazyMapping, LazySequence, Setup, System, Variants, late, late_value
+from flowsys.system import FINITE, LazyMapping, LazySequence, Setup, System, Variants, late, late_value
 from flowsys.system.problem import Problem
 from flowsys.system.references import Paper
 from flowsys.systems.mixture.stages import EVENTS, MODES
@@ -59,6 +59,7 @@ SYSTEM = System(
     },
     events=EVENTS,
     observables=OBSERVABLES,
+    dear={"max_margin": FINITE},
     build=_build,
     training=late("flowsys.systems.mixture.finite:training"),
     derive=late("flowsys.systems.mixture.derive:derive"),

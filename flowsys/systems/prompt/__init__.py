@@ -32,7 +32,7 @@ from flowsys.system import LazyMapping, LazySequence, Setup, System, Variants, l
 from flowsys.system.problem import Problem
 from flowsys.system.references import Paper
 from flowsys.systems.prompt.stages import EVENTS, MODES
-from flowsys.systems.prompt.vocabulary import OBSERVABLES, PARAMETERS
+from flowsys.systems.prompt.vocabulary import DEAR, OBSERVABLES, PARAMETERS
 
 
 def _build(setup: Setup, level: str, variant: str, mode: str) -> Problem:
@@ -97,6 +97,7 @@ SYSTEM = System(
     },
     events=EVENTS,
     observables=OBSERVABLES,
+    dear=DEAR,
     build=_build,
     validate=_validate,
     training=_training,

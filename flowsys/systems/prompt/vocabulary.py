@@ -105,9 +105,8 @@ FINITE_ONLY = {
     "sd_A_s": "finite levels: standard deviation of the input × same query pattern entries over patterns",
 }
 
-# The default number of steps; another K has the same names with its own step numbers.
-OBSERVABLES = finite_observables(3) | {
-    "mass_chain_other": "planar: attention on the query's own chain at other steps",
+# Inference on test prompts, by Monte-Carlo or by counting: milliseconds a state.
+TESTED = {
     "cot_error": "error of chain-of-thought inference on test prompts (Eq. 7), by Monte-Carlo (L1-L3)",
     "icl_error": "error of one-step inference on the same prompts (Eq. 9)",
     "attention_matching": "attention on matching examples along chain-of-thought inference (Proposition 1)",
@@ -122,6 +121,13 @@ OBSERVABLES = finite_observables(3) | {
     "uniform errors, by exact counting (nan for l_ts above 600)",
     "icl_error_exact": "error of one-step inference with all attention on matching examples, by exact counting (nan "
     "for l_ts above 600)",
+}
+DEAR = dict.fromkeys(TESTED, ("L1", "L2", "L3"))
+
+# The default number of steps; another K has the same names with its own step numbers.
+OBSERVABLES = finite_observables(3) | {
+    "mass_chain_other": "planar: attention on the query's own chain at other steps",
+    **TESTED,
     "s": "L4: the paper's exponent of the query's step",
     "u": "L4: the paper's exponent of the query's pattern, a lower bound on a",
 }
