@@ -27,6 +27,11 @@ class Coordinates:
         return tuple(name for block in self.blocks for name in block.entry_names())
 
     @cached_property
+    def averages(self) -> tuple[str, ...]:
+        """The names under which the averages of the entries' classes are observed."""
+        return tuple(f"average_{name}" for name in self.names)
+
+    @cached_property
     def index(self) -> dict[str, int]:
         return {name: i for i, name in enumerate(self.names)}
 

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from flowsys.errors import InputError
+from flowsys.model.averages import Averages
 from flowsys.model.concrete import Arguments, Concrete, Rows, View
 from flowsys.model.declaration import Samples
 from flowsys.model.flows import flow_of_weights, seen_of, slopes_of
@@ -66,8 +67,11 @@ def descent(concrete: Concrete, variant: str) -> Descent:
         return found | dict(state["integrals"])
 
     names = tuple(dict.fromkeys((*declared, *(name for name, _ in integrals), *entries.names)))
-    hidden = frozenset(names) - frozenset(concrete.declaration.default_names(entries))
-    return Descent(step, observe, names, takes_names=True, dear=hidden, arrays=seen if on_seen else _weights)
+    hidden = frozenset((*names, *entries.averages)) - frozenset(concrete.declaration.default_names(entries))
+    flat = lambda state, _: entries.join({name: np.asarray(array) for name, array in seen(state).items()})
+    return Descent(
+        step, observe, names, Averages(concrete, flat), hidden, takes_names=True, arrays=seen if on_seen else _weights
+    )
 
 
 def _weights(state: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from flowsys.errors import InputError
+from flowsys.model.averages import Averages
 from flowsys.model.checks import keeps_spectra, tried
 from flowsys.model.concrete import Concrete
 from flowsys.model.descent import IN_BATCHES, ON_SEEN, descent, initial_state
@@ -38,11 +39,12 @@ def flow_problem(concrete: Concrete, level: str, start: Mapping[str, Any] | None
             width = tuple(shapes.shapes.items())
             field = compiled(("L1", concrete.structure, width), lambda: weights_field(concrete, shapes))
             initial, layout = shapes.join(weights), in_a_row(shapes.shapes)
+            flat = lambda y: coordinates.join(seen_by_numpy(concrete, shapes.split(y[: shapes.size])))
             seen = seen_by_numpy(concrete, weights)
         else:
             seen = seen_from(concrete, start)
             field = compiled(("L2", concrete.structure), lambda: reduced_field(concrete))
-            initial = coordinates.join(seen)
+            initial, flat = coordinates.join(seen), lambda y: y
             layout = {name: Placed(at.shape, 0, at) for name, at in coordinates.positions.items()}
     shown = concrete.declaration.default_names(coordinates)
     return Problem(
@@ -51,7 +53,8 @@ def flow_problem(concrete: Concrete, level: str, start: Mapping[str, Any] | None
         stages=stages_of(concrete, n_gates),
         events=concrete.events(),
         marks=concrete.marks(),
-        dear=frozenset(field.observables) - frozenset(shown),
+        derived=Averages(concrete, flat),
+        dear=frozenset((*field.observables, *coordinates.averages)) - frozenset(shown),
         conserved=spectra(coordinates, None) if level == "L2" and keeps_spectra(concrete) else None,
         scale=concrete.declaration.scale(concrete.blocks, seen),
         t_max=float(concrete.values["t_max"]),

@@ -6,6 +6,7 @@ A derivation is made for sizes, choices and a mode; it serves every value of the
 import hashlib
 import logging
 import time
+from collections import ChainMap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -75,7 +76,7 @@ def draws_of(concrete: Concrete, start: Mapping[str, np.ndarray] | None) -> list
                     found.append(Draw(there, flat, stages))
                 break
             except InputError:
-                if values == concrete.values:
+                if values == dict(concrete.values):
                     raise
     return found
 
@@ -107,6 +108,17 @@ def found_limit(concrete: Concrete, start: Mapping[str, np.ndarray] | None = Non
         # data that did not vary with the drawn reals does at these: a derivation of its own
         known = _kept(concrete, start, limit_key(concrete, start, with_data=True))
     return known
+
+
+def limit_of(concrete: Concrete, start: Mapping[str, np.ndarray] | None = None) -> Found:
+    """The derived limit from the model's own start, or from a given one."""
+    found = found_limit(concrete, start)
+    if start is None:
+        seen = concrete.seen_at_limit()
+        flat = concrete.coordinates.join(seen)
+        if not np.allclose(found.partition.lift(found.partition.project(flat)), flat, rtol=1e-11, atol=0):
+            found = found_limit(concrete, seen)  # a start less symmetric than those at the values that were drawn
+    return found
 
 
 def _kept(concrete: Concrete, start: Mapping[str, np.ndarray] | None, key: str) -> Found:
@@ -194,20 +206,19 @@ def limit_key(concrete: Concrete, start: Mapping[str, np.ndarray] | None, with_d
 
 def limit_problem(concrete: Concrete, start: Mapping[str, Any] | None = None) -> Problem:
     """The flow of the limit; `start` overrides blocks (lumped anew from there) or coordinates by name."""
+    from flowsys.model.averages import Classes
+
     coordinates = concrete.coordinates
     given = given_arrays(start)
     seen = concrete.seen_at_limit()
     blocks = {name: given.pop(name) for name in list(given) if name in coordinates.shapes}
     if blocks:
         seen = {**seen, **checked_seen(concrete, blocks)}
-    found = found_limit(concrete, seen if blocks else None)
-    flat = coordinates.join(seen)
-    if not np.allclose(found.partition.lift(found.partition.project(flat)), flat, rtol=1e-11, atol=0):
-        found = found_limit(concrete, seen)  # a start less symmetric than those at the values that were drawn
+    found = limit_of(concrete, seen if blocks else None)
     names = found.program.state
     initial = np.zeros(len(names))
     n_classes = found.partition.n_classes
-    initial[:n_classes] = found.partition.project(flat)
+    initial[:n_classes] = found.partition.project(coordinates.join(seen))
     for name, value in given.items():
         if name not in names:
             raise InputError(
@@ -222,15 +233,15 @@ def limit_problem(concrete: Concrete, start: Mapping[str, Any] | None = None) ->
         stages.append(Stage(stage.name, arguments_of(found, concrete, number), concrete.until(stage), stage.ends_on))
     declared = concrete.declaration.default_names(coordinates)
     hidden = [] if n_classes <= concrete.declaration.MOST_SHOWN else found.program.state
-    entries = Entries(coordinates, found)
+    further = ChainMap(Entries(coordinates, found), Classes(concrete, found.partition))
     return Problem(
         field=found.field,
         initial=initial,
         stages=tuple(stages),
         events=concrete.events(),
         marks=concrete.marks(),
-        derived=entries,
-        dear=frozenset((*(name for name in hidden if name not in declared), *entries)),
+        derived=further,
+        dear=frozenset((*(name for name in hidden if name not in declared), *further)),
         conserved=spectra(coordinates, found.partition) if found.keeps_spectra else None,
         scale=concrete.declaration.scale(concrete.blocks, seen),
         t_max=float(concrete.values["t_max"]),
