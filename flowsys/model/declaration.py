@@ -10,6 +10,7 @@ Nothing here computes: `flowsys.model.definition.Model` puts it together, `flows
 """
 
 import hashlib
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -190,7 +191,7 @@ def _digest(array: np.ndarray) -> str:
 
 def _plain(name: str, values: Any, dtype: Any = None) -> Any:
     """An array of integers or floats; booleans count as 0 and 1. What JAX traces (a batch) stays what it is."""
-    if hasattr(values, "aval") and not hasattr(values, "addressable_shards"):
+    if (jax := sys.modules.get("jax")) and isinstance(values, jax.core.Tracer):
         return values
     try:
         found = np.asarray(values, dtype=dtype)

@@ -163,6 +163,8 @@ def assembled(lumping: "Lumping") -> "tuple[Found, Statement]":
     constants = constants_of(concrete, slots)
     try:
         program = assemble(statement)
+    except InputError:
+        raise
     except ValueError as error:
         raise InputError(f"model {concrete.declaration.name} cannot be written as a program: {error}.") from error
     return Found(program, lumping.partition, slots, constants, keeps_spectra(concrete)), statement
