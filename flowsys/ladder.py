@@ -95,6 +95,8 @@ class Ladder:
             for m in self.rungs
         )
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{h}</th>" for h in ("rung", "what", "measured", "expected", "holds"))
         body = "".join(

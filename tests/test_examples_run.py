@@ -94,6 +94,23 @@ def test_the_script_of_the_readme_runs_and_has_at_most_thirty_lines(capsys):
     assert "60 coordinates fall into 12 classes" in printed and printed.count(", holds)") == 3
 
 
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda p: p.stem)
+def test_a_model_is_shown_on_a_page_with_its_blocks_in_a_line_each(path):
+    model = from_file(str(path))
+    shown = CliRunner().invoke(app, ["show", "--from", str(path)]).stdout
+    assert len(shown.splitlines()) <= 60 and max(map(len, shown.splitlines())) <= 160
+    assert all(name in shown for name in (*model.events, *model.modes, *(p.name for p in model.parameters)))
+    assert all(name in shown for name in model.declaration.observable_names)
+    last = list(model.observables)[-1]
+    assert last in shown and len(model.observables) > 10
+
+
+def test_values_tell_themselves_in_a_line():
+    model = example("linear_attention")["model"]
+    assert len(repr(fs.solve(model))) < 200 and "\n" not in repr(fs.solve(model))
+    assert len(repr(fs.derive(model, d=2))) < 200 and "U_{0,1}" in fs.derive(model, d=2).equations["U_0_1"]
+
+
 def test_the_template_is_a_model_file_that_loads_derives_and_solves(tmp_path):
     printed = CliRunner().invoke(app, ["show", "--template"])
     (tmp_path / "my_model.py").write_text(printed.stdout, encoding="utf-8")

@@ -15,6 +15,8 @@ def text_of(name: str, checked, conditions, format: str) -> str:
     if format == "json":
         content = {"system": name, "conditions": conditions.as_dict(), "claims": [c.as_dict() for c in checked]}
         return json.dumps(content, indent=2, ensure_ascii=False, default=str)
+    if not checked and format == "table":
+        return f"{name}: no claims were measured"
     title = name if conditions.is_default else f"{name}, {conditions} (elsewhere than on record)"
     rows = [_row(c, conditions.is_default) for c in checked]
     return formatted(title, HEAD, rows, format, counts(checked))

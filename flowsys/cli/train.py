@@ -109,4 +109,4 @@ def compare(
     for row in result.rows():
         holds = "" if row["holds"] is None else "yes" if row["holds"] else "no"
         table.add_row(row["rung"], row["meaning"], row["measured"], row["expected"], holds)
-    Console().print(table)
+    Console(width=None if sys.stdout.isatty() else 160).print(table)

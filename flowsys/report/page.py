@@ -83,16 +83,15 @@ def _overview(systems: Sequence[System], claims: dict[str, list[Checked]]) -> st
 
 
 def _section(system: System, claims: Sequence[Checked], pictured: Mapping[Part, str]) -> str:
-    parts = [
-        f'<section id="{system.name}"><h2>{escape(system.name)}: {escape(system.summary)}</h2>',
-        f"<p><cite>{escape(system.paper.title)}</cite> ({escape(system.paper.venue)})</p>",
-    ]
+    parts = [f'<section id="{system.name}"><h2>{escape(system.name)}: {escape(system.summary)}</h2>']
+    if system.paper.venue:
+        parts.append(f"<p><cite>{escape(system.paper.title)}</cite> ({escape(system.paper.venue)})</p>")
     if system.ladder is not None:
         parts.append("<h3>Ladder</h3>" + pictured[Part(system.name, "ladder")])
     covered = coverage(system)
-    parts.append(_claims(system, claims, {c.place: c for c in covered}))
+    parts.append(_claims(system, claims, {c.place: c for c in covered}) if claims else "<p>No claims.</p>")
     parts.append(_errata(system, claims))
-    parts.append(_statements(system, claims, covered))
+    parts.append(_statements(system, claims, covered) if covered else "")
     parts.append(_fits(claims))
     for title, kind, names in (
         ("Phase diagrams", "diagram", system.diagrams),

@@ -65,6 +65,13 @@ class Derivation:
         ]
         return "\n".join(lines)
 
+    def _repr_markdown_(self) -> str:
+        """What a notebook shows: the lumping, its certificates, the equations."""
+        lumped = f"Lumping at {self.size}: {self.n_coordinates} coordinates fall into {self.n_classes} classes."
+        sentences = "\n".join(f"- {sentence}" for sentence in (*self.alike, *self._certificates()))
+        equations = "\n\n".join(f"$${text}$$" for text in (*self.loss.values(), *self.equations.values()))
+        return f"{lumped}\n\n{sentences}\n\n{equations}"
+
     def _certificates(self) -> Iterator[str]:
         yield f"certificate: the full flow leaves the lumped subspace by {self.certificate:.1e} (relative)"
         if self.control is not None:

@@ -112,8 +112,9 @@ class System:
         """What a notebook shows: the parameters, and the reduced equations in LaTeX."""
         rows = "\n".join(f"| `{p.name}` | {p.meaning} | {p.allowed.replace('|', '/')} |" for p in self.parameters)
         equations = "\n\n".join(f"$${text}$$" for text in (self.equations() if self.equations else {}).values())
-        title = f"**{self.name}**: {self.summary}\n\n*{self.paper.title}* ({self.paper.venue})"
-        return f"{title}\n\n| parameter | meaning | allowed |\n|---|---|---|\n{rows}\n\n{equations}"
+        paper = f"*{self.paper.title}* ({self.paper.venue})\n\n" if self.paper.venue else ""
+        table = f"| parameter | meaning | allowed |\n|---|---|---|\n{rows}"
+        return f"**{self.name}**: {self.summary}\n\n{paper}{table}\n\n{equations}"
 
     def setup(self, mode: str | None = None, **given: Any) -> Setup:
         """Validated parameters: those given, the defaults (of the mode, if it has its own) for the rest."""
