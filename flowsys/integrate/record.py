@@ -28,12 +28,13 @@ class Record:
 
 @dataclass
 class Statistics:
-    """What a run cost and met."""
+    """What a run cost and met; `implicit` of the steps were implicit ones of the native solver."""
 
     steps: int = 0
     rejected: int = 0
     kinks: int = 0
     slides: int = 0
+    implicit: int = 0
     switch_times: list[float] = field(default_factory=list)
     solvers: list[str] = field(default_factory=list)
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from flowsys.kernels.outcomes import Code
 
+METHODS = ("auto", "explicit", "implicit")
 Data = Mapping[str, np.ndarray]
 
 
@@ -33,7 +34,8 @@ class Batch:
     Event e is the crossing of the kernel's watched observable e: of `thresholds` (E,) or (n, E), upwards or downwards
     as `directions` (E,) says; `requested` (E,) tells which ones a trajectory must reach to be complete (all, unless
     said otherwise). `times` (T,) or (n, T), ascending, are hit exactly; NaN and inf at the end mean none.
-    A trajectory ends once it has all it was asked for.
+    A trajectory ends once it has all it was asked for. `method` is one of `METHODS`; `alone` says that auto
+    need not expect company, with which explicit steps are cheaper: a run of its own, not one of a sweep.
     """
 
     initial: np.ndarray
@@ -49,7 +51,8 @@ class Batch:
     kink_width: np.ndarray | float = 0.0
     max_steps: int = 1_000_000
     max_kinks: int = 10_000
-    stiff_after: int = 20_000
+    method: str = "auto"
+    alone: bool = False
     log_size: int = 0
     keeps_gates: bool = False
 
@@ -58,8 +61,9 @@ class Batch:
 class BatchResult:
     """What became of every trajectory; a NaN stands only beside an outcome that says why.
 
-    `statistics` has the columns of `COLUMNS`. `log` rows are (kind, t, gates): a switch (0), or on how many surfaces
-    the flow slides from there on (-1: none any more), as many as `log_size` allows.
+    `statistics` has the columns of `COLUMNS`. `log` rows are (kind, t, gates): a switch (0), on how many surfaces the
+    flow slides from there on (-1: none any more), a change to implicit (-2; gates tells whether for stiffness) and back
+    to explicit steps (-3), as many as `log_size` allows.
     """
 
     outcome: np.ndarray
@@ -78,7 +82,7 @@ class BatchResult:
     log: np.ndarray
     log_counts: np.ndarray
 
-    COLUMNS = ("steps", "rejected", "evaluations", "kinks", "slides", "trials")
+    COLUMNS = ("steps", "rejected", "evaluations", "kinks", "slides", "trials", "implicit_steps")
 
     def statistic(self, name: str) -> np.ndarray:
         return self.statistics[:, self.COLUMNS.index(name)]

@@ -5,8 +5,9 @@ All functions share one signature, `f(y, a, b, constants, gates, scratch, layout
     field      a ← dy/dt
     watched    a ← dy/dt, b ← watched observables, then all switching functions
     velocity   b ← ∇h · a of all switching functions h, for a given direction a
+    tangent    b ← J a, the derivative of dy/dt along a given direction a
 
-The velocity is forward differentiation: every value carries its derivative along `a` (none where it is zero).
+The last two are forward differentiation: every value carries its derivative along `a` (none where it is zero).
 """
 
 import ast
@@ -30,7 +31,8 @@ _MANY_CALLS, _MANY_OPERATIONS = 150, 1_500
 
 @dataclass(frozen=True)
 class Request:
-    """What a function computes: the outputs stored to `a`, scalars and row values stored to `b`."""
+    """What a function computes: dy/dt stored to `a` (its derivative, in a directional one, to `b`), scalars and row
+    values stored to `b`."""
 
     name: str
     derivatives: bool
@@ -58,8 +60,10 @@ class Emitter(Expressions):
                 self._kink_output(line.name)
             for table, lines in level.loops:
                 self._loop(table, lines)
-        if self.request.derivatives:
-            for i, name in enumerate(self.program.derivatives):
+        for i, name in enumerate(self.program.derivatives if self.request.derivatives else ()):
+            if self.request.directional:
+                self.w.store(self.values[name].tangent or self.w.constant(0.0), "%b", i)
+            else:
                 self.w.store(self.values[name].primal, "%a", i)
         for i, name in enumerate(self.request.observed):
             self.w.store(self.values[name].primal, "%b", i)
@@ -236,34 +240,42 @@ def slots_of(program: Program, requests: Sequence[Request]) -> int:
 
 
 def requests_of(program: Program, watched: Sequence[str], kinks: str) -> tuple[Request, ...]:
-    """The three functions of a kernel."""
+    """The four functions of a kernel."""
     observed = tuple(program.observables[name] for name in watched)
     switching = kinks == "frozen" and bool(program.kinks)
     return (
         Request("field", True, (), False),
         Request("watched", True, observed, switching),
         Request("velocity", False, (), switching, directional=True),
+        Request("tangent", True, (), False, directional=True),
     )
 
 
 def module_text(program: Program, watched: Sequence[str], kinks: str, host: Host) -> str:
-    """LLVM assembly of a kernel's functions.
+    """LLVM assembly of field, watched and velocity.
 
     Large programs are kept small in code: exp and its kin are written once and called, and where watching costs little,
     the field is the watched function.
     """
-    requests = requests_of(program, watched, kinks)
-    slots = slots_of(program, requests)
+    *requests, _ = requests_of(program, watched, kinks)
+    shared = program.operations > _MANY_OPERATIONS and _watching_is_cheap(program, requests)
+    alias = "@field = alias void (ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr), ptr @watched"
+    text = _assembly(program, watched, kinks, host, requests[1:] if shared else requests)
+    return f"{text}\n{alias}" if shared else text
+
+
+def tangent_text(program: Program, watched: Sequence[str], kinks: str, host: Host) -> str:
+    """LLVM assembly of the tangent, a module of its own: it is compiled beside the others."""
+    return _assembly(program, watched, kinks, host, requests_of(program, watched, kinks)[-1:])
+
+
+def _assembly(program: Program, watched: Sequence[str], kinks: str, host: Host, requests: Sequence[Request]) -> str:
+    slots = slots_of(program, requests_of(program, watched, kinks))
     calls = sum(line.expression.count(f"{name}(") for b in program.blocks for line in b.lines for name in UNARY)
     outlined = calls > _MANY_CALLS
-    shared = program.operations > _MANY_OPERATIONS and _watching_is_cheap(program, requests)
-    emitters = [
-        Emitter(program, kinks, request, host, slots, outlined) for request in (requests[1:] if shared else requests)
-    ]
+    emitters = [Emitter(program, kinks, request, host, slots, outlined) for request in requests]
     texts = [e.text() for e in emitters]
     declared = set().union(*(e.w.declared for e in emitters))
-    if shared:
-        texts.append("@field = alias void (ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr), ptr @watched")
     if outlined:
         called = [name for name in UNARY if any(f"@{name}_of(" in text for text in texts)]
         for name in called:

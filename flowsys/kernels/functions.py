@@ -10,7 +10,7 @@ below 2^-1021 is flushed to zero, sinh and cosh are infinite from |x| = 710 on. 
 W. Waite, Software Manual for the Elementary Functions (1980).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from math import factorial
@@ -204,3 +204,15 @@ UNARY: dict[str, Callable[[Writer, str], str]] = {
     "sigmoid": sigmoid,
     "softplus": softplus,
 }
+
+
+def scalar_text(names: Mapping[str, str], fused: bool) -> tuple[str, set[str]]:
+    """Functions of one double under the names given, as LLVM assembly, and the declarations they need."""
+    texts, declared = [], set()
+    for function, name in names.items():
+        w = Writer(1, fused)
+        result = UNARY[function](w, w.value(f"insertelement {w.vector} poison, double %x, i64 0"))
+        w.do(f"ret double {w.value(f'extractelement {w.vector} {result}, i64 0')}")
+        texts.append(w.function(name, "double %x", "internal double", "noinline nounwind"))
+        declared |= w.declared
+    return "\n".join(texts), declared

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from flowsys.kernels.batch import Batch, BatchResult, StageBatch
+from flowsys.kernels.batch import METHODS, Batch, BatchResult, StageBatch
 from flowsys.kernels.kernel import Kernel
 from flowsys.kernels.layout import Layout
 from flowsys.kernels.outcomes import Code
@@ -117,7 +117,8 @@ def _requests(kernel: Kernel, batch: Batch, n: int) -> Fields:
         "next": as_integers([0]),
         "stop": as_integers([0]),
         **{k: per_trajectory(getattr(batch, k), n) for k in ("start", "t_max", "rtol", "atol", "kink_width")},
-        **{k: int(getattr(batch, k)) for k in ("max_steps", "max_kinks", "stiff_after", "log_size", "keeps_gates")},
+        **{k: int(getattr(batch, k)) for k in ("max_steps", "max_kinks", "log_size", "keeps_gates", "alone")},
+        "method": METHODS.index(batch.method),
         "directions": filled(batch.directions, n_events, "directions"),
         "thresholds": per_trajectory_rows(batch.thresholds, n, n_events, "thresholds"),
         "requested": as_integers(filled(requested, n_events, "requested")),
@@ -153,12 +154,10 @@ def _outputs(kernel: Kernel, layout: Layout, batch: Batch, n: int, n_times: int)
 def _run(function: str, kernel: Kernel, layout: Layout, fields: Fields, threads: int) -> None:
     """Let the threads work; an interrupt stops them at their next step and is raised again."""
     record = structure(BatchRecord, fields)
-    run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(kernel.driver.address(function))
+    run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(kernel.driver.address(function))
     groups = -(-fields["n"] // kernel.host.lanes)
-    spaces = [workspace(kernel, layout) for _ in range(max(1, min(threads, groups)))]
-    workers = [
-        threading.Thread(target=_work, args=(run, space, record, fields, kernel), daemon=True) for space in spaces
-    ]
+    spaces = [(workspace(kernel, layout, True), workspace(kernel, layout)) for _ in range(max(1, min(threads, groups)))]
+    workers = [threading.Thread(target=_work, args=(run, pair, record, fields, kernel), daemon=True) for pair in spaces]
     for worker in workers:
         worker.start()
     try:
@@ -171,9 +170,11 @@ def _run(function: str, kernel: Kernel, layout: Layout, fields: Fields, threads:
         raise
 
 
-def _work(run: Any, space: WorkspaceMemory, record: ctypes.Structure, fields: Fields, kernel: Kernel) -> None:
+def _work(
+    run: Any, spaces: tuple[WorkspaceMemory, WorkspaceMemory], record: ctypes.Structure, fields: Fields, kernel: Kernel
+) -> None:
     """A thread's share. Native code knows addresses only: what they point to is held here until it returns.
 
     A second interrupt leaves `_run` while threads still finish their step.
     """
-    run(ctypes.addressof(space.record), ctypes.addressof(record))
+    run(*(ctypes.addressof(space.record) for space in spaces), ctypes.addressof(record))

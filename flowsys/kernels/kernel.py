@@ -1,8 +1,7 @@
 """A compiled kernel: the machine code of one program, and of the driver that integrates it."""
 
-import contextlib
-import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -12,7 +11,7 @@ from flowsys.kernels.batch import StageBatch
 from flowsys.kernels.built_in import BuiltIn, built_in_tables
 from flowsys.kernels.host import Host, this_host
 from flowsys.kernels.layout import Layout, Shape, nonzero_pattern
-from flowsys.kernels.library import driver_library, program_library
+from flowsys.kernels.library import driver_library, program_library, tangent_library
 from flowsys.kernels.machine_code import Library
 from flowsys.program import Program
 from flowsys.system.problem import ProgramField
@@ -30,6 +29,7 @@ class Kernel:
     kinks: str
     host: Host
     library: Library
+    tangent: Library | None
     driver: Library
     shape: Shape
     built_in: BuiltIn | None = None
@@ -92,15 +92,10 @@ def kernel(
 
 @lru_cache(maxsize=64)
 def _kernel(field: ProgramField, watched: tuple[str, ...], host: Host, known: BuiltIn | None) -> Kernel:
-    # the driver is compiled, if need be, while the program is: LLVM does not hold the interpreter's lock
-    other = threading.Thread(target=_prepare_driver, args=(host,))
-    other.start()
-    library, shape, built_in = program_library(field.program, watched, field.kinks, host, known)
-    other.join()
-    return Kernel(field.program, watched, field.kinks, host, library, driver_library(host), shape, built_in)
-
-
-def _prepare_driver(host: Host) -> None:
-    # what goes wrong here goes wrong again, and is raised, where the driver is needed
-    with contextlib.suppress(Exception):
-        driver_library(host)
+    program, kinks = field.program, field.kinks
+    # all three are compiled, if need be, side by side: LLVM does not hold the interpreter's lock
+    with ThreadPoolExecutor(2) as others:
+        driver = others.submit(driver_library, host)
+        tangent = others.submit(tangent_library, program, watched, kinks, host, known)
+        library, shape, built_in = program_library(program, watched, kinks, host, known)
+    return Kernel(program, watched, kinks, host, library, tangent.result(), driver.result(), shape, built_in)

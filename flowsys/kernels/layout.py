@@ -15,9 +15,10 @@ from functools import cached_property
 
 import numpy as np
 
-from flowsys.program import Program
+from flowsys.kernels.functions import UNARY
+from flowsys.program import Line, Program
 
-_PER_TABLE, _PER_LINK = 3, 5
+_PER_TABLE, _PER_LINK, _PER_CALL = 3, 5, 20
 
 
 @dataclass(frozen=True)
@@ -48,23 +49,37 @@ class Places:
 
 @dataclass(frozen=True)
 class Shape:
-    """What a kernel reads, by name: (table, columns), (kink, its table or ""), (link, child, parent)."""
+    """What a kernel reads, by name: (table, columns), (kink, its table or ""), (link, child, parent).
+
+    `work` is the number of instructions of a slope, roughly: (table or "", instructions a row).
+    """
 
     n_parameters: int
     tables: tuple[tuple[str, int], ...]
     kinks: tuple[tuple[str, str], ...]
     links: tuple[tuple[str, str, str], ...]
     slots: int
+    work: tuple[tuple[str, int], ...]
 
     @classmethod
     def of(cls, program: Program, slots: int) -> "Shape":
+        work: dict[str, int] = {}
+        for block in program.needed_for(program.derivatives):
+            work[block.over] = work.get(block.over, 0) + sum(_work_of(line) for line in block.lines)
         return cls(
             n_parameters=len(program.parameters),
             tables=tuple((table, len(columns)) for table, columns in program.tables.items()),
             kinks=tuple((kink, program.table_of.get(kink, "")) for kink in program.kinks),
             links=tuple((link.name, link.child, link.parent) for link in program.links),
             slots=slots,
+            work=tuple(work.items()),
         )
+
+
+def _work_of(line: Line) -> int:
+    """Instructions of a line: an elementary function takes about twenty."""
+    calls = sum(line.expression.count(f"{name}(") for name in UNARY)
+    return line.operations + _PER_CALL * calls
 
 
 @dataclass(frozen=True)
@@ -82,6 +97,12 @@ class Layout:
     @property
     def n_gates(self) -> int:
         return sum(self.gate_rows)
+
+    @property
+    def work(self) -> float:
+        """Instructions of a slope, roughly."""
+        in_links = sum(4 * len(pattern) for pattern in self.patterns.values())
+        return float(in_links + sum(self.rows.get(table, 1) * work for table, work in self.shape.work))
 
     @property
     def n_scratch(self) -> int:

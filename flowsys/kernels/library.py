@@ -1,4 +1,4 @@
-"""The two libraries of a kernel, compiled or found on disk: the program's functions, and the driver's."""
+"""The libraries of a kernel, compiled or found on disk: the program's functions, its tangent, and the driver's."""
 
 import json
 import threading
@@ -14,7 +14,10 @@ from flowsys.program import Program
 
 # programs beyond this many operations are compiled with less effort, to stay within seconds
 _LARGE = 20_000
+# and beyond this many, Jacobians are made of difference quotients
+_LARGE_TANGENT = 10_000
 _STEPPER = ("attempt", "stiffness", "dense_output", "interpolate")
+_SCALAR = {"exp": "exponential", "log": "logarithm"}
 _lock = threading.Lock()
 
 
@@ -28,15 +31,24 @@ def driver_library(host: Host) -> Library:
 def _driver(host: Host) -> Library:
     def compile_it() -> bytes:
         from flowsys.kernels import native
+        from flowsys.kernels.collocation import STAGES, SYSTEMS
+        from flowsys.kernels.functions import scalar_text
+        from flowsys.kernels.newton import FUNCTIONS, TABLES, newton_text
         from flowsys.kernels.restricted import Compiler
         from flowsys.kernels.stepper import WATCHED_FRACTIONS, stepper_text
 
         constants = {"LANES": host.lanes, "THIRD": WATCHED_FRACTIONS[0], "TWO_THIRDS": WATCHED_FRACTIONS[1]}
-        external = dict.fromkeys(_STEPPER, (("record Workspace",), "void"))
+        constants |= {"STAGE_GROUPS": -(-STAGES // host.lanes), "SYSTEM_GROUPS": -(-SYSTEMS // host.lanes)}
+        external = dict.fromkeys((*_STEPPER, *(f.__name__ for f in FUNCTIONS)), (("record Workspace",), "void"))
+        external |= dict.fromkeys(TABLES, (("i64",), "double"))
+        external |= dict.fromkeys(_SCALAR.values(), (("double",), "double"))
         modules = [import_module(f"{native.__name__}.{name}") for name in native.MODULES]
         text, declared = Compiler(modules, constants, external, host.fused).text({"run", "observe"})
         steps, needed = stepper_text(host.lanes, host.fused)
-        return compiled("\n".join([*sorted(declared | needed), text, steps]), host, level=1)
+        implicit, also_needed = newton_text(host.lanes, host.fused)
+        scalar, needed_too = scalar_text(_SCALAR, host.fused)
+        everything = declared | needed | also_needed | needed_too
+        return compiled("\n".join([*sorted(everything), text, steps, implicit, scalar]), host, level=1)
 
     return loaded(cached("driver", host, compile_it), host)
 
@@ -58,12 +70,32 @@ def program_library(
         head = json.dumps({"shape": vars(Shape.of(native, slots)), "places": places})
         return head.encode() + b"\n" + code
 
-    content = "\n".join([str(program), *watched, kinks, known.content if known else ""])
+    content = _content(program, watched, kinks, known)
     head, _, code = cached(content, host, compile_it).partition(b"\n")
     stored = json.loads(head)
     shape = Shape(**{name: _frozen(value) for name, value in stored["shape"].items()})
     built_in = known.with_places(**stored["places"]) if known else None
     return loaded(code, host), shape, built_in
+
+
+def tangent_library(
+    program: Program, watched: tuple[str, ...], kinks: str, host: Host, known: BuiltIn | None
+) -> Library | None:
+    """The derivative of a program's field along a direction; None for programs that would take long to compile."""
+    if program.operations > _LARGE_TANGENT:
+        return None
+
+    def compile_it() -> bytes:
+        from flowsys.kernels.emit import tangent_text
+
+        native = known.written_out(program).program if known else program
+        return compiled(tangent_text(native, watched, kinks, host), host, level=1)
+
+    return loaded(cached(f"tangent\n{_content(program, watched, kinks, known)}", host, compile_it), host)
+
+
+def _content(program: Program, watched: tuple[str, ...], kinks: str, known: BuiltIn | None) -> str:
+    return "\n".join([str(program), *watched, kinks, known.content if known else ""])
 
 
 def _frozen(value):

@@ -4,7 +4,7 @@ Vectors of the workspace hold `LANES` trajectories side by side: entry j of lane
 are, in order: events and switching functions. At most `n_surfaces` surfaces are slid on at once.
 """
 
-from flowsys.kernels.restricted import Code, Doubles, Integers, i64
+from flowsys.kernels.restricted import Code, Doubles, Integers, f64, i64
 
 
 class Workspace:
@@ -15,6 +15,7 @@ class Workspace:
     field: Code
     watched: Code
     velocity: Code
+    tangent: Code
     dim: i64
     n_events: i64
     n_gates: i64
@@ -77,6 +78,62 @@ class Workspace:
     # for looking at one lane's state while others are between steps
     spare: Doubles
     spare_values: Doubles
+    # an implicit step of one trajectory: stages and linear systems in the lanes (`native/implicit.py`)
+    base: Doubles
+    scales: Doubles
+    omega: Doubles
+    weights: Doubles
+    inner: Doubles
+    combined: Doubles
+    sums: Doubles
+    increments: Doubles
+    states: Doubles
+    slopes: Doubles
+    transformed_re: Doubles
+    transformed_im: Doubles
+    right_re: Doubles
+    right_im: Doubles
+    solution_re: Doubles
+    solution_im: Doubles
+    multiplier_re: Doubles
+    multiplier_im: Doubles
+    jacobian: Doubles
+    matrix_re: Doubles
+    matrix_im: Doubles
+    order: Integers
+    pivot: i64
+    has_tangent: i64
+    field_work: f64
+    # what every lane keeps of its implicit steps: the one tried last, the one made before it, and what they tell
+    tried: Doubles
+    tried_start: Doubles
+    tried_end: Doubles
+    tried_step: Doubles
+    tried_age: Doubles
+    tried_stretch: Doubles
+    tried_middle: Doubles
+    tried_norm: Doubles
+    tried_kinks: Integers
+    has_tried: Integers
+    history: Doubles
+    history_here: Doubles
+    history_step: Doubles
+    history_age: Doubles
+    history_stretch: Doubles
+    has_history: Integers
+    middle: Doubles
+    norm: Doubles
+    age: Doubles
+    limit: Doubles
+    iterations: Integers
+    # which method a lane uses, and how it fares
+    is_implicit: Integers
+    patience: Integers
+    calm_steps: Integers
+    stretch_steps: Integers
+    stretch_start: Doubles
+    pace: Doubles
+    spent: Doubles
     # one number per lane
     trajectory: Integers
     stage: Integers
@@ -97,7 +154,7 @@ class Workspace:
     next_time: Integers
     pending: Integers
     stiff_steps: Integers
-    # steps, rejected, evaluations, kinks, slides, trials: per lane
+    # steps, rejected, evaluations, kinks, slides, trials, implicit steps: per lane
     counts: Integers
 
 
@@ -111,7 +168,8 @@ class Batch:
     n_times: i64
     max_steps: i64
     max_kinks: i64
-    stiff_after: i64
+    method: i64
+    alone: i64
     n_parameters: i64
     log_size: i64
     keeps_gates: i64

@@ -15,12 +15,13 @@ from flowsys.kernels.outcomes import Code
 from flowsys.system.problem import Problem, ProgramField
 
 _LOG = 10_001
-_SWITCH, _SLIDE_ENDS = 0, -1
+_SWITCH, _SLIDE_ENDS, _IMPLICIT_BEGINS, _IMPLICIT_ENDS = 0, -1, -2, -3
+# the solvers' names of the two methods
+_EXPLICIT, _IMPLICIT = "native", "radau"
 _CURES = {
-    Code.STEP_BUDGET: "the budget of {max_steps} steps is used up; raise max_steps, or use a stiff solver (kvaerno5).",
-    Code.STEP_TOO_SMALL: "the step size underflowed; loosen rtol, or use a stiff solver (kvaerno5).",
+    Code.STEP_BUDGET: "the budget of {max_steps} steps is used up; raise max_steps, or use auto.",
+    Code.STEP_TOO_SMALL: "the step size underflowed; loosen rtol, or use auto.",
     Code.NOT_FINITE: "the state stopped being finite.",
-    Code.STIFF: "the flow is stiff here; use a stiff solver (kvaerno5).",
     Code.CANNOT_SLIDE: "it cannot slide on these switching surfaces at once; smooth the kinks from here on.",
     Code.INTERRUPTED: "it was interrupted.",
 }
@@ -28,7 +29,6 @@ _ENDINGS = {
     Code.STEP_BUDGET: Ending.STEP_BUDGET,
     Code.STEP_TOO_SMALL: Ending.STEP_TOO_SMALL,
     Code.NOT_FINITE: Ending.NOT_FINITE,
-    Code.STIFF: Ending.STEP_BUDGET,
     Code.CANNOT_SLIDE: Ending.STEP_BUDGET,
     Code.INTERRUPTED: Ending.STEP_BUDGET,
 }
@@ -83,10 +83,12 @@ def run_problem(
     atol: float | None = None,
     max_steps: int = 1_000_000,
     kink_width: float | None = None,
+    method: str = "auto",
 ) -> NativeRun:
     """Integrate a problem until all that was asked for is recorded, or nothing more can be.
 
     `events` may name marks, which are times. `kink_width` replaces every ReLU by a smoothed one, as in `solve`.
+    `method` is that of a batch: explicit steps, implicit ones, or each where it pays.
     """
     if not can_run(problem):
         raise TypeError("the native back-end integrates derived programs (ProgramField); use another solver here.")
@@ -111,6 +113,8 @@ def run_problem(
         kink_width=width,
         max_steps=max_steps,
         log_size=_LOG,
+        method=method,
+        alone=True,
     )
     result = integrate(compiled, batch)
     remarks = _remarks(result)
@@ -161,22 +165,40 @@ def _log(result: BatchResult) -> list[tuple[int, float, int]]:
 
 def _statistics(result: BatchResult) -> Statistics:
     count = lambda name: int(result.statistic(name)[0])
+    implicit = count("implicit_steps")
     return Statistics(
         steps=count("steps"),
         rejected=count("rejected"),
         kinks=count("kinks"),
         slides=count("slides"),
+        implicit=implicit,
         switch_times=[t for kind, t, _ in _log(result) if kind == _SWITCH],
-        solvers=["native"],
+        solvers=[*[_EXPLICIT] * (implicit < count("steps") or not implicit), *[_IMPLICIT] * (implicit > 0)],
     )
 
 
 def _remarks(result: BatchResult) -> tuple[str, ...]:
-    """The stretches on which the flow slid."""
+    """The stretches on which the flow slid, and those of implicit steps."""
+    return (*_slides(result), *_implicit_stretches(result))
+
+
+def _implicit_stretches(result: BatchResult) -> tuple[str, ...]:
+    begins = [(t, is_stiff) for kind, t, is_stiff in _log(result) if kind == _IMPLICIT_BEGINS]
+    ends = [t for kind, t, _ in _log(result) if kind == _IMPLICIT_ENDS]
+    if not begins:
+        return ()
+    (t, _), why = begins[0], "the flow is stiff" if any(is_stiff for _, is_stiff in begins) else "they are cheaper here"
+    steps = f"{int(result.statistic('implicit_steps')[0])} implicit steps (Radau IIA of order 13)"
+    if len(begins) > 1:
+        return (f"{steps} on {len(begins)} stretches from t = {t:.8g} on: {why}",)
+    return (f"{steps} from t = {t:.8g} {f'to {ends[0]:.8g}' if ends else 'on'}: {why}",)
+
+
+def _slides(result: BatchResult) -> tuple[str, ...]:
     stretches: list[Stretch] = []
     sliding: tuple[float, int, int] | None = None
     for kind, t, gates in _log(result):
-        if kind == _SWITCH:
+        if kind in (_SWITCH, _IMPLICIT_BEGINS, _IMPLICIT_ENDS):
             continue
         if sliding is not None:
             begin, *what = sliding

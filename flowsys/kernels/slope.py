@@ -24,12 +24,12 @@ class Slope:
         layout = kernel.layout([native])
         self._kernel = kernel
         self._memory = workspace(kernel, layout)
-        arrays, lanes = self._memory.arrays, kernel.host.lanes
+        array, lanes = self._memory.array, kernel.host.lanes
         constants = np.concatenate([native.parameters, [kink_width], layout.constants(native.tables, native.links)])
-        arrays["constants"].reshape(-1, lanes)[: len(constants)] = constants[:, None]
-        self._y, self._f, self._values = (arrays[name].reshape(-1, lanes) for name in ("y", "f_on", "v_values"))
+        array("constants").reshape(-1, lanes)[: len(constants)] = constants[:, None]
+        self._y, self._f, self._values = (array(name).reshape(-1, lanes) for name in ("y", "f_on", "v_values"))
         names = ("y", "f_on", "v_values", "constants", "gates", "scratch", "layout", "indices")
-        self._pointers = [arrays[name].ctypes.data for name in names]
+        self._pointers = [self._memory.address(name) for name in names]
         signature = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * _N_POINTERS)
         self._field, self._watched = (signature(kernel.library.address(name)) for name in ("field", "watched"))
 

@@ -6,15 +6,11 @@ coefficients are read from SciPy's table when a kernel is built. Every lane has 
 
     error = |h| e5² / √((e5² + 0.01 e3²) n),      e5, e3: weighted norms of the embedded estimates
     h|λ| ≈ h ‖f(y_new) - k12‖ / ‖y_new - Y12‖     (IV.2 of the second volume)
-
-A flow counts as stiff once `stiff_after` steps of its trajectory, in a row or not, had h|λ| above 6.1.
 """
 
 import numpy as np
 
-from flowsys.kernels.records import Workspace
-from flowsys.kernels.restricted import record_fields
-from flowsys.kernels.writer import Writer
+from flowsys.kernels.on_workspace import OnWorkspace
 
 # stages at c = 1/3 and c ≈ 0.651, whose states are good enough to suspect a crossing
 WATCHED_STAGES = {5: "at_third", 8: "at_two_thirds"}
@@ -26,28 +22,16 @@ def _nonzero(row: np.ndarray) -> list[tuple[int, float]]:
     return [(i, float(a)) for i, a in enumerate(row) if a != 0.0]
 
 
-class _Step:
-    """A function on a workspace, with the shorthand its bodies need."""
+class _Step(OnWorkspace):
+    """A function on the slopes of a step."""
 
     def __init__(self, lanes: int, fused: bool):
-        self.w = Writer(lanes, fused)
-        self.fields = record_fields(Workspace)
-        self.dim = self.number("dim")
+        super().__init__(lanes, fused)
         self.k = self.pointer("k")
-
-    def _field(self, name: str, kind: str) -> str:
-        position, _ = self.fields[name]
-        return self.w.value(f"load {kind}, ptr {self.w.at('%w', position, 'i64')}")
-
-    def pointer(self, name: str) -> str:
-        return self._field(name, "ptr")
-
-    def number(self, name: str) -> str:
-        return self._field(name, "i64")
 
     def row(self, i: int) -> str:
         """Where slope i begins."""
-        return self.w.at(self.k, self.w.integer_value("mul", self.dim, i)) if i else self.k
+        return self.part(self.k, i)
 
     def slopes(self, terms: list[tuple[int, float]]) -> dict[int, str]:
         return {i: self.row(i) for i, _ in terms}
@@ -73,10 +57,6 @@ class _Step:
             w.do(f"call void @evaluate_watched(ptr %w, ptr {out}, ptr {self.row(index)}, ptr {values})")
         else:
             w.do(f"call void @evaluate(ptr %w, ptr {out}, ptr {self.row(index)})")
-
-    def text(self, name: str) -> str:
-        self.w.do("ret void")
-        return self.w.function(name, "ptr %w", "internal void", "nounwind")
 
 
 def attempt(lanes: int, fused: bool) -> _Step:
@@ -106,9 +86,7 @@ def attempt(lanes: int, fused: bool) -> _Step:
             e = w.mul(s.combination(terms, rows, j, loaded), inverse)
             w.store(w.fma(e, e, w.load(place)), place)
     e5, e3 = (w.load(place) for place in sums)
-    n = w.value(f"sitofp i64 {s.dim} to double")
-    spread = w.value(f"insertelement {w.vector} poison, double {n}, i64 0")
-    n = w.value(f"shufflevector {w.vector} {spread}, {w.vector} poison, <{lanes} x i32> zeroinitializer")
+    n = w.in_all_lanes(w.value(f"sitofp i64 {s.dim} to double"))
     below = w.intrinsic("sqrt", w.mul(w.fma(e3, w.constant(0.01), e5), n))
     error = w.div(w.mul(w.intrinsic("fabs", h), e5), below)
     no_error = w.compare("oeq", below, w.constant(0.0))

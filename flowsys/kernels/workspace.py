@@ -3,11 +3,13 @@
 import ctypes
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from flowsys.kernels.batch import BatchResult
+from flowsys.kernels.collocation import STAGES, SYSTEMS
 from flowsys.kernels.kernel import Kernel
 from flowsys.kernels.layout import Layout
 from flowsys.kernels.packing import aligned
@@ -24,56 +26,82 @@ _CTYPES = {
 }
 # so many surfaces can be slid on at once
 MAX_SURFACES = 16
+_PARTS = ("re", "im")
 _STATES = "y y_new y_stage f_on spare"
 _WATCHED = "at_start at_third at_two_thirds at_end at_inside at_low at_high at_other orientation threshold spare_values"
 _GATES = "gates gates_on members met crossed v_now v_on"
 _PER_LANE = (
     "fraction step error rtol atol stiffness t target proposed last_step last_error crossed_time low high other full"
 )
+_IMPLICIT_PER_LANE = (
+    "tried_start tried_end tried_step tried_age tried_stretch tried_middle tried_norm history_step history_age "
+    "history_stretch middle norm age limit stretch_start pace spent"
+)
 _INTEGERS = (
-    "slides returns hurried trajectory stage mode clipped was_rejected full_clipped trials next_time "
-    "pending stiff_steps"
+    "slides returns hurried trajectory stage mode clipped was_rejected full_clipped trials next_time pending "
+    "stiff_steps tried_kinks has_tried has_history iterations is_implicit patience calm_steps stretch_steps"
 )
 
 
+@lru_cache(maxsize=2)
+def _structure_of(record: type) -> type[ctypes.Structure]:
+    fields = [(name, _CTYPES[kind]) for name, (_, kind) in record_fields(record).items()]
+    return type(record.__name__, (ctypes.Structure,), {"_fields_": fields})
+
+
 def structure(record: type, values: Mapping[str, Any]) -> ctypes.Structure:
-    """A record in memory; arrays are given by their addresses and must outlive it."""
-    fields = record_fields(record)
-    kind = type(record.__name__, (ctypes.Structure,), {"_fields_": [(n, _CTYPES[k]) for n, (_, k) in fields.items()]})
-    given = {n: (values[n].ctypes.data if isinstance(values[n], np.ndarray) else values[n]) for n in fields}
-    return kind(**given)
+    """A record in memory; arrays, given as such or by their addresses, must outlive it."""
+    kind = _structure_of(record)
+    given = [values[name] for name, _ in kind._fields_]
+    return kind(*(x.ctypes.data if isinstance(x, np.ndarray) else x for x in given))
 
 
 @dataclass(frozen=True, eq=False)
 class WorkspaceMemory:
-    """A workspace record and the arrays it points to."""
+    """A workspace record and the memory it points to: `block` holds (first word, words) for every name of `places`."""
 
     record: ctypes.Structure
-    arrays: dict[str, np.ndarray]
+    block: np.ndarray
+    places: dict[str, tuple[int, int]]
+    held: tuple[np.ndarray, ...]
+
+    def array(self, name: str) -> np.ndarray:
+        """The doubles under a name."""
+        first, count = self.places[name]
+        return self.block[first : first + count]
+
+    def address(self, name: str) -> int:
+        return getattr(self.record, name)
 
 
-def workspace(kernel: Kernel, layout: Layout) -> WorkspaceMemory:
-    """Memory for one thread."""
+def workspace(kernel: Kernel, layout: Layout, implicit: bool = False) -> WorkspaceMemory:
+    """Memory for one thread, with or without what implicit steps need."""
     lanes, dim, n_events = kernel.host.lanes, len(kernel.program.state), len(kernel.watched)
     n_gates = layout.n_gates if kernel.has_kinks else 0
     n_watched = n_events + n_gates
     n_surfaces = min(max(n_gates, 1), MAX_SURFACES)
     matrix_size = n_surfaces * (n_surfaces + 1)
-    integers, indices = layout.vectors
     sizes = dict.fromkeys(_STATES.split(), dim)
-    sizes |= dict.fromkeys((*_WATCHED.split(), "v_values"), n_watched)
+    # at least one, so that no array is empty
+    sizes |= dict.fromkeys((*_WATCHED.split(), "v_values"), max(n_watched, 1))
     sizes |= {name: max(layout.n_gates, 1) for name in _GATES.split()}
-    sizes |= dict.fromkeys(_PER_LANE.split(), 1)
-    sizes |= {"k": N_EXTENDED * dim, "dense": 7 * dim}
+    sizes |= dict.fromkeys((*_PER_LANE.split(), *_INTEGERS.split()), 1)
+    sizes |= {"k": N_EXTENDED * dim, "dense": 7 * dim, "counts": len(BatchResult.COLUMNS)}
     sizes |= {"columns": (n_surfaces + 1) * dim, "matrix": matrix_size, "inverse": n_surfaces**2}
     sizes |= {"shares": n_surfaces, "off_surface": n_surfaces, "work": 3 * matrix_size + 2 * n_surfaces}
-    sizes |= {"constants": layout.n_constants, "scratch": max(layout.n_scratch, 1)}
-    arrays = {name: aligned(size * lanes) for name, size in sizes.items()}
-    arrays |= {name: aligned(lanes, np.int64) for name in _INTEGERS.split()}
-    arrays["representative"] = aligned(n_surfaces * lanes, np.int64)
-    arrays |= {"counts": aligned(len(BatchResult.COLUMNS) * lanes, np.int64), "layout": integers, "indices": indices}
-    functions = {name: kernel.library.address(name) for name in ("field", "watched", "velocity")}
-    numbers = {
+    sizes |= {"constants": layout.n_constants, "scratch": max(layout.n_scratch, 1), "representative": n_surfaces}
+    sizes |= _implicit_sizes(lanes, dim if implicit else 0)
+    places, total = {}, 0
+    for name, size in sizes.items():
+        # every array starts on a cache line
+        places[name] = (total, size * lanes)
+        total += -(-size * lanes // 8) * 8
+    block = aligned(total)
+    start, (integers, indices) = block.ctypes.data, layout.vectors
+    values = {name: start + 8 * first for name, (first, _) in places.items()}
+    values |= {"history_here": values["history"], "layout": integers.ctypes.data, "indices": indices.ctypes.data}
+    values |= {name: kernel.library.address(name) for name in ("field", "watched", "velocity")}
+    values |= {
         "dim": dim,
         "n_events": n_events,
         "n_gates": n_gates,
@@ -82,5 +110,22 @@ def workspace(kernel: Kernel, layout: Layout) -> WorkspaceMemory:
         "n_surfaces": n_surfaces,
         "matrix_size": matrix_size,
         "n_sliding": 0,
+        "pivot": 0,
+        "tangent": kernel.tangent.address("tangent") if kernel.tangent else None,
+        "has_tangent": kernel.tangent is not None,
+        "field_work": layout.work,
     }
-    return WorkspaceMemory(structure(Workspace, {**arrays, **functions, **numbers}), arrays)
+    return WorkspaceMemory(structure(Workspace, values), block, places, (integers, indices))
+
+
+def _implicit_sizes(lanes: int, dim: int) -> dict[str, int]:
+    """What implicit steps of `dim` variables work on, in vectors."""
+    stages, systems, square = -(-STAGES // lanes), -(-SYSTEMS // lanes), dim * dim
+    sizes = dict.fromkeys("increments states slopes".split(), stages * dim)
+    sizes |= {f"{name}_{part}": systems * dim for name in ("transformed", "right", "solution") for part in _PARTS}
+    sizes |= {f"matrix_{part}": systems * square for part in _PARTS}
+    sizes |= {f"multiplier_{part}": systems for part in _PARTS}
+    sizes |= {"tried": lanes * stages * dim, "history": lanes * stages * dim, "base": dim, "order": systems * dim}
+    sizes |= {"weights": STAGES * stages, "sums": stages, "jacobian": -(-square // lanes)}
+    sizes |= dict.fromkeys("scales omega inner combined".split(), -(-max(dim, STAGES + 1) // lanes))
+    return sizes | dict.fromkeys(_IMPLICIT_PER_LANE.split(), 1)

@@ -5,6 +5,7 @@ Values are written on `lanes` trajectories at once, as `<lanes x double>`; scala
 additions are fused only where `fma` is written.
 """
 
+from collections.abc import Sequence
 from struct import pack, unpack
 
 
@@ -127,6 +128,21 @@ class Writer:
     def load(self, pointer: str, index: str | int = 0) -> str:
         where = pointer if index == 0 else self.at(pointer, index)
         return self.value(f"load {self.vector}, ptr {where}, align {8 * self.lanes}")
+
+    def spread(self, pointer: str, index: str | int) -> str:
+        """One double, at its own index among doubles, in all lanes."""
+        return self.in_all_lanes(self.value(f"load double, ptr {self.at(pointer, index, 'double')}"))
+
+    def in_all_lanes(self, number: str) -> str:
+        """A scalar in all lanes."""
+        first = self.value(f"insertelement {self.vector} poison, double {number}, i64 0")
+        zeros = f"<{self.lanes} x i32> zeroinitializer"
+        return self.value(f"shufflevector {self.vector} {first}, {self.vector} poison, {zeros}")
+
+    def different(self, numbers: Sequence[float]) -> str:
+        """A constant with its own number in each lane; 0 where there are fewer numbers than lanes."""
+        padded = [*numbers, *[0.0] * (self.lanes - len(numbers))]
+        return f"<{', '.join(f'double {bits(x)}' for x in padded)}>"
 
     def store(self, value: str, pointer: str, index: str | int = 0) -> None:
         where = pointer if index == 0 else self.at(pointer, index)

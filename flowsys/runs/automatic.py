@@ -1,14 +1,16 @@
 """Which solver runs a problem: the native one where it can, the reference ones where asked, a stiff one where needed.
 
-auto       the default: native for derived programs, dopri8 for other fields, with hand-overs that the remarks name
-native     DOP853 on compiled code, for derived programs; stops where auto would hand over
+auto       the default: for derived programs native and radau, each where it pays; dopri8 for other fields
+native     DOP853 on compiled code, for derived programs
+radau      Radau IIA of order 13 on compiled code, for derived programs
 dopri8, tsit5, kvaerno5    diffrax, for any field: the reference
 lsoda      SciPy, for stiff flows without frozen gates
 
-A flow that turns out stiff is handed over to lsoda, a program's kinks then smoothed over 1e-5; a field of functions
-with kinks keeps them, on kvaerno5. A flow slides on as many switching surfaces as it meets; where that cannot be
-followed (gates that multiply gates, a surface that repels on both sides) it goes on with kinks smoothed over 1e-5:
-native again for programs, lsoda in the reference solvers, which do so whether chosen by auto or by name.
+auto judges stiffness step by step on derived programs, whose kinks stay exact. Other fields (weights at L1, inner
+products at L2) are handed over once an explicit stretch has taken 20,000 steps: to lsoda, or, with kinks, to kvaerno5.
+A flow slides on as many switching surfaces as it meets; where that cannot be followed (gates that multiply gates, a
+surface that repels on both sides) it goes on with kinks smoothed over 1e-5: native again for programs, lsoda in the
+reference solvers, which do so whether chosen by auto or by name.
 """
 
 from collections.abc import Sequence
@@ -20,13 +22,16 @@ from flowsys.integrate.record import Finished, Statistics, Tolerances
 from flowsys.system.problem import Problem, ProgramField
 
 SOLVERS = {
-    "auto": "native for derived programs, dopri8 otherwise; hands over to a stiff solver where needed",
+    "auto": "native and radau for derived programs, dopri8 otherwise; hands over to a stiff solver where needed",
     "native": "explicit, order 8, compiled from the program",
+    "radau": "implicit, order 13, compiled from the program, for stiff flows",
     "dopri8": "explicit, order 8 (diffrax): the reference",
-    "tsit5": "explicit, order 5 (diffrax)",
+    "tsit5": "explicit, order 5 (diffrax): compiles fastest",
     "kvaerno5": "implicit, order 5 (diffrax), for stiff flows",
     "lsoda": "Adams/BDF (SciPy), for stiff flows without kinks",
 }
+# the method of a native batch under each solver's name
+NATIVE = {"auto": "auto", "native": "explicit", "radau": "implicit"}
 # explicit steps on one stretch after which a flow that has no stiffness test of its own counts as stiff
 PATIENCE = 20_000
 FALLBACK_WIDTH = 1e-5
@@ -43,12 +48,14 @@ def integrate(
 ) -> Finished:
     """Run a problem to everything asked for, with hand-overs where `solver` is auto."""
     is_program = isinstance(problem.field, ProgramField)
-    if solver == "native" and not is_program:
-        raise InputError("solver = native is not allowed here: it integrates derived programs; use auto or dopri8.")
+    if solver in ("native", "radau") and not is_program:
+        raise InputError(
+            f"solver = {solver} is not allowed here: it integrates derived programs; use auto, dopri8 or kvaerno5."
+        )
     if solver == "lsoda" and problem.field.has_kinks and kink_width is None:
         raise InputError("solver = lsoda is not allowed on kinks: give kink_width, or use auto or kvaerno5.")
-    if solver in ("auto", "native") and is_program:
-        return _native(problem, times, events, tolerances, kink_width, may_hand_over=solver == "auto")
+    if solver in NATIVE and is_program:
+        return _native(problem, times, events, tolerances, kink_width, solver)
     patience = PATIENCE if solver == "auto" else None
     chosen = "dopri8" if solver == "auto" else solver
     return _reference(problem, times, events, tolerances, chosen, kink_width, on_progress, patience)
@@ -65,12 +72,14 @@ def _reference(problem, times, events, tolerances, solver, kink_width, on_progre
     return Finished(run.records, outcome, run.statistics)
 
 
-def _native(problem, times, events, tolerances: Tolerances, kink_width, may_hand_over: bool) -> Finished:
-    from flowsys.kernels import Code, run_problem
+def _native(problem, times, events, tolerances: Tolerances, kink_width, solver: str) -> Finished:
+    from flowsys.kernels import run_problem
 
-    run = run_problem(problem, times, events, tolerances.rtol, tolerances.atol, tolerances.max_steps, kink_width)
+    run = run_problem(
+        problem, times, events, tolerances.rtol, tolerances.atol, tolerances.max_steps, kink_width, NATIVE[solver]
+    )
     done = Finished(run.records, run.outcome, run.statistics)
-    if run.handover is None or not may_hand_over:
+    if run.handover is None or solver != "auto":
         return done
     reached = {record.label for record in run.records}
     left = replace(
@@ -82,18 +91,11 @@ def _native(problem, times, events, tolerances: Tolerances, kink_width, may_hand
     )
     later = [t for t in times if t > run.handover.t]
     pending = [e for e in events if e not in reached and (e in left.marks or e not in problem.marks)]
-    if run.handover.reason == Code.CANNOT_SLIDE:
-        remark = (
-            f"smoothed the kinks over {FALLBACK_WIDTH:g} from t = {left.start:.8g} on: "
-            "gates multiply gates, or a switching surface repels on both sides"
-        )
-        rest = _native(left, later, pending, tolerances, FALLBACK_WIDTH, may_hand_over)
-    else:
-        remark = f"handed over to lsoda at t = {left.start:.8g}: the flow is stiff from there on"
-        if problem.field.has_kinks and kink_width is None:
-            kink_width = FALLBACK_WIDTH
-            remark = f"smoothed the kinks over {FALLBACK_WIDTH:g} and {remark}"
-        rest = _reference(left, later, pending, tolerances, "lsoda", kink_width)
+    remark = (
+        f"smoothed the kinks over {FALLBACK_WIDTH:g} from t = {left.start:.8g} on: "
+        "gates multiply gates, or a switching surface repels on both sides"
+    )
+    rest = _native(left, later, pending, tolerances, FALLBACK_WIDTH, solver)
     return _joined(done, rest, run.handover.stage, remark)
 
 
@@ -107,7 +109,8 @@ def _joined(first: Finished, rest: Finished, stage: int, remark: str) -> Finishe
         rejected=a.rejected + b.rejected,
         kinks=a.kinks + b.kinks,
         slides=a.slides + b.slides,
+        implicit=a.implicit + b.implicit,
         switch_times=[*a.switch_times, *b.switch_times],
-        solvers=[*a.solvers, *b.solvers],
+        solvers=list(dict.fromkeys((*a.solvers, *b.solvers))),
     )
     return Finished(records, Outcome(rest.outcome.ending, rest.outcome.sentence, remarks), statistics)

@@ -105,6 +105,7 @@ def _integrate(
         "rejected": run.statistics.rejected,
         "kinks": run.statistics.kinks,
         "slides": run.statistics.slides,
+        "implicit": run.statistics.implicit,
         "switch_times": run.statistics.switch_times,
         "solvers": run.statistics.solvers,
         "rtol": tolerances[0],

@@ -1,7 +1,7 @@
 """The points of a sweep evaluated: many at once on the native back-end, one by one where it must be.
 
-Points whose problems share a program and its tables are one batch. A trajectory the native back-end hands over (stiff,
-or a slide it cannot follow) is run again by itself, as `solve` would run it. At level L0 a point is a training run.
+Points whose problems share a program and its tables are one batch. A trajectory the native back-end hands over (a slide
+it cannot follow) is run again by itself, as `solve` would run it. At level L0 a point is a training run.
 """
 
 import hashlib
@@ -15,6 +15,7 @@ import numpy as np
 from flowsys.errors import InputError
 from flowsys.integrate.outcome import Ending
 from flowsys.integrate.record import Tolerances
+from flowsys.runs.automatic import NATIVE
 from flowsys.runs.automatic import integrate as integrate_one
 from flowsys.runs.solving import double_precision, observe_states
 from flowsys.sweeps.diagram import CODES, has_value
@@ -121,7 +122,7 @@ class _Waiting:
     """Problems that wait to be integrated, by what they must share to go together."""
 
     def __init__(self, sweep: Sweep):
-        self._in_batches = sweep.solver in ("auto", "native")
+        self._in_batches = sweep.solver in NATIVE
         self._forget()
 
     def _forget(self) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from flowsys.errors import InputError
 from flowsys.machine.fingerprint import fingerprint
+from flowsys.runs.automatic import NATIVE
 from flowsys.runs.solving import check_numbers
 from flowsys.sweeps.axes import Axis, checked
 from flowsys.sweeps.over_seeds import Statistic
@@ -171,7 +172,7 @@ def make_sweep(
         options.get("rtol", 1e-8), options.get("atol"), options.get("solver", "auto"),
         options.get("max_steps", MAX_STEPS), options.get("kink_width"),
     )  # fmt: skip
-    in_batches &= options.get("solver", "auto") in ("auto", "native") and any(q.terms for q in parsed)
+    in_batches &= options.get("solver", "auto") in NATIVE and any(q.terms for q in parsed)
     if options.get("chunk_size") is None:
         options["chunk_size"] = max(1, (CHUNK if in_batches else CHUNK_ONE_BY_ONE) // seeds)
     return Sweep(system, level, variant, mode, axes, parsed, values, code=system.digest, example=content, **options)

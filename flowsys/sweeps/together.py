@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from flowsys.kernels import Batch, BatchResult, Code, StageBatch, integrate, kernel, observe, stages_of
+from flowsys.runs.automatic import NATIVE
 from flowsys.sweeps.diagram import CODES
 from flowsys.sweeps.quantities import Term
 from flowsys.sweeps.sweep import Sweep
@@ -17,7 +18,6 @@ _OF_CODE = {
     Code.STEP_BUDGET: "step budget used up",
     Code.STEP_TOO_SMALL: "step size underflow",
     Code.NOT_FINITE: "state not finite",
-    Code.STIFF: "step budget used up",
     Code.CANNOT_SLIDE: "step budget used up",
     Code.INTERRUPTED: "step budget used up",
 }
@@ -48,6 +48,7 @@ def evaluate_together(
         atol=np.array([sweep.atol if sweep.atol is not None else 1e-4 * sweep.rtol * p.scale for p in problems]),
         kink_width=sweep.kink_width or 0.0,
         max_steps=step_budget(sweep, first),
+        method=NATIVE[sweep.solver],
     )
     result = integrate(kernel(first.field.program, watched, kinks, stages), batch, threads)
     recorded = _Recorded(problems, result, timed, times, np.argsort(order, axis=1))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
-from toys import GROWTH, OSCILLATOR, STIFF, batch_of, kernel_of
+from toys import GROWTH, OSCILLATOR, batch_of, kernel_of
 
 from flowsys.kernels import Batch, Code, StageBatch, integrate
 
@@ -119,16 +119,3 @@ def test_what_cannot_be_integrated_ends_in_a_named_outcome(parameters, options, 
     result = integrate(kernel_of(GROWTH), batch_of([1.0], parameters, times=[50.0], **options))
     assert Code(result.outcome[0]) in (expected, Code.NOT_FINITE)
     assert result.final_t[0] <= 50.0 and np.isnan(result.time_states[0, 0, 0])
-
-
-def test_a_stiff_flow_is_reported_with_where_it_stands():
-    batch = batch_of([2.0, 1.0], [1e6], times=[10.0], stiff_after=500)
-    result = integrate(kernel_of(STIFF), batch)
-    assert Code(result.outcome[0]) is Code.STIFF
-    t = result.final_t[0]
-    assert 0 < t < 10 and np.allclose(result.final_state[0], np.exp(-t), rtol=1e-4)
-
-
-def test_a_mild_flow_is_not_called_stiff():
-    result = integrate(kernel_of(STIFF), batch_of([2.0, 1.0], [3.0], times=[10.0], stiff_after=5))
-    assert Code(result.outcome[0]) is Code.COMPLETED

@@ -33,15 +33,15 @@ def interrupted(*arguments):
 def test_memory_outlives_an_impatient_user(monkeypatch):
     started, released, kept = threading.Event(), threading.Event(), []
 
-    def block(workspace, batch):
+    def block(workspace, stages, batch):
         started.set()
         released.wait(60)
 
     def remembering(make):
         def made(*arguments):
             result = make(*arguments)
-            values = getattr(result, "arrays", None) or arguments[1]
-            kept.extend(weakref.ref(x) for x in (result, *values.values()) if not isinstance(x, int))
+            values = (result.block, *result.held) if hasattr(result, "block") else arguments[1].values()
+            kept.extend(weakref.ref(x) for x in (result, *values) if not isinstance(x, int))
             return result
 
         return made
@@ -49,7 +49,7 @@ def test_memory_outlives_an_impatient_user(monkeypatch):
     plain = kernel_of(GATED)
 
     def run():
-        native = replace(plain, driver=Blocking(ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2)(block)))
+        native = replace(plain, driver=Blocking(ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(block)))
         kept.append(weakref.ref(native))
         try:
             integrate(native, batch_of([1.0, 0.0], [1.0, 1.0], times=[1.0]))

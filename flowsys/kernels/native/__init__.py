@@ -10,5 +10,8 @@ MODULES = (
     "kinks",
     "stages",
     "locating",
+    "systems",
+    "implicit",
+    "choosing",
     "rounds",
 )

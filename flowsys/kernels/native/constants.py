@@ -1,12 +1,13 @@
-"""Numbers the driver's parts share: modes of a lane, outcomes, columns of the statistics."""
+"""Numbers the driver's parts share: methods, modes of a lane, outcomes, columns of the statistics."""
 
 from flowsys.kernels.outcomes import Code
 
+AUTO, EXPLICIT, IMPLICIT = 0, 1, 2
 EMPTY, STEPPING, CONFIRMING, LOCATING, FORCED = 0, 1, 2, 3, 4
 COMPLETED, NOT_REACHED = int(Code.COMPLETED), int(Code.NOT_REACHED)
 STEP_BUDGET, STEP_TOO_SMALL, NOT_FINITE = int(Code.STEP_BUDGET), int(Code.STEP_TOO_SMALL), int(Code.NOT_FINITE)
-STIFF, CANNOT_SLIDE = int(Code.STIFF), int(Code.CANNOT_SLIDE)
-STEPS, REJECTED, EVALUATIONS, KINKS, SLIDES, TRIALS, N_COUNTS = 0, 1, 2, 3, 4, 5, 6
+CANNOT_SLIDE = int(Code.CANNOT_SLIDE)
+STEPS, REJECTED, EVALUATIONS, KINKS, SLIDES, TRIALS, IMPLICIT_STEPS, N_COUNTS = 0, 1, 2, 3, 4, 5, 6, 7
 # gates whose switching functions agree this closely (in value and velocity) share one surface
 SAME_SURFACE = 1e-9
 ON_SURFACE = 1e-14

@@ -1,6 +1,6 @@
 """What compiled functions call that is not written in the compiled subset: instructions, and the stepper's vector code.
 
-Here are only their signatures; `flowsys.kernels.restricted` and `flowsys.kernels.stepper` write the bodies.
+Here are only their signatures; the bodies are written by `flowsys.kernels.restricted`, `stepper` and `newton`.
 """
 
 from flowsys.kernels.records import Workspace
@@ -37,3 +37,45 @@ def dense_output(w: Workspace) -> None: ...
 
 
 def interpolate(w: Workspace) -> None: ...
+
+
+def transform(w: Workspace) -> None: ...
+
+
+def gather(w: Workspace) -> None: ...
+
+
+def fill(w: Workspace) -> None: ...
+
+
+def eliminate(w: Workspace) -> None: ...
+
+
+def residual(w: Workspace) -> None: ...
+
+
+def substitute(w: Workspace) -> None: ...
+
+
+def correct(w: Workspace) -> None: ...
+
+
+def exponential(x: f64) -> f64: ...
+
+
+def logarithm(x: f64) -> f64: ...
+
+
+def node(i: i64) -> f64: ...
+
+
+def estimate_weight(i: i64) -> f64: ...
+
+
+def eigenvalue_re(q: i64) -> f64: ...
+
+
+def eigenvalue_im(q: i64) -> f64: ...
+
+
+def barycentric_weight(k: i64) -> f64: ...

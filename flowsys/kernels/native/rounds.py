@@ -1,19 +1,23 @@
 """The event-driven driver: every lane walks its own trajectory, all lanes step together.
 
 One round tries one step in every lane (`attempt`), then each lane decides for itself what the result means. A lane
-steps, or is locating a crossing inside an accepted step; stages, kinks and sliding are dealt with where they occur. A
-lane whose trajectory ends takes the next one of the batch. No decision looks at another lane, so results do not depend
-on which trajectories travel together. Stages, events, kinks and sliding mean what they mean in
-`flowsys.integrate.driver`; when to give up is told otherwise (stiffness by h|λ|, chatter by kinks that hurry), and
-going on from there is left to the caller.
+steps, or is locating a crossing inside an accepted step; stages, kinks and sliding are dealt with where they occur.
+Lanes whose flow is stiff make implicit steps, one lane after the other, with all lanes at the service of each. A lane
+whose trajectory ends takes the next one of the batch. No decision looks at another lane, so results do not depend on
+which trajectories travel together. Stages, events, kinks and sliding mean what they mean in
+`flowsys.integrate.driver`; when to give up is told otherwise (chatter by kinks that hurry), and going on from there is
+left to the caller.
 """
 
+from flowsys.kernels.native.choosing import PATIENCE, consider, reconsider, work_of_step
 from flowsys.kernels.native.constants import (
     CONFIRMING,
     EMPTY,
     EPSILON,
     EVALUATIONS,
     FORCED,
+    IMPLICIT,
+    IMPLICIT_STEPS,
     LANES,
     LOCATING,
     N_COUNTS,
@@ -23,10 +27,10 @@ from flowsys.kernels.native.constants import (
     STEP_TOO_SMALL,
     STEPPING,
     STEPS,
-    STIFF,
     TRIALS,
 )
 from flowsys.kernels.native.field import evaluate_watched, pull_back
+from flowsys.kernels.native.implicit import implicit_step
 from flowsys.kernels.native.intrinsics import attempt, fabs, fmax, fmin, invoke, stiffness, take_next
 from flowsys.kernels.native.ledger import finish
 from flowsys.kernels.native.locating import tried
@@ -41,29 +45,38 @@ SMALLEST, LARGEST, SAFETY = 0.333, 6.0, 0.9
 LARGEST_AT_FIRST = 1000.0
 # errors of the last step that count for the prediction, and from which on it is made at all
 SMALLEST_ERROR, ERROR_MATTERS = 1e-2, 1e-4
-STIFF_LIMIT = 6.1
 
 
-def run(w: Workspace, b: Batch) -> None:
-    """Work until the batch is used up."""
+def run(w: Workspace, s: Workspace, b: Batch) -> None:
+    """Work until the batch is used up; `s` has all its lanes for the implicit step of one trajectory."""
     active = 0
+    s.trajectory[0] = -1
     for l in range(LANES):
         w.mode[l] = EMPTY
         active += take(w, b, l)
     while active > 0 and b.stop[0] == 0:
-        attempt(w)
+        explicit = 0
+        for l in range(LANES):
+            if w.mode[l] != EMPTY and w.is_implicit[l] == 0:
+                explicit = 1
+        if explicit != 0:
+            attempt(w)
         good = 0
         for l in range(LANES):
+            if w.mode[l] != EMPTY and w.is_implicit[l] != 0:
+                implicit_step(w, s, l)
+                w.spent[l] += work_of_step(w, w.iterations[l])
             if w.mode[l] != EMPTY and w.error[l] <= 1.0:
                 good = 1
         if good != 0:
             evaluate_watched(w, w.y_new, w.k + 12 * w.dim * LANES, w.at_end)
-            stiffness(w)
+            if explicit != 0:
+                stiffness(w)
             if w.n_sliding > 0:
                 pull_back(w)
         for l in range(LANES):
             if w.mode[l] != EMPTY:
-                w.counts[EVALUATIONS * LANES + l] += 12
+                w.counts[EVALUATIONS * LANES + l] += 12 if w.is_implicit[l] == 0 else 1
                 if after_attempt(w, b, l) == 0:
                     active += take(w, b, l) - 1
 
@@ -82,6 +95,9 @@ def take(w: Workspace, b: Batch, l: i64) -> i64:
         w.atol[l] = b.atol[n]
         w.next_time[l] = 0
         w.stiff_steps[l] = 0
+        w.calm_steps[l] = 0
+        w.patience[l] = PATIENCE
+        w.is_implicit[l] = 1 if b.method == IMPLICIT else 0
         for c in range(N_COUNTS):
             w.counts[c * LANES + l] = 0
         for j in range(w.dim):
@@ -164,6 +180,8 @@ def accepted(w: Workspace, b: Batch, l: i64) -> i64:
     """A step within tolerance: go on, unless something may have happened inside it."""
     grown = growth(w, l)
     natural = w.step[l] * grown
+    if w.is_implicit[l] != 0:
+        natural = fmin(natural, w.limit[l])
     # a step cut short to land on its target says nothing about the next one's size
     w.proposed[l] = fmax(natural, w.proposed[l]) if w.clipped[l] != 0 else natural
     fired = any_fired(w, w.at_start, w.at_end, l)
@@ -191,17 +209,18 @@ def advance(w: Workspace, b: Batch, l: i64) -> i64:
     """Move to the end of the step just made."""
     move(w, l)
     w.counts[STEPS * LANES + l] += 1
-    if w.stiffness[l] > STIFF_LIMIT:
-        w.stiff_steps[l] += 1
-        if w.stiff_steps[l] >= b.stiff_after:
-            return finish(w, b, l, STIFF)
+    if w.is_implicit[l] != 0:
+        w.counts[IMPLICIT_STEPS * LANES + l] += 1
+        reconsider(w, b, l)
+    else:
+        consider(w, b, l)
     if w.clipped[l] != 0:
         return settle(w, b, l)
     set_step(w, l)
     return 1
 
 
-def observe(w: Workspace, b: Batch) -> None:
+def observe(w: Workspace, s: Workspace, b: Batch) -> None:
     """Watched observables at given states (`initial`, in stage `final_stage`), into `event_times`."""
     while b.stop[0] == 0:
         first = take_next(b.next) * LANES

@@ -52,6 +52,7 @@ def enter_stage(w: Workspace, b: Batch, l: i64, stage: i64) -> None:
     w.was_rejected[l] = 0
     w.last_error[l] = -1.0
     w.returns[l] = 0
+    forget(w, l)
     load_stage(w, b, l, n, stage)
     gates_from_state(w, b, l)
     refresh(w, l)
@@ -63,6 +64,14 @@ def enter_stage(w: Workspace, b: Batch, l: i64, stage: i64) -> None:
             record_event(w, b, l, e)
     orient(w, b, l)
     w.proposed[l] = starting_step(w, l)
+
+
+def forget(w: Workspace, l: i64) -> None:
+    """Implicit steps before this one tell nothing about the next."""
+    w.has_tried[l] = 0
+    w.has_history[l] = 0
+    w.norm[l] = 0.0
+    w.age[l] = 0.0
 
 
 def load_stage(w: Workspace, b: Batch, l: i64, n: i64, stage: i64) -> None:

@@ -7,6 +7,7 @@ excursions lasting 1/25 of a step, 1 in 2,000 was overlooked at rtol = 1e-6, non
 
 from flowsys.kernels.native.constants import EVALUATIONS, LANES, THIRD, TWO_THIRDS
 from flowsys.kernels.native.field import evaluate_watched
+from flowsys.kernels.native.implicit import inside
 from flowsys.kernels.native.intrinsics import dense_output, fabs, fmax, fmin, interpolate, sqrt
 from flowsys.kernels.records import Batch, Workspace
 from flowsys.kernels.restricted import Doubles, f64, i64
@@ -144,6 +145,8 @@ def look_inside(w: Workspace, l: i64, x: f64, values: Doubles) -> None:
     """What is watched at a fraction x of the step, on the dense output."""
     w.fraction[l] = x
     interpolate(w)
+    if w.is_implicit[l] != 0:
+        inside(w, l, x, w.y_stage, l)
     evaluate_watched(w, w.y_stage, w.f_on, values)
     w.counts[EVALUATIONS * LANES + l] += 1
 
