@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from flowsys.system import find
+from flowsys import load as find
 
 T, WIDTH, N = 300.0, 1e-3, 24
 

@@ -21,9 +21,11 @@ def scalar_program() -> Program:
     return built_in_tables(stated.field.program, stages_of(stated)).written_out(stated.field.program).program
 
 
-def scalar_source(head: str, wanted: tuple[str, ...], replaced: dict[str, str] | None = None) -> str:
+def scalar_source(
+    head: str, wanted: tuple[str, ...], replaced: dict[str, str] | None = None, program: Program | None = None
+) -> str:
     """Python text of a function that writes the wanted values to its last argument; relu, exp … are left to it."""
-    program, place = scalar_program(), head.rpartition(" ")[2].rstrip("):")
+    program, place = program or scalar_program(), head.rpartition(" ")[2].rstrip("):")
     text = [head]
     text += [f"    {name} = y[{i}]" for i, name in enumerate(program.state)]
     text += [f"    {name} = p[{i}]" for i, name in enumerate(program.parameters)]
@@ -63,8 +65,20 @@ def exact_step(x):
     return 1.0 if x > 0 else 0.0
 
 
+@jit
+def softplus(x):
+    return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
+
+
+@jit
+def masked(x, count):
+    return x if count > 0 else -1e300
+
+
 def _compiled(source: str, relu=exact_relu, step=exact_step):
-    names = {"exp": math.exp, "sigmoid": sigmoid, "relu": relu, "step": step}
+    names = {"exp": math.exp, "log": math.log, "sqrt": math.sqrt, "tanh": math.tanh, "sinh": math.sinh,
+             "cosh": math.cosh, "sigmoid": sigmoid, "softplus": softplus, "masked": masked, "relu": relu,
+             "step": step}  # fmt: skip
     exec(compile(source, "<field>", "exec"), names)
     return jit(names["function"])
 
@@ -73,6 +87,23 @@ def smooth_field():
     """`function(y, p, dy)`, compiled: the field with every ReLU smoothed."""
     source = scalar_source("def function(y, p, dy):", scalar_program().derivatives)
     return _compiled(source, smooth_relu, smooth_step)
+
+
+def field_of(program: Program, kink_width: float):
+    """`function(y, p, dy)`, compiled: a program without tables, its ReLUs smoothed over a width or, at 0, exact."""
+    source = scalar_source("def function(y, p, dy):", program.derivatives, program=program)
+    if not kink_width:
+        return _compiled(source)
+
+    @jit
+    def relu(x):
+        return kink_width * softplus(x / kink_width)
+
+    @jit
+    def step(x):
+        return sigmoid(x / kink_width)
+
+    return _compiled(source, relu, step)
 
 
 def exact_field():

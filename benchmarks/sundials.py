@@ -1,16 +1,17 @@
 """CVODE called natively: SUNDIALS' library as scikit-sundae ships it, the loop over points compiled by numba.
 
-No Python runs between the first and the last point. On the kinked field the gates are data of the right-hand side; the
-switching functions are CVODE's roots, a root flips its gate, and the solver restarts there.
+No Python runs between the first and the last point. `adams` is for flows that are not stiff; on the kinked field the
+gates are data of the right-hand side, the switching functions are CVODE's roots, a root flips its gate, and the solver
+restarts there. `bdf` is for stiff ones, with dense Jacobians by CVODE's own difference quotients.
 """
 
 import ctypes
 from pathlib import Path
 
 import numpy as np
-from scalar_code import frozen_field, scalar_program, smooth_field, switching_functions
+from scalar_code import field_of, frozen_field, scalar_program, smooth_field, switching_functions
 
-ADAMS, NORMAL, ROOT_RETURN = 1, 1, 2
+ADAMS, BDF, NORMAL, ROOT_RETURN = 1, 2, 1, 2
 MOST_STEPS, MOST_KINKS = 1_000_000, 10_000
 
 _POINTER, _REAL, _INT = ctypes.c_void_p, ctypes.c_double, ctypes.c_int
@@ -22,6 +23,9 @@ _SIGNATURES = {
     "CVodeSetUserData": (_INT, _POINTER, _POINTER),
     "CVodeSetMaxNumSteps": (_INT, _POINTER, ctypes.c_long),
     "CVodeSetNonlinearSolver": (_INT, _POINTER, _POINTER),
+    "CVodeSetLinearSolver": (_INT, _POINTER, _POINTER, _POINTER),
+    "SUNDenseMatrix": (_POINTER, ctypes.c_int32, ctypes.c_int32, _POINTER),
+    "SUNLinSol_Dense": (_POINTER, _POINTER, _POINTER, _POINTER),
     "CVodeSetStopTime": (_INT, _POINTER, _REAL),
     "CVodeRootInit": (_INT, _POINTER, _INT, _POINTER),
     "CVodeGetRootInfo": (_INT, _POINTER, _POINTER),
@@ -50,9 +54,24 @@ def library() -> dict:
     return functions
 
 
+def _as_doubles():
+    """An address as a pointer to doubles, in compiled code."""
+    import numba
+    from numba import types
+
+    double = types.CPointer(types.float64)
+
+    @numba.extending.intrinsic
+    def as_doubles(typing, address):
+        return double(types.voidptr), lambda context, builder, signature, arguments: builder.bitcast(
+            arguments[0], context.get_value_type(double)
+        )
+
+    return as_doubles
+
+
 def adams(kinks: str, end: float):
     """A compiled function (starts, parameters, rtol, atols, states at the end), and what must be kept alive with it."""
-    import numba
     from numba import carray, cfunc, njit, types
 
     call = library()
@@ -77,13 +96,7 @@ def adams(kinks: str, end: float):
         def switching(y, p, values):
             pass
 
-    double = types.CPointer(types.float64)
-
-    @numba.extending.intrinsic
-    def as_doubles(typing, address):
-        return double(types.voidptr), lambda context, builder, signature, arguments: builder.bitcast(
-            arguments[0], context.get_value_type(double)
-        )
+    double, as_doubles = types.CPointer(types.float64), _as_doubles()
 
     @cfunc(types.int32(types.float64, types.voidptr, types.voidptr, double))
     def right_hand_side(t, y, dy, data):
@@ -144,3 +157,51 @@ def adams(kinks: str, end: float):
         return failures
 
     return everything, (right_hand_side, root_functions, made)
+
+
+def bdf(program, kink_width: float):
+    """A compiled function (start, parameters, rtol, atol, end, state at the end, how often), and what it needs."""
+    from numba import carray, cfunc, njit, types
+
+    call = library()
+    create, initialise, again = call["CVodeCreate"], call["CVodeInit"], call["CVodeReInit"]
+    tolerances, user_data, most = call["CVodeSStolerances"], call["CVodeSetUserData"], call["CVodeSetMaxNumSteps"]
+    linear, stop_time, advance = call["CVodeSetLinearSolver"], call["CVodeSetStopTime"], call["CVode"]
+    entries, vector = call["N_VGetArrayPointer"], call["N_VMake_Serial"]
+    matrix, dense = call["SUNDenseMatrix"], call["SUNLinSol_Dense"]
+    n, n_parameters = len(program.state), len(program.parameters)
+    field, double, as_doubles = field_of(program, kink_width), types.CPointer(types.float64), _as_doubles()
+
+    @cfunc(types.int32(types.float64, types.voidptr, types.voidptr, double))
+    def right_hand_side(t, y, dy, data):
+        field(
+            carray(as_doubles(entries(y)), (n,)), carray(data, (n_parameters,)), carray(as_doubles(entries(dy)), (n,))
+        )
+        return 0
+
+    made = ctypes.c_void_p()
+    call["SUNContext_Create"](0, ctypes.addressof(made))
+    context, rhs_address = made.value, right_hand_side.address
+
+    @njit
+    def everything(start, parameters, rtol, atol, end, out, times):
+        y, reached = start.copy(), np.zeros(1)
+        state = vector(np.int32(n), y.ctypes.data, context)
+        memory = create(BDF, context)
+        initialise(memory, rhs_address, 0.0, state)
+        jacobian = matrix(np.int32(n), np.int32(n), context)
+        linear(memory, dense(state, jacobian, context), jacobian)
+        user_data(memory, parameters.ctypes.data)
+        most(memory, MOST_STEPS)
+        failures = 0
+        for _ in range(times):
+            y[:] = start
+            again(memory, 0.0, state)
+            tolerances(memory, rtol, atol)
+            stop_time(memory, end)
+            if advance(memory, end, state, reached.ctypes.data, NORMAL) < 0:
+                failures += 1
+        out[:] = y
+        return failures
+
+    return everything, (right_hand_side, made)

@@ -36,12 +36,14 @@ from flowsys.kernels.restricted import Doubles, f64, i64
 STAGES, SYSTEMS, MIDDLE = 7, 4, 3
 STAGE_GROUPS = 1
 MOST_ITERATIONS = 10
-# the Newton error left over, in units of the tolerance; the contraction aimed at, and the slowest that is waited for
-LEFT_OVER, CONTRACTION, SLOWEST, HOPELESS = 0.02, 0.25, 0.8, 2.0
+# the Newton error left over, in units of the tolerance, and at most, because the next predictor multiplies it
+LEFT_OVER, MOST_LEFT_OVER = 0.02, 2e-10
+# the contraction aimed at, the slowest that is waited for, and what is not waited for at all
+CONTRACTION, SLOWEST, HOPELESS = 0.25, 0.8, 2.0
 # a predictor reaches at most so many steps ahead; plain time serves steps shorter than this share of the age
 FARTHEST, STRETCHED_FROM = 20.0, 1e-3
 FASTEST_GROWTH = 4.0
-LOOSENED, LOOSENED_POWER = 0.1, 8.0 / 14.0
+LOOSENED, LOOSENED_POWER = 0.03, 8.0 / 14.0
 # errors that stand for Newton iterations that did not converge, and for values that are not finite
 NOT_CONVERGED, NO_VALUE = 256.0, 1e20
 
@@ -201,7 +203,7 @@ def linearise(w: Workspace, s: Workspace, l: i64, is_predicted: i64, length: f64
 
 def iterate(w: Workspace, s: Workspace, l: i64, loosened: f64) -> f64:
     """Newton iterations: 0, or an error that stands for their failure. Also how long a step they would bear."""
-    left_over = fmax(LEFT_OVER * w.rtol[l], 100.0 * EPSILON) / loosened
+    left_over = fmax(fmin(LEFT_OVER * w.rtol[l], MOST_LEFT_OVER), 100.0 * EPSILON) / loosened
     contraction = 0.0
     last = 0.0
     last_contraction = 0.0
