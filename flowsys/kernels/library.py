@@ -14,8 +14,8 @@ from flowsys.program import Program
 
 # programs beyond this many operations are compiled with less effort, to stay within seconds
 _LARGE = 20_000
-# and beyond this many, Jacobians are made of difference quotients
-_LARGE_TANGENT = 10_000
+# and beyond this many lines, Jacobians are made of difference quotients
+_LARGE_TANGENT = 5_000
 _STEPPER = ("attempt", "stiffness", "dense_output", "interpolate")
 _SCALAR = {"exp": "exponential", "log": "logarithm"}
 _lock = threading.Lock()
@@ -64,10 +64,10 @@ def program_library(
         special = known.written_out(program) if known else None
         native = special.program if special else program
         level = 2 if native.operations < _LARGE else 1
-        slots = slots_of(native, requests_of(native, watched, kinks))
+        shape = Shape.of(native, slots_of(native, requests_of(native, watched, kinks)))
         code = compiled(module_text(native, watched, kinks, host), host, level)
         places = {"entries": special.entries, "gate_names": special.gate_names} if special else {}
-        head = json.dumps({"shape": vars(Shape.of(native, slots)), "places": places})
+        head = json.dumps({"shape": vars(shape), "places": places})
         return head.encode() + b"\n" + code
 
     content = _content(program, watched, kinks, known)
@@ -82,7 +82,7 @@ def tangent_library(
     program: Program, watched: tuple[str, ...], kinks: str, host: Host, known: BuiltIn | None
 ) -> Library | None:
     """The derivative of a program's field along a direction; None for programs that would take long to compile."""
-    if program.operations > _LARGE_TANGENT:
+    if sum(len(block.lines) for block in program.blocks) > _LARGE_TANGENT:
         return None
 
     def compile_it() -> bytes:
