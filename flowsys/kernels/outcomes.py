@@ -12,7 +12,8 @@ class Code(IntEnum):
     STEP_TOO_SMALL = 3
     NOT_FINITE = 4
     CANNOT_SLIDE = 5
-    INTERRUPTED = 6
+    DROWNED = 6
+    INTERRUPTED = 7
 
     @property
     def is_handover(self) -> bool:

@@ -126,6 +126,7 @@ class Workspace:
     age: Doubles
     limit: Doubles
     iterations: Integers
+    is_drowned: Integers
     # which method a lane uses, and how it fares
     is_implicit: Integers
     patience: Integers

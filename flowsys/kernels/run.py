@@ -23,6 +23,7 @@ _CURES = {
     Code.STEP_TOO_SMALL: "the step size underflowed; loosen rtol, or use auto.",
     Code.NOT_FINITE: "the state stopped being finite.",
     Code.CANNOT_SLIDE: "it cannot slide on these switching surfaces at once; smooth the kinks from here on.",
+    Code.DROWNED: "rounding errors of the state drown the flow: only a looser rtol gets further.",
     Code.INTERRUPTED: "it was interrupted.",
 }
 _ENDINGS = {
@@ -30,6 +31,7 @@ _ENDINGS = {
     Code.STEP_TOO_SMALL: Ending.STEP_TOO_SMALL,
     Code.NOT_FINITE: Ending.NOT_FINITE,
     Code.CANNOT_SLIDE: Ending.STEP_BUDGET,
+    Code.DROWNED: Ending.STEP_TOO_SMALL,
     Code.INTERRUPTED: Ending.STEP_BUDGET,
 }
 

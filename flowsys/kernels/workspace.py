@@ -39,7 +39,7 @@ _IMPLICIT_PER_LANE = (
 )
 _INTEGERS = (
     "slides returns hurried trajectory stage mode clipped was_rejected full_clipped trials next_time pending "
-    "stiff_steps tried_kinks has_tried has_history iterations is_implicit patience calm_steps stretch_steps"
+    "stiff_steps tried_kinks has_tried has_history iterations is_drowned is_implicit patience calm_steps stretch_steps"
 )
 
 

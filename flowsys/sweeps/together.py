@@ -19,6 +19,7 @@ _OF_CODE = {
     Code.STEP_TOO_SMALL: "step size underflow",
     Code.NOT_FINITE: "state not finite",
     Code.CANNOT_SLIDE: "step budget used up",
+    Code.DROWNED: "step size underflow",
     Code.INTERRUPTED: "step budget used up",
 }
 

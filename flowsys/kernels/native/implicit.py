@@ -46,6 +46,9 @@ FASTEST_GROWTH = 4.0
 LOOSENED, LOOSENED_POWER = 0.03, 8.0 / 14.0
 # errors that stand for Newton iterations that did not converge, and for values that are not finite
 NOT_CONVERGED, NO_VALUE = 256.0, 1e20
+# steps that are refused though they are shorter than this share of the time, and rounding errors that are to blame for
+# it if they are larger than this share of the tolerance
+HARDLY_ANY, AUDIBLE, N_SAMPLES = 1e-3, 0.1, 4
 
 
 def implicit_step(w: Workspace, s: Workspace, l: i64) -> None:
@@ -83,6 +86,9 @@ def implicit_step(w: Workspace, s: Workspace, l: i64) -> None:
         keep(w.increments, w.tried + l * STAGE_GROUPS * w.dim * LANES, STAGE_GROUPS * w.dim * LANES)
         if w.error[l] <= 1.0 and w.n_events + w.n_gates > 0:
             look_at_thirds(w, s, l)
+    w.is_drowned[l] = 0
+    if w.error[l] > 1.0 and h < HARDLY_ANY * w.t[l] and rounding_errors(w, s, l) * loosened > AUDIBLE * w.rtol[l]:
+        w.is_drowned[l] = 1
 
 
 def occupy(w: Workspace, s: Workspace, l: i64) -> None:
@@ -267,6 +273,36 @@ def estimated_error(w: Workspace, s: Workspace, l: i64, length: f64) -> f64:
         substitute(w)
         error = norm_of_solution(w)
     return error if error < NO_VALUE else NO_VALUE
+
+
+def rounding_errors(w: Workspace, s: Workspace, l: i64) -> f64:
+    """What rounding does to a step, in units of the scales.
+
+    The slopes at the state and at a few that differ from it in their last digits should differ as the Jacobian tells.
+    """
+    n = w.dim
+    for i in range(n):
+        w.combined[i] = 0.0
+    for sample in range(1, N_SAMPLES + 1):
+        for j in range(n):
+            for c in range(LANES):
+                s.y_stage[j * LANES + c] = w.base[j * LANES]
+            digits = (sample if (j + sample) % 3 == 0 else -sample) * EPSILON
+            s.y_stage[j * LANES + 1] += digits * fabs(w.base[j * LANES])
+        evaluate(s, s.y_stage, s.spare)
+        w.counts[EVALUATIONS * LANES + l] += 2
+        for i in range(n):
+            noise = s.spare[i * LANES + 1] - s.spare[i * LANES]
+            for j in range(n):
+                noise -= w.jacobian[i * n + j] * (s.y_stage[j * LANES + 1] - s.y_stage[j * LANES])
+            w.right_re[i * LANES] = noise
+            w.right_im[i * LANES] = 0.0
+        substitute(w)
+        for i in range(n):
+            w.combined[i] += fabs(w.solution_re[i * LANES]) / N_SAMPLES
+    for i in range(n):
+        w.solution_re[i * LANES] = w.combined[i]
+    return norm_of_solution(w)
 
 
 def norm_of_solution(w: Workspace) -> f64:

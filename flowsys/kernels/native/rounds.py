@@ -12,6 +12,7 @@ left to the caller.
 from flowsys.kernels.native.choosing import PATIENCE, consider, reconsider, work_of_step
 from flowsys.kernels.native.constants import (
     CONFIRMING,
+    DROWNED,
     EMPTY,
     EPSILON,
     EVALUATIONS,
@@ -141,6 +142,8 @@ def rejected(w: Workspace, b: Batch, l: i64) -> i64:
     if w.last_error[l] < 0.0:
         w.last_error[l] = 0.0
     h = w.step[l] * factor
+    if w.is_implicit[l] != 0 and w.is_drowned[l] != 0:
+        return finish(w, b, l, DROWNED)
     if h <= EPSILON * fabs(w.t[l]) or h < 1e-300:
         return finish(w, b, l, STEP_TOO_SMALL if error < 1e30 else NOT_FINITE)
     w.proposed[l] = h
