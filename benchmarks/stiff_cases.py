@@ -57,7 +57,7 @@ class Case:
 
     @cached_property
     def reference(self) -> np.ndarray:
-        return integrate(self.kernel, self.batch(1e-13, "implicit")).time_states[0, 0]
+        return integrate(self.kernel, self.batch(1e-12, "implicit")).time_states[0, 0]
 
     def error(self, y: np.ndarray) -> float:
         """The largest error, relative to the size of the state."""

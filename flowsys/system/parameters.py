@@ -87,9 +87,9 @@ FINITE_PARAMETERS = (
 )
 
 
-def t_max(default: float) -> Parameter:
+def t_max(default: float, high: float = 1e15) -> Parameter:
     """The horizon every system has."""
-    return Parameter("t_max", default, "integrate no further than this time", low=0, open_low=True, high=1e15)
+    return Parameter("t_max", default, "integrate no further than this time", low=0, open_low=True, high=high)
 
 
 @dataclass(frozen=True)

@@ -167,7 +167,7 @@ def test_second_step_alone_opens_no_gap_for_a_transitive_group():
 
 @pytest.mark.parametrize(
     ("group", "C_B", "times", "gaps"),
-    [("C3", 3, [8e3, 1e6, 1e8], [0.1372, 0.0105, 2.4e-7]), ("C3", 8, [1e8], [0.0282]),
+    [("C3", 3, [8e3, 1e6, 1e8], [0.1372, 0.0105, 2.923e-7]), ("C3", 8, [1e8], [0.0282]),
      ("S4", 3, [1e4, 1e6, 1e8], [0.1776, 0.1785, 0.1746]), ("S4", 8, [1e8], [-0.0637])],
 )  # fmt: skip
 def test_gap_closes_for_transitive_groups_and_stays_for_symmetric_ones(group, C_B, times, gaps):

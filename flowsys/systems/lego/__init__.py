@@ -37,6 +37,7 @@ from flowsys.systems.lego.groups import sizes
 from flowsys.systems.lego.vocabulary import DEAR, EVENTS, MODES, OBSERVABLES, PARAMETERS
 
 UNTRAPPED = {"group": "C3", "bias": 0.01}  # a larger bias leaves stage 1 with an additive function
+LARGEST_CLIP = 520.0  # logits start at 1.36 C_B log d, and their exponentials must be finite
 ONE_STAGE = ("exchangeable", "frozen_x", "many_variables")
 
 
@@ -89,6 +90,12 @@ def _validate(values) -> None:
         raise InputError(f"q = {values['q']} is not allowed: it must be an even integer >= 4.")
     if values["d"] <= sizes(values["group"])[1] + 1:
         raise InputError(f"d = {values['d']:g} is not allowed: it must exceed n_y + 1 of group {values['group']}.")
+    if values["C_B"] * log(values["d"]) > LARGEST_CLIP:
+        raise InputError(
+            f"C_B = {values['C_B']:g} is not allowed at d = {values['d']:g}: it must be at most "
+            f"{LARGEST_CLIP / log(values['d']):.4g}, because the exponentials of logits overflow from C_B log d = "
+            f"{LARGEST_CLIP:g} on."
+        )
 
 
 SYSTEM = System(

@@ -37,7 +37,7 @@ PARAMETERS = (
                    "tables in a file (flowsys.systems.lego.group_files)", choices=GROUPS),
     Parameter("d", 1000.0, "vocabulary size: free where classes outside the values are lumped (L3, L4, exchangeable), "
               "n_x + n_g + n_y + 1 on other finite levels", low=4, high=1e15),
-    Parameter("C_B", 3.0, "logit clip B = C_B log d", low=0.5, high=15, latex="C_B"),
+    Parameter("C_B", 3.0, "logit clip B = C_B log d, at most 520", low=0.5, high=75, latex="C_B"),
     Parameter("rho", 0.3, "width of the smoothed ReLU", low=1e-3, high=10, latex=r"\varrho"),
     Parameter("q", 4, "power of the smoothed ReLU, even", low=4, high=12, integer=True),
     Parameter("bias", 0.1, "fixed bias b of every neuron", low=0, high=1, latex="b"),
@@ -68,7 +68,7 @@ PARAMETERS = (
     Parameter("eps_target", 0.01, "eps_reached, stage_2_3: attention elsewhere falls to this", low=1e-12, high=1),
     Parameter("gap_target", 0.01, "stage_2_3: the gap's size falls to this", low=1e-9, high=1),
     Parameter("loss_target", 1e-4, "loss_threshold: the loss falls to this", low=1e-200, high=100),
-    Parameter("t_look", 1e4, "look: when to look at attention (an axis over time)", low=1e-6, high=1e15),
+    Parameter("t_look", 1e4, "look: when to look at attention (an axis over time)", low=1e-6, high=1e60),
     Parameter("V_level", lambda p: log(p["d"]) / 2, "phase_2_1: V_psi reaches this", low=1e-6, high=1e3,
               default_text="log(d) / 2"),
     Parameter("miss_target", lambda p: p["d"] ** -0.5, "phase_2_2: 1 - p(correct) falls to this", low=1e-200, high=1,
@@ -94,7 +94,7 @@ PARAMETERS = (
               levels=("L0",), latex="T_1"),
     Parameter("learning_rate", 0.1, "step of gradient descent (on Q: this times n_x)", low=0, open_low=True, high=1e4,
               levels=("L0",)),
-    t_max(1e13),
+    t_max(1e13, high=1e60),
 )  # fmt: skip
 
 MODES = {
