@@ -22,6 +22,7 @@ from flowsys.claims.record import write_record as write_record
 from flowsys.claims.regime import Condition as Condition
 from flowsys.claims.regime import Path as Path
 from flowsys.claims.regime import Regime as Regime
+from flowsys.claims.regime import equals as equals
 from flowsys.claims.verdict import Verdict as Verdict
 from flowsys.claims.verdict import Word as Word
 from flowsys.claims.verdict import judged as judged

@@ -68,7 +68,7 @@ def check_systems(
 def _refuse_what_cannot_be_measured(ids: Sequence[str], chosen: dict[str, list[Claim]], verdicts: dict) -> None:
     """A name none of whose claims can be measured as asked is bad input; what stands beside one that can is listed."""
     for id in ids:
-        there = [(name, claim) for name, claims in chosen.items() for claim in claims if claim.answers_to(id)]
+        there = [(name, c) for name, claims in chosen.items() for c in claims if c.answers_to(id, by_section=True)]
         own = [pair for pair in there if pair[1].id == id] or there
         found = [verdicts[name, claim.id] for name, claim in own if claim.measure]
         if found and all(v.word is Word.NOT_TESTABLE and not v.predicted for v in found):
@@ -79,16 +79,26 @@ def selected(systems: Sequence[System], ids: Sequence[str] | None, everything: b
     """{system: claims to check}: named ones first, then others with that number; ours under what they sharpen."""
     if ids is None:
         return {s.name: in_order([c for c in s.claims if everything or c.is_cheap]) for s in systems}
-    chosen = {}
-    for system in systems:
-        named = [claim for id in ids for claim in system.claims if claim.id == id]
-        numbered = [c for c in in_order(system.claims) if any(c.answers_to(id) for id in ids)]
-        chosen[system.name] = list({c.id: c for c in (*named, *numbered)}.values())
-    for name in ids:
-        if not any(claim.answers_to(name) for claims in chosen.values() for claim in claims):
+    chosen: dict[str, dict[str, Claim]] = {}
+    for id in ids:
+        found = {system.name: lines(system, id) for system in systems}
+        if not any(found.values()):
             known = ", ".join(c.id for s in systems for c in s.claims)
-            raise InputError(f"claim = {name} is not known: it must be one of {known}, or a number of the paper.")
-    return {name: claims for name, claims in chosen.items() if claims}
+            raise InputError(f"claim = {id} is not known: it must be one of {known}, or a number of the paper.")
+        for name, claims in found.items():
+            chosen.setdefault(name, {}).update({claim.id: claim for claim in claims})
+    return {name: list(claims.values()) for name, claims in chosen.items() if claims}
+
+
+def lines(system: System, name: str) -> list[Claim]:
+    """The claims that go by an id or a number of the paper, the one with this id first.
+
+    A number is a statement's; only if none has it, a section's.
+    """
+    claims = in_order(system.claims)
+    found = [claim for claim in claims if claim.answers_to(name)]
+    found = found or [claim for claim in claims if claim.answers_to(name, by_section=True)]
+    return sorted(found, key=lambda claim: (claim.id != name, claim.sharpens != name))
 
 
 def in_order(claims: Iterable[Claim]) -> list[Claim]:

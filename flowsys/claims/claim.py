@@ -110,10 +110,10 @@ class Claim:
         """The paper's number, the first if it cites several."""
         return next(iter(numbers_of(self.place)), "")
 
-    def answers_to(self, name: str) -> bool:
-        """Whether the claim goes by this id, place or number of the paper."""
+    def answers_to(self, name: str, by_section: bool = False) -> bool:
+        """Whether the claim goes by this id, place or number of the paper (of sections too, if `by_section`)."""
         wanted = name.strip()
-        known = {self.id, self.place, *places(self.place), *numbers_of(self.place)}
+        known = {self.id, self.place, *numbers_of(self.place, of_statements=not by_section)}
         return wanted in known or bool(set(places(wanted)) & set(places(self.place)))
 
     @property

@@ -14,14 +14,18 @@ import numpy as np
 
 from flowsys.claims.conditions import Conditions
 from flowsys.claims.kit import Kit, NotReached
-from flowsys.claims.measurements import Finding, Point, placed, shown, together
+from flowsys.claims.measurements import Finding, Point, Sides, placed, shown, together
 from flowsys.claims.regime import Values
 from flowsys.claims.verdict import Verdict, Word, untested
 from flowsys.errors import InputError
+from flowsys.runs.trajectory import Trajectory
 from flowsys.system import System
 
 if TYPE_CHECKING:
     from flowsys.claims.claim import Claim
+
+
+POINTWISE = ("identity", "inequality", "sign", "existence")
 
 
 def judgement(claim: "Claim", system: System, conditions: Conditions) -> Verdict:
@@ -43,6 +47,9 @@ def judgement(claim: "Claim", system: System, conditions: Conditions) -> Verdict
                 raise
             refused.append(str(error))
             continue
+        if claim.kind.name in POINTWISE and not _is_finite(measured):
+            unreached.append((margin, f"{placed(sets) or 'here'}: a value is not finite"))
+            continue
         points.append(Point(sets, there.p, measured, margin))
         last = there
     inside = [point for point in points if point.margin >= 1]
@@ -60,6 +67,19 @@ def judgement(claim: "Claim", system: System, conditions: Conditions) -> Verdict
 def _measured(claim: "Claim", kit: Kit) -> Any:
     by_starts = getattr(claim.kind, "measured", None)
     return by_starts(claim.measure, kit) if by_starts else claim.measure(kit)
+
+
+def _is_finite(measured: Any) -> bool:
+    """Whether every number that was measured is one; of a trajectory its own solver has seen to that."""
+    if isinstance(measured, Mapping):
+        return all(map(_is_finite, measured.values()))
+    if isinstance(measured, Sides):
+        return bool(np.isfinite(measured.left).all() and np.isfinite(measured.right).all())
+    if isinstance(measured, Trajectory):
+        return True
+    if isinstance(measured, tuple | list):
+        return all(map(_is_finite, measured))
+    return bool(np.isfinite(measured).all())
 
 
 def _places(claim: "Claim", kit: Kit, asked: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
@@ -95,7 +115,7 @@ def predicted(claim: "Claim") -> str:
 
 def _verdict(claim: "Claim", system: System, asked, finding: Finding, inside, points, missed, kit: Kit) -> Verdict:
     margin = min(point.margin for point in inside)
-    values = {**kit.noted, **finding.values, **_least_constants(claim, finding, inside, points, kit)}
+    values = {**kit.noted, **finding.values, **_best_constants(claim, finding, points, kit)}
     note = [finding.note, together(missed), _template(claim.note, {**kit.p, **_flat(values)}),
             _where(claim, system, margin, values)]  # fmt: skip
     return Verdict(
@@ -130,21 +150,44 @@ def _where(claim: "Claim", system: System, margin: float, values: Mapping[str, A
         return ""
     usual = claim.regime.margin(Values(system.setup(claim.mode)))
     side = "inside" if usual >= 1 else "outside"
-    least = "".join(f"; {name[6:]} = {shown(x)} works" for name, x in values.items() if name.startswith("least_"))
+    works = {name: x for name, x in values.items() if name.startswith(("least_", "largest_"))}
+    least = "".join(f"; it holds with {name.replace('_', ' ', 1)} = {shown(x)}" for name, x in works.items())
     return (
         f"regime {claim.regime}: margin {shown(margin)}; the default set-up lies {side}, margin {shown(usual)}{least}"
     )
 
 
-def _least_constants(claim: "Claim", finding: Finding, inside, points: Sequence[Point], kit: Kit) -> dict[str, float]:
-    """The least value of the one hidden constant with which the claim holds wherever it was measured inside."""
+def _best_constants(claim: "Claim", finding: Finding, points: Sequence[Point], kit: Kit) -> dict[str, float]:
+    """Of one hidden constant: how far the regime may be opened so that the claim still holds wherever it was measured.
+
+    A constant that a regime asks for more of as it grows (n ≥ c L²) has a least value that works, one that opens it as
+    it grows (ω ≤ c) a largest one; with no place where the claim breaks it is the value that takes all places in.
+    """
     if len(claim.regime.constants) != 1 or finding.by_point is None or len(points) < 2:
         return {}
     ((name, value),) = claim.regime.constants.items()
-    judged = claim.kind.judge(points, kit).by_point or ()
-    failing = [point.margin for point, holds in zip(points, judged) if not holds]
-    bound = max(failing) if failing else min(point.margin for point in points)
-    return {f"least_{name}": float(value * bound)} if isfinite(bound) else {}
+    holds = claim.kind.judge(points, kit).by_point or ()
+    failing = [point.p for point, is_kept in zip(points, holds) if not is_kept]
+    opens = claim.regime.with_constant(name, 2 * value).margin(points[0].p) > points[0].margin
+    edge = lambda p: _edge(claim, name, value, p)
+    edges = [edge(p) for p in (failing or [point.p for point in points])]
+    if not all(map(isfinite, edges)):
+        return {}
+    if failing:
+        return {f"largest_{name}": min(edges)} if opens else {f"least_{name}": max(edges)}
+    return {f"largest_{name}": max(edges)} if opens else {f"least_{name}": min(edges)}
+
+
+def _edge(claim: "Claim", name: str, value: float, p: Values) -> float:
+    """The value of a hidden constant that puts a place on the edge of the regime."""
+    is_inside = lambda c: claim.regime.with_constant(name, c).is_inside(p)
+    low, high = value * 1e-12, value * 1e12
+    if is_inside(low) == is_inside(high):
+        return np.inf
+    for _ in range(120):
+        middle = (low * high) ** 0.5
+        low, high = (middle, high) if is_inside(middle) == is_inside(low) else (low, middle)
+    return float((low * high) ** 0.5)
 
 
 def _parameters(claim: "Claim", asked: Mapping[str, Any]) -> dict[str, Any]:

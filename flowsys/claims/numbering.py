@@ -30,9 +30,10 @@ def places(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def numbers_of(text: str) -> tuple[str, ...]:
-    """("C.2", "C.3", "11") from the same."""
-    return tuple(dict.fromkeys(place.split()[-1] for place in places(text)))
+def numbers_of(text: str, of_statements: bool = False) -> tuple[str, ...]:
+    """("C.2", "C.3", "11") from the same; without those of sections and appendices, if only `of_statements`."""
+    found = [place.split() for place in places(text)]
+    return tuple(dict.fromkeys(n for kind, n in found if not of_statements or kind not in ("Sec.", "Appendix")))
 
 
 def source_of(text: str) -> str:

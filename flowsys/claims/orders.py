@@ -14,7 +14,8 @@ import numpy as np
 
 from flowsys.claims.measurements import Finding, Point, Series, shown, together
 from flowsys.claims.verdict import Word, listed
-from flowsys.laws.law import evidence, law, local_exponents
+from flowsys.laws.fits import Fit, line, power_law
+from flowsys.laws.law import Law, evidence, law, local_exponents
 
 SYMBOLS = ("O", "Ω", "Θ", "Õ", "Ω̃", "Θ̃")
 CLEARLY = 2.0
@@ -108,6 +109,7 @@ class Order:
             constant,
             breaks,
             {"parts": [f.values for f in findings]} if len(findings) > 1 else findings[0].values,
+            {name: fit for found in findings for name, fit in found.fits.items()},
         )
 
     def _series(self, points: Sequence[Point]):
@@ -151,11 +153,13 @@ class Order:
         text = f"{part + ': ' if part else ''}over its scale {listed(_few(ratio))}, from {shown(constant[0])} to " \
                f"{shown(constant[1])}"  # fmt: skip
         note = together([why for _, why, _ in verdicts])
+        fits = {}
         if len(x) >= 3 and (quantity > 0).all():
             found = law(x, quantity)
             values |= {"law": found.as_dict()}
             text += f"; the quantity itself: {found}"
-        return Finding(word, text, note, constant, breaks, values)
+            fits = _fits(found, part, self.along or next(name for name in places[0] if name != "part"))
+        return Finding(word, text, note, constant, breaks, values, fits)
 
     def _never(self, part, x, quantity, scale, places, kit, values) -> Finding:
         """A time that is never reached: a run far beyond its scale refutes an upper bound, a short one says nothing."""
@@ -168,6 +172,16 @@ class Order:
         word = Word.FAILS if is_far and self.is_upper else Word.NOT_TESTABLE
         why = f"the run ends at t = {shown(horizon)}" if not is_far else ""
         return Finding(word, text, why, None, places[row], values)
+
+
+def _fits(found: Law, part: str, along: str) -> dict[str, Fit]:
+    """The law as a fit to draw: a power law, or a line over the logarithm."""
+    what = part or "quantity"
+    if found.kind == "logarithm" and found.logarithms == 1:
+        is_small = found.x[-1] < found.x[0]
+        over = f"-log {along}" if is_small else f"log {along}"
+        return {f"{what} over {over}": line(np.log(1 / found.x if is_small else found.x), found.y)}
+    return {f"{what} over {along}": power_law(found.x, found.y)}
 
 
 def _mixed(words: Sequence[Word]) -> Word:

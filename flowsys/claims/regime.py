@@ -9,6 +9,7 @@ of a set-up by name, as items and as attributes, and what a path adds to them.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from math import exp, inf, log
 from typing import Any
 
@@ -50,10 +51,16 @@ class Condition:
     sides: Callable[..., tuple[float, float]]
 
     def margin(self, p: Values, constants: Mapping[str, float]) -> float:
-        larger, smaller = self.sides(p, **constants)
+        named = signature(self.sides).parameters
+        larger, smaller = self.sides(p, **{name: value for name, value in constants.items() if name in named})
         if smaller <= 0:
             return inf if larger >= smaller else 0.0
         return float(larger) / float(smaller)
+
+
+def equals(name: str, value: Any) -> Condition:
+    """A condition that fixes a parameter, for statements about one value of it."""
+    return Condition(f"{name} = {value}", lambda p: (1.0, 0.0 if p[name] == value else 2.0))
 
 
 class Regime:
@@ -82,6 +89,10 @@ class Regime:
 
     def is_inside(self, p: Mapping[str, Any]) -> bool:
         return self.margin(p) >= 1
+
+    def with_constant(self, name: str, value: float) -> "Regime":
+        """The same regime with another value of a hidden constant."""
+        return Regime(*self.conditions, text=self.text, **{**self.constants, name: value})
 
     def reads(self, p: Mapping[str, Any]) -> set[str]:
         """The parameters that decide whether a point lies inside."""

@@ -62,7 +62,7 @@ def regimes_text(systems: Sequence, ids: Sequence[str] | None) -> str:
     lines = []
     for system in systems:
         for claim in system.claims:
-            if not claim.regime or (ids and not any(claim.answers_to(id) for id in ids)):
+            if not claim.regime or (ids and not any(claim.answers_to(id, by_section=True) for id in ids)):
                 continue
             margins = claim.regime.margins(dict(system.setup(claim.mode)))
             share = claim.regime.share(system, claim.mode)

@@ -47,7 +47,7 @@ def test_elsewhere_nothing_is_compared_and_the_exit_code_is_0():
     ("arguments", "sentence"),
     [
         (("mixture", "--claim", "E.7-consistent", "--level", "L0"), "cannot be measured at level L0"),
-        (("mixture", "--claim", "D.3", "--set", "b=1"), "cannot be measured with b = 1"),
+        (("mixture", "--claim", "stage_2_times_w_c", "--set", "b=1"), "cannot be measured with b = 1"),
         (("mixture", "--claim", "D.1", "--set", "b=-1"), "b = -1 is not allowed"),
         (("mixture", "--claim", "D.1", "--level", "L7"), "--level L7 is not known"),
         (("mixture", "--claim", "D.1", "--seeds", "3"), "give --level L2"),
@@ -66,7 +66,7 @@ def test_bad_input_is_one_sentence(arguments, sentence):
 
 
 def test_bad_input_ends_the_process_with_2():
-    command = [sys.executable, "-m", "flowsys", "check", "mixture", "--claim", "D.3", "--level", "L0"]
+    command = [sys.executable, "-m", "flowsys", "check", "mixture", "--claim", "D.3-law", "--level", "L0"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 2
     assert ended.stderr.count("\n") == 1

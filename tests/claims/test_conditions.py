@@ -50,4 +50,4 @@ def test_descent_and_finite_width_follow_the_limit_in_stage_1(level):
 def test_random_starts_of_small_width_break_the_signs_of_the_limit():
     signs = lambda **more: check(flowsys.load("mixture"), ["E.5"], conditions=Conditions(**more))[0].verdict
     assert signs().holds
-    assert signs(level="L0", parameters=(("width", 20),)).word is Word.FAILS
+    assert signs(level="L0", parameters=(("width", 20),)).word is Word.IN_PART

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import softmax
 
-from flowsys.claims import Verdict, judged, listed
+from flowsys.claims import Erratum, Verdict, judged, listed
 from flowsys.systems.mixture.claims.runs import claim
 from flowsys.systems.mixture.claims.separability import head_features
 from flowsys.systems.mixture.population import all_samples
@@ -96,7 +96,8 @@ def group_key_construction_classifies(key: str = "c", query: str = "v") -> Verdi
 
 CLAIMS = [
     claim("6.1", "Lemma 6.1", "the printed construction solves K mixtures", printed_construction_classifies,
-          control={"value": "c"}, regime="any K, L", levels=""),
+          control={"value": "c"}, regime="any K, L", levels="", what="printed construction",
+          erratum=Erratum("values ±Σ v_k", "values -Σ c_k with the printed scores", "harmless", "6.1-repair-a")),
     claim("6.1-repair-a", "Lemma 6.1 [ours]", "printed scores with values -Σ c_k solve K mixtures",
           printed_scores_with_group_values_classify, control={"sign": 1}, regime="any K, L", levels=""),
     claim("6.1-repair-b", "Lemma 6.1 [ours]", "S_± = ±C Σ c_k v_kᵀ with w_± = Σ c_k solves K mixtures for every C > 0",

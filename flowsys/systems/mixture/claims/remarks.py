@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from flowsys.claims import Verdict, Word, judged, listed
+from flowsys.claims import Erratum, Verdict, Word, judged, listed
 from flowsys.claims.conditions import at_level
 from flowsys.systems.mixture.claims.runs import (
     FLOWS,
@@ -79,13 +79,15 @@ def mean_sector_columns_stay_zero(mode: str = "three_stage") -> Verdict:
 
 CLAIMS = [
     claim("5.5-display", "display before Lemma 5.5, Appendix E.5", "dS_cv/dt(T_1) = 8/9 g ω² w_c as printed",
-          leading_score_starts_with_rate, control={"factor": 2 / 9}, levels=FLOWS, takes="omega b T_1"),
+          leading_score_starts_with_rate, control={"factor": 2 / 9}, levels=FLOWS, takes="omega b T_1",
+          erratum=Erratum("8/9 g ω² w_c", "2/9 g ω² w_c", "harmless", "5.5-display-corrected")),
     claim("5.5-display-corrected", "Appendix E.5 [ours]", "dS_cv/dt(T_1) = 2/9 g ω² w_c", corrected_leading_score_rate,
           control={"factor": 8 / 9}, levels=FLOWS, takes="omega b T_1"),
     claim("5.2-self-scores", "Sec. 5.2", "KK_cc_same ≈ -KK_cc_diff, up to ω²", key_self_scores_nearly_cancel,
           control={"subtract": False}, takes="b T_1 s_star"),
     claim("B.1-display", "Appendix B.1", "dw_-/dt with p^(+) as printed", negative_neurons_see_their_own_attention,
-          control={"printed": False}, takes="omega b T_1 s_star"),
+          control={"printed": False}, takes="omega b T_1 s_star", what="display",
+          erratum=Erratum("p^(+) in dw_-/dt", "p^(-)", "harmless", "B.1-corrected")),
     claim("B.1-corrected", "Appendix B.1 [ours]", "dw_-/dt with p^(-)", corrected_negative_neurons,
           control={"printed": True}, takes="omega b T_1 s_star"),
     claim("stage_2_invariance", "Lemma E.4 [ours]", "stage 2 keeps S_cv and S_vv exactly antisymmetric between groups",

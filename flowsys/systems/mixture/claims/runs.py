@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from flowsys import claims
+from flowsys.claims import Condition, Path, Regime, equals
 from flowsys.claims.conditions import chosen_level, chosen_parameters, current, remembered
 from flowsys.errors import InputError
 from flowsys.program.arrays import vector_field
@@ -19,6 +20,7 @@ from flowsys.runs.solving import solve
 from flowsys.runs.trajectory import Trajectory
 from flowsys.system import Setup
 from flowsys.systems.mixture import SYSTEM
+from flowsys.systems.mixture.limits import onset_of_group_signal
 
 OMEGAS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 PLAIN = tuple(name for name in SYSTEM.observables if name != "max_margin")
@@ -29,6 +31,14 @@ TRAINED = "L0 L2 L3"
 """Levels of a claim that reads observables along a run."""
 FLOWS = "L2 L3"
 """Levels of a claim that reads rates, which descent does not record, or margins late in stage 3."""
+
+AFTER_ONSET = Condition("T_1 ≥ T_0.5", lambda p: (p.T_1, onset_of_group_signal(p.K, p.b)))
+"""What Corollary D.7 asks of T_1: the neurons have found the group signal."""
+TWO_GROUPS = Regime(
+    equals("K", 2), equals("L", 3), AFTER_ONSET, Condition("omega ≤ c", lambda p, c: (c, p.omega)), c=1.0
+)
+"""Condition 1, whose C is some constant below 1, at the sizes that the paper's proofs are for."""
+SMALLER_OMEGA = Path("omega", OMEGAS)
 
 claim = partial(claims.claim, regime="K = 2, L = 3, infinite width", levels="L3")
 finite = claims.claim

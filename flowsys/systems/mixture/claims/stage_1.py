@@ -2,12 +2,15 @@
 
 import numpy as np
 
-from flowsys.claims import Verdict, judged
+from flowsys.claims import Claim, Identity, Kit, Order, Regime, Verdict, equals, judged
 from flowsys.claims.conditions import at_level
 from flowsys.systems.mixture.claims.runs import (
+    AFTER_ONSET,
     FLOWS,
     OMEGAS,
+    SMALLER_OMEGA,
     TRAINED,
+    TWO_GROUPS,
     claim,
     course,
     rates,
@@ -21,6 +24,7 @@ from flowsys.systems.mixture.claims.runs import (
 from flowsys.systems.mixture.limits import onset_of_group_signal, stage_1_neurons
 
 EXACT = 1e-11
+BIASES = (0.05, 0.25, 0.5, 1.0, 1.5)
 
 
 def _window(name: str):
@@ -59,20 +63,14 @@ def group_signal_grows_after_the_gate_closes(window: str = "1.2") -> Verdict:
     return _neuron_rate("w_c", window, 1 / 8, "1/8 g(X_{k,+,+})")
 
 
-def gate_closes_after_constant_time(exponential: float = 2.0) -> Verdict:
-    """D.3: T_0.5 = Θ(1); here K/2 [b + (e^(2b) - 1)/2] at every ω."""
-    biases, groups = (0.05, 0.25, 0.5, 1.0, 1.5), (2, 3, 8)
-    measured = {(K, b): time("T_0.5", K=K, b=b, T_1=1000.0) for K in groups for b in biases}
-    formula = {(K, b): K / 2 * (b + (np.exp(exponential * b) - 1) / 2) for K, b in measured}
-    error = max(abs(measured[key] / formula[key] - 1) for key in measured)
-    spread = float(np.ptp([time("T_0.5", omega=ω) for ω in OMEGAS]))
-    return judged(
-        error < 1e-8 and spread < 1e-8, "Θ(1): no ω in it; K/2 [b + (e^(2b) - 1)/2] [ours]",
-        f"T_0.5 = {measured[2, 0.5]:.6f}, {measured[3, 0.5]:.4f}, {measured[8, 0.5]:.4f} for K = 2, 3, 8 (b = 1/2); "
-        f"relative difference {error:.1e}; spread over ω {spread:.1e}",
-        note="a constant for b = O(1), but exponential in b", tolerance=1e-8,
-        parameters={"K": groups, "b": biases, "omega": OMEGAS}, values={"error": float(error), "spread": spread},
-    )  # fmt: skip
+def onset(run: Kit) -> float:
+    """D.3: T_0.5, while the neurons train alone."""
+    return run.time("T_0.5")
+
+
+def onset_and_its_closed_form(run: Kit, exponential: float = 2.0) -> tuple[float, float]:
+    """[ours] T_0.5 = K/2 [b + (e^(2b) - 1)/2], whatever ω."""
+    return run.time("T_0.5"), run.p.K / 2 * (run.p.b + (np.exp(exponential * run.p.b) - 1) / 2)
 
 
 def stage_1_has_a_closed_form(clock: float = 1.0) -> Verdict:
@@ -149,8 +147,12 @@ CLAIMS = [
           takes="omega b T_1"),
     claim("D.2", "Lemma 5.2, Lemma D.2", "before T_0.5 dw_c/dt = 0",
           group_signal_rests_before_the_gate_closes, control={"window": "1.2"}, levels=FLOWS, takes="omega b T_1"),
-    claim("D.3", "Corollary D.3", "the wrong head's gate closes at T_0.5 = Θ(1)", gate_closes_after_constant_time,
-          control={"exponential": 1.0}, regime="L = 3, b = O(1)"),
+    Claim("D.3", "Corollary D.3", "the wrong head's gate closes at T_0.5 = Θ(1)", Order("Θ"), onset,
+          at={"T_1": 1000.0}, path=SMALLER_OMEGA, regime=TWO_GROUPS, levels=TRAINED,
+          control={"kind": Order("Θ", lambda p: p.omega)}),
+    Claim("D.3-law", "Corollary D.3", "T_0.5 = K/2 [b + (e^(2b) - 1)/2] at every ω, exponential in b", Identity(1e-8),
+          onset_and_its_closed_form, at=[{"K": K, "b": b, "T_1": 1000.0} for K in (2, 3, 8) for b in BIASES],
+          regime=Regime(equals("L", 3), AFTER_ONSET), sharpens="D.3", levels="L3", control={"exponential": 1.0}),
     claim("stage_1_closed_form", "Lemma 5.3 [ours]", "stage 1 solved in closed form", stage_1_has_a_closed_form,
           control={"clock": 1.01}, regime="L = 3, any K", levels=FLOWS, takes="omega"),
     claim("D.4", "Lemma 5.3, Lemma D.4", "after T_0.5 dw_v/dt = 1/8 Σ_k' g(X_{k',+,+})",

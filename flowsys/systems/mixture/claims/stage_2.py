@@ -2,15 +2,18 @@
 
 import numpy as np
 
-from flowsys.claims import Verdict, Word, judged, listed
+from flowsys.claims import Claim, Kit, Order, Sign, Verdict, Word, judged, listed
 from flowsys.claims.conditions import at_level
-from flowsys.laws.fits import line, power_law
+from flowsys.laws.fits import power_law
+from flowsys.runs.trajectory import Trajectory
 from flowsys.systems.mixture.claims.runs import (
     FLOWS,
     OMEGAS,
     SCORES,
     SELF_SCORES,
+    SMALLER_OMEGA,
     TRAINED,
+    TWO_GROUPS,
     claim,
     course,
     local_exponents,
@@ -33,6 +36,7 @@ SIGNS = {
     "S_cv": 1, "S_vv": -1, "S_cc": 1, "S_vc": -1, "QQ_cv": 1, "QQ_cc": 1, "QQ_vv": 1, "KK_cv": -1, "KK_cc": 1,
     "KK_vv": 1,
 }  # fmt: skip
+TWENTY_SIGNS = {f"{x}_{part}": s for x, sign in SIGNS.items() for part, s in (("same", sign), ("diff", -sign))}
 
 
 def _dominance(there, matrix: str) -> np.ndarray:
@@ -132,20 +136,16 @@ def linear_system_is_a_lower_bound(factor: float = 1.0) -> Verdict:
     )  # fmt: skip
 
 
-def stage_2_lasts_logarithmically(mode: str = "three_stage") -> Verdict:
-    """E.3: T_2 - T_1 = O(log 1/ω), with slope 9/w_c."""
-    lengths = [stage_2_length(omega=ω, mode=mode) for ω in OMEGAS]
-    fit = line(-np.log(OMEGAS), lengths)
-    predicted = 9 / values("T_1")["w_c"]
-    local = np.diff(lengths) / np.diff(-np.log(OMEGAS))
-    tolerance = at_level(0.002, 0.1)
-    return judged(
-        bool(np.abs(local / predicted - 1).max() < tolerance),
-        f"linear in log(1/ω); slope 9/w_c = {predicted:.3f} [ours]",
-        f"slope {fit}; local {local[0]:.2f} to {local[-1]:.3f}; T_2 - T_1 = {listed(lengths, '.2f')}",
-        interval=fit.interval, tolerance=tolerance, parameters={"omega": OMEGAS, "mode": mode},
-        values={"lengths": lengths}, fits={"T_2 - T_1 over log(1/ω)": fit},
-    )  # fmt: skip
+def length_of_stage_2(run: Kit) -> float:
+    """E.3: T_2 - T_1."""
+    return run.time("T_2") - run.p.T_1
+
+
+def length_beyond_its_law(run: Kit, rate: float = 9.0) -> float:
+    """[ours] T_2 - T_1 - 9/w_c log(1/ω), w_c at T_1: the rate of the linear system of Lemma 5.5 is w_c/9."""
+    w_c = run.values("T_1", observe=("w_c",))["w_c"]
+    run.note(slope=rate / w_c)
+    return abs(length_of_stage_2(run) - rate / w_c * np.log(1 / run.p.omega))
 
 
 def sinh_surrogate_is_early_by_a_constant(variant: str = "sinh") -> Verdict:
@@ -174,20 +174,12 @@ def near_symmetry_error_is_small(sector: str = "mean") -> Verdict:
     )  # fmt: skip
 
 
-def twenty_signs_hold(mode: str = "three_stage") -> Verdict:
-    """E.5: the signs of all scores and self-scores on [T_1, T_2]."""
+def course_of_stage_2(run: Kit) -> Trajectory:
+    """E.5: every entry on (T_1, T_2]; in simultaneous training on (0, T_2].
 
-    def broken(there) -> set[str]:
-        return {f"{x}_{part}" for x, sign in SIGNS.items() for part, s in (("same", sign), ("diff", -sign))
-                if (s * there[f"{x}_{part}"] < 0).any()}  # fmt: skip
-
-    wrong = set().union(*(broken(stage_2(omega=ω, mode=mode)) for ω in OMEGAS))
-    later = set().union(*(broken(stage_2(omega=ω, mode=mode, s_star=4.5)) for ω in (0.1, 0.01)))
-    return judged(not wrong, "20 signs", f"{20 - len(wrong)} of 20 hold for 6 values of ω"
-                  + (f"; broken: {', '.join(sorted(wrong))}" if wrong else ""),
-                  note=f"continued to S_cv = 4.5: {20 - len(later)} of 20; the list's last two lines are garbled, read "
-                  "KK_vv_same ≥ 0, KK_vv_diff ≤ 0, KK_cv_same ≤ 0, KK_cv_diff ≥ 0",
-                  parameters={"omega": OMEGAS, "mode": mode}, values={"broken": sorted(wrong)})  # fmt: skip
+    The list's last two lines are garbled; read KK_vv_same ≥ 0, KK_vv_diff ≤ 0, KK_cv_same ≤ 0, KK_cv_diff ≥ 0.
+    """
+    return run.course(0.0 if run.mode == "simultaneous" else "T_1", "T_2", observe=tuple(TWENTY_SIGNS))
 
 
 def gates_stay_open_on_conflicting_samples(kind: str = "conflicting") -> Verdict:
@@ -222,14 +214,18 @@ CLAIMS = [
           scores_grow_at_least_linearly_in_each_other, control={"score": 4.0}, levels=FLOWS, takes="b T_1"),
     claim("5.5", "Lemma 5.5", "(S_cv, KK_cc, QQ_vv) ≥ the solution of the 3×3 linear system",
           linear_system_is_a_lower_bound, control={"factor": 2.0}, levels=TRAINED, takes="b T_1 s_star"),
-    claim("E.3", "Lemma E.3, Theorem 4.1", "T_2 - T_1 = O(log 1/ω)", stage_2_lasts_logarithmically,
-          control={"mode": "simultaneous"}, levels=TRAINED, takes="b T_1 s_star"),
+    Claim("E.3", "Lemma E.3, Theorem 4.1", "T_2 - T_1 = O(log 1/ω)", Order("O", lambda p: np.log(1 / p.omega)),
+          length_of_stage_2, path=SMALLER_OMEGA, regime=TWO_GROUPS, levels=TRAINED, control={"kind": Order("O")}),
+    Claim("E.3-law", "Lemma E.3", "T_2 - T_1 = 9/w_c(T_1) log(1/ω) + O(1)", Order("O"), length_beyond_its_law,
+          path=SMALLER_OMEGA, regime=TWO_GROUPS, sharpens="E.3", levels=TRAINED, control={"rate": 8.0},
+          note="the slope is {slope:.4g}"),
     claim("sinh_surrogate", "Lemma E.3 [ours]", "the frozen-attention surrogate gives T_2 up to a constant",
           sinh_surrogate_is_early_by_a_constant, control={"variant": "linear"}, levels=TRAINED, takes="b T_1 s_star"),
     claim("E.4", "Lemma E.4", "Δ(T_2) ≤ Õ(ω)", near_symmetry_error_is_small, control={"sector": "difference"},
           levels=TRAINED, takes="b T_1 s_star"),
-    claim("E.5", "Lemma E.5", "signs of all 20 scores and self-scores on [T_1, T_2]", twenty_signs_hold,
-          control={"mode": "simultaneous"}, levels=TRAINED, takes="b T_1"),
+    Claim("E.5", "Lemma E.5", "signs of all 20 scores and self-scores on [T_1, T_2]", Sign(TWENTY_SIGNS),
+          course_of_stage_2, path=SMALLER_OMEGA, regime=TWO_GROUPS, levels=TRAINED,
+          control={"mode": "simultaneous"}),
     claim("E.6", "Lemma E.6", "the gates are open on conflicting samples in stage 2",
           gates_stay_open_on_conflicting_samples, control={"kind": "consistent"}, levels=TRAINED, takes="b T_1"),
 ]  # fmt: skip
