@@ -139,7 +139,7 @@ class Claim:
             can = f"it can at {' and '.join(levels)}" if levels else "only where it is stated"
             where = f" ({self.regime})" if str(self.regime) else ""
             return f"claim {self.id} cannot be measured at level {conditions.level}, {can}{where}."
-        takes = self._takes(system)
+        takes = self.taken(system)
         finite = ("width", "seed", "learning_rate") if conditions.is_finite else ()
         for name, value in conditions.parameters:
             if name not in (*takes, *finite):
@@ -151,7 +151,8 @@ class Claim:
             return f"claim {self.id} has no seeds = {conditions.seeds} to measure here: {can}."
         return ""
 
-    def _takes(self, system: System) -> tuple[str, ...]:
+    def taken(self, system: System) -> tuple[str, ...]:
+        """The parameters that may be set."""
         if self.takes is not None or not self.is_declared:
             return self.takes or ()
         follows = self.path.sets if self.path else set()

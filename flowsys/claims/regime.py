@@ -107,7 +107,7 @@ class Regime:
         free = [p for p in system.parameters if p.name in read]
         found = []
         for draw in _draws(len(free)):
-            given = {p.name: _between(p, u, base[p.name]) for p, u in zip(free, draw)}
+            given = {p.name: drawn_value(p, u, base[p.name]) for p, u in zip(free, draw)}
             found.append(self.margin({**base, **given}))
         return np.array(found)
 
@@ -127,7 +127,7 @@ def _draws(n: int) -> np.ndarray:
     return np.vstack([corners, qmc.Sobol(n, seed=0).random(DRAWS)])
 
 
-def _between(parameter: Any, u: float, default: Any) -> Any:
+def drawn_value(parameter: Any, u: float, default: Any) -> Any:
     """A value of a parameter at a share of its range; a side without a bound ends some decades from the default."""
     if parameter.choices:
         return parameter.choices[min(int(u * len(parameter.choices)), len(parameter.choices) - 1)]
