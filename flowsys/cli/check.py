@@ -170,11 +170,9 @@ def _map(systems, names: list[str] | None, texts: tuple[str, str], conditions, w
     picture = Path(plot or f"{system.name}-{claim.id}-map.png")
     with counter(len(axes[0]) * len(axes[1]), "points") as told:
         found = region(system, claim, axes, conditions, workers, told)
-    command = f"flowsys check {system.name} --claim {claim.id} --map {' '.join(texts)}"
-    command += "".join(f" --set {name}={value}" for name, value in conditions.parameters)
     figure = draw(found)
     write_atomically(picture, lambda temporary: figure.savefig(temporary, dpi=150))
-    data = write_text(picture.with_suffix(".csv"), found.as_csv(command))
+    data = write_text(picture.with_suffix(".csv"), found.as_csv(options.command_line()))
     typer.echo("; ".join(f"{word}: {n}" for word, n in found.counts().items()))
     typer.echo(f"wrote {picture} and {data}", err=True)
 

@@ -200,9 +200,7 @@ def _check_observables(system: System, problem: Problem, names: Sequence[str], w
         if name in problem.derived or name in problem.field.observables:
             continue
         if name not in system.observables:
-            raise InputError(
-                f"observe = {name} is not an observable of {system.name}; `flowsys show {system.name}` lists them."
-            )
+            raise InputError(f"observe = {name} is not an observable of {system.name}; `flowsys show` lists them.")
         there = ", ".join(problem.observable_names[:12]) + (", …" if len(problem.observable_names) > 12 else "")
         raise InputError(f"observe = {name} is not an observable of {system.name} at {where}; there are {there}.")
 
