@@ -135,9 +135,8 @@ def _evaluator(cluster: str | None, threads: int):
     """A function from a sweep and the chunks done to the other chunks: here, or on a cluster."""
     if cluster is None:
         from flowsys.sweeps import run
-        from flowsys.sweeps.points import evaluate_chunk
 
-        yield partial(run, evaluate=partial(evaluate_chunk, threads=threads))
+        yield partial(run, threads=threads)
         return
     from flowsys.sweeps.cluster import connected, run_on
 

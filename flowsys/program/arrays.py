@@ -35,12 +35,12 @@ class Arguments(NamedTuple):
 
 def arguments(
     program: Program,
-    parameters: Mapping[str, float],
+    parameters: Mapping[str, Any],
     tables: Mapping[str, Mapping[str, Any]] | None = None,
     links: Mapping[str, Any] | None = None,
     kink_width: float = 0.0,
 ) -> Arguments:
-    """Arguments for a program from values by name; gates start open."""
+    """Arguments for a program from values by name, numbers or arrays over points; gates start open."""
     missing = [p for p in program.parameters if p not in parameters]
     if missing:
         raise ValueError(f"the program needs a value for {missing}")
@@ -51,12 +51,18 @@ def arguments(
     }
     sizes = [stacked[t].shape[1] if (t := program.table_of.get(k)) else 1 for k in program.kinks]
     return Arguments(
-        parameters=np.array([float(parameters[p]) for p in program.parameters]),
+        parameters=in_columns([parameters[p] for p in program.parameters]),
         tables=stacked,
         links={link.name: np.asarray(links[link.name], dtype=float) for link in program.links},
         gates=np.ones(sum(sizes)),
         kink_width=np.float64(kink_width),
     )
+
+
+def in_columns(values: Sequence[Any]) -> np.ndarray:
+    """Numbers as a vector; where some are arrays over points, a row for every point."""
+    arrays = [np.asarray(value, dtype=float) for value in values]
+    return np.stack(np.broadcast_arrays(*arrays), axis=-1) if arrays else np.zeros(0)
 
 
 class _Reading(ast.NodeTransformer):

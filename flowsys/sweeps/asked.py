@@ -1,7 +1,6 @@
 """A phase diagram in one call: the sweep is made, run and put together, in memory or in a file that can be resumed."""
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +8,9 @@ import numpy as np
 
 from flowsys.sweeps.axes import parse_axis
 from flowsys.sweeps.diagram import PhaseDiagram, load
-from flowsys.sweeps.points import evaluate_chunk
+from flowsys.sweeps.points import run
 from flowsys.sweeps.store import Store
-from flowsys.sweeps.sweep import make_sweep, run
+from flowsys.sweeps.sweep import make_sweep
 from flowsys.system import System
 
 
@@ -38,14 +37,13 @@ def phase(
     axes = [parse_axis(text) for text in (x, y) if text is not None]
     quantities = [observable] if isinstance(observable, str) else list(observable)
     sweep = make_sweep(system, axes, quantities, level, variant, mode, parameters)
-    evaluate = partial(evaluate_chunk, threads=threads)
     if out is not None:
         store = Store(out, sweep)
-        for chunk in run(sweep, store.done(), evaluate):
+        for chunk in run(sweep, store.done(), threads):
             store.write(chunk)
         store.finish()
         return load(out)
-    chunks = sorted(run(sweep, evaluate=evaluate), key=lambda chunk: chunk.number)
+    chunks = list(run(sweep, threads=threads))
     values = np.concatenate([chunk.values for chunk in chunks], axis=1)
     outcomes = np.concatenate([chunk.outcomes for chunk in chunks])
     named = {q.name: v.reshape(sweep.shape) for q, v in zip(sweep.quantities, values)}

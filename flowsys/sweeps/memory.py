@@ -5,7 +5,8 @@ import numpy as np
 from flowsys.sweeps.axes import parse_axis
 from flowsys.sweeps.diagram import PhaseDiagram
 from flowsys.sweeps.named import NamedDiagram
-from flowsys.sweeps.sweep import Sweep, make_sweep, run
+from flowsys.sweeps.points import run
+from flowsys.sweeps.sweep import Sweep, make_sweep
 from flowsys.system import System
 
 

@@ -6,8 +6,11 @@ it cannot follow) is run again by itself, as `solve` would run it. At level L0 a
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence, Set
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import lru_cache, partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,11 +18,11 @@ import numpy as np
 from flowsys.errors import InputError
 from flowsys.integrate.outcome import Ending
 from flowsys.integrate.record import Tolerances
-from flowsys.runs.automatic import NATIVE
 from flowsys.runs.automatic import integrate as integrate_one
 from flowsys.runs.solving import double_precision, observe_states
+from flowsys.sweeps.columns import Columns, Points, Together, columns_of
 from flowsys.sweeps.diagram import CODES, has_value
-from flowsys.sweeps.over_seeds import reduced, with_seeds
+from flowsys.sweeps.over_seeds import reduced
 from flowsys.sweeps.quantities import Quantity, Term
 from flowsys.sweeps.setups import setups
 from flowsys.sweeps.sweep import Chunk, Sweep
@@ -39,18 +42,36 @@ _OF_ENDING = {
 _MOST_WAITING = 300_000_000  # bytes of tables that are held before the problems they belong to are integrated
 
 
+def points_of(sweep: Sweep, number: int) -> Points:
+    """The points of a chunk, ready to be evaluated."""
+    return Points(sweep, setups(sweep, sweep.chunk(number)))
+
+
 def evaluate_chunk(sweep: Sweep, number: int, threads: int = 1) -> Chunk:
     """Every point of a chunk: its quantities, and how it ended."""
-    points = setups(sweep, sweep.chunk(number))
-    return Chunk(number, *evaluate_setups(sweep, points, threads))
+    return Chunk(number, *evaluate_points(sweep, points_of(sweep, number), threads))
 
 
-def evaluate_setups(sweep: Sweep, points: Iterable[Setup | None], threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """Quantities × points and outcomes, for any setups (None where the parameters are invalid)."""
-    points = list(points)
-    values = np.full((len(sweep.quantities), len(points)), np.nan)
-    outcomes = np.full(len(points), CODES["completed"], dtype=np.uint8)
-    for is_claim, evaluate in ((False, partial(_trajectories, threads=threads)), (True, measured)):
+def run(sweep: Sweep, done: Set[int] = frozenset(), threads: int = 1) -> Iterator[Chunk]:
+    """The chunks of a sweep that are not done yet, in order; the next one is made ready while one is evaluated."""
+    todo = (number for number in range(sweep.n_chunks) if number not in done)
+    with ThreadPoolExecutor(1) as ahead:
+        ready = lambda: [(number, ahead.submit(points_of, sweep, number)) for number in islice(todo, 1)]
+        waiting = ready()
+        while waiting:
+            ((number, points),) = waiting
+            now = points.result()
+            waiting = ready()
+            yield Chunk(number, *evaluate_points(sweep, now, threads))
+
+
+def evaluate_points(sweep: Sweep, points: Points, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Quantities × points and outcomes, for any points."""
+    n = len(points.setups)
+    values = np.full((len(sweep.quantities), n), np.nan)
+    outcomes = np.full(n, CODES["completed"], dtype=np.uint8)
+    of_claims = lambda sweep, quantities, points: measured(sweep, quantities, points.setups)
+    for is_claim, evaluate in ((False, partial(_trajectories, threads=threads)), (True, of_claims)):
         rows = [i for i, q in enumerate(sweep.quantities) if isinstance(q, OfClaim) == is_claim]
         if rows:
             values[rows], ends = evaluate(sweep, [sweep.quantities[i] for i in rows], points)
@@ -58,55 +79,56 @@ def evaluate_setups(sweep: Sweep, points: Iterable[Setup | None], threads: int =
     return with_reasons(values, outcomes)
 
 
-def _trajectories(sweep: Sweep, quantities: Sequence[Quantity], points: Sequence[Setup | None], threads: int):
+def _trajectories(sweep: Sweep, quantities: Sequence[Quantity], points: Points, threads: int):
     """Quantities of trajectories: those of every point, or of its seeds."""
-    if sweep.seeds == 1:
-        return _each(sweep, quantities, points, threads)
-    each = with_reasons(*_each(sweep, quantities, list(with_seeds(points, sweep.seeds)), threads))
-    return reduced(quantities, *each, sweep.seeds)
+    each = _each(sweep, quantities, points, threads)
+    return each if sweep.seeds == 1 else reduced(quantities, *with_reasons(*each), sweep.seeds)
 
 
-def _each(sweep: Sweep, quantities: Sequence[Quantity], points: Sequence[Setup | None], threads: int):
-    """Every setup by itself, those that can be integrated together in one batch."""
-    values = np.full((len(quantities), len(points)), np.nan)
-    outcomes = np.full(len(points), CODES["invalid parameters"], dtype=np.uint8)
-    waiting = _Waiting(sweep)
-
-    def evaluate_waiting() -> None:
-        for places, problems, together in waiting.batches():
-            found, outcomes[places] = _evaluate(sweep, problems, together, threads)
-            values[:, places] = [quantity.value(found) for quantity in quantities]
-
-    for place, setup in enumerate(points):
-        if setup is None:
-            continue
-        try:
-            if sweep.level == "L0":
+def _each(sweep: Sweep, quantities: Sequence[Quantity], points: Points, threads: int):
+    """Every run by itself, those that can be integrated together in one batch."""
+    n = len(points.runs)
+    values = np.full((len(quantities), n), np.nan)
+    outcomes = np.full(n, CODES["invalid parameters"], dtype=np.uint8)
+    if sweep.level == "L0":
+        for place, setup in ((place, setup) for place, setup in enumerate(points.runs) if setup is not None):
+            with suppress(InputError):
                 terms, ending = evaluate_trained(sweep, setup)
                 outcomes[place] = CODES[_OF_ENDING[ending]]
                 values[:, place] = [q.value(defaultdict(lambda: np.nan, terms)) for q in quantities]
-                continue
-            waiting.add(place, sweep.system.problem(setup, sweep.level, sweep.variant, sweep.mode))
-        except InputError:
-            continue
+        return values, outcomes
+    waiting = _Waiting(sweep)
+
+    def evaluate_waiting() -> None:
+        for batch, is_one in waiting.batches():
+            found, outcomes[batch.places] = _evaluate(sweep, points.runs, batch, is_one, threads)
+            values[:, batch.places] = [quantity.value(found) for quantity in quantities]
+
+    for columns in columns_of(sweep, points):
+        waiting.add(columns)
         if waiting.bytes > _MOST_WAITING:
             evaluate_waiting()
     evaluate_waiting()
     return values, outcomes
 
 
-def _evaluate(sweep: Sweep, problems: Sequence[Problem], together: bool, threads: int):
-    """The terms of problems (each an array over the problems) and their outcomes."""
+def _evaluate(sweep: Sweep, runs: Sequence[Setup | None], batch: Together, is_one: bool, threads: int):
+    """The terms of points (each an array over them) and their outcomes."""
     terms = sweep.terms
-    if together:
-        found, outcomes, left = evaluate_together(sweep, problems, threads)
+
+    @lru_cache(maxsize=len(batch))
+    def alone(number: int) -> Problem:
+        return sweep.system.problem(runs[batch.places[number]], sweep.level, sweep.variant, sweep.mode)
+
+    if is_one:
+        found, outcomes, left = evaluate_together(sweep, batch, alone, threads)
     else:
-        found = {term: np.full(len(problems), np.nan) for term in terms}
-        outcomes, left = np.zeros(len(problems), dtype=np.uint8), range(len(problems))
-    for place in left:
-        alone, outcomes[place] = _alone(sweep, problems[place])
+        found = {term: np.full(len(batch), np.nan) for term in terms}
+        outcomes, left = np.zeros(len(batch), dtype=np.uint8), range(len(batch))
+    for number in left:
+        by_itself, outcomes[number] = _alone(sweep, alone(number) if is_one else batch.members[number].problem)
         for term in terms:
-            found[term][place] = alone.get(term, np.nan)
+            found[term][number] = by_itself.get(term, np.nan)
     return found, outcomes
 
 
@@ -122,23 +144,23 @@ class _Waiting:
     """Problems that wait to be integrated, by what they must share to go together."""
 
     def __init__(self, sweep: Sweep):
-        self._in_batches = sweep.solver in NATIVE
+        self._in_batches = sweep.is_native
         self._forget()
 
     def _forget(self) -> None:
-        self._groups: dict[Any, list[tuple[int, Problem]]] = {}
+        self._groups: dict[Any, list[Columns]] = {}
         self._digests: dict[int, tuple[np.ndarray, bytes]] = {}  # by id; the array itself is kept, and its id with it
         self.bytes = 0
 
-    def add(self, place: int, problem: Problem) -> None:
-        self._groups.setdefault(self._key(problem), []).append((place, problem))
+    def add(self, columns: Columns) -> None:
+        self._groups.setdefault(self._key(columns.problem), []).append(columns)
 
-    def batches(self) -> Iterator[tuple[list[int], list[Problem], bool]]:
-        """Places and problems of every batch, and whether they are one; then nothing waits any more."""
+    def batches(self) -> Iterator[tuple[Together, bool]]:
+        """The problems of every batch, and whether they are one; then nothing waits any more."""
         groups = self._groups
         self._forget()
         for key, members in groups.items():
-            yield [place for place, _ in members], [problem for _, problem in members], key is not None
+            yield Together(members), key is not None
 
     def _key(self, problem: Problem) -> Any:
         """What problems must share to be integrated together (tables by content); None if they cannot be."""

@@ -6,7 +6,7 @@ workers there are. Chunks are the unit of storage and of distribution.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from math import prod
 from typing import Any
@@ -71,6 +71,11 @@ class Sweep:
     def terms(self) -> list[Term]:
         """What must be recorded for the quantities."""
         return list(dict.fromkeys(term for quantity in self.quantities for term in quantity.terms))
+
+    @property
+    def is_native(self) -> bool:
+        """Whether points go to the native back-end, many at once, where their field is a program."""
+        return self.solver in NATIVE
 
     @property
     def n_chunks(self) -> int:
@@ -225,15 +230,3 @@ class Chunk:
     number: int
     values: np.ndarray
     outcomes: np.ndarray
-
-
-def run(
-    sweep: Sweep, done: Set[int] = frozenset(), evaluate: Callable[[Sweep, int], Chunk] | None = None
-) -> Iterator[Chunk]:
-    """The chunks of a sweep that are not done yet, as they finish."""
-    from flowsys.sweeps.points import evaluate_chunk
-
-    evaluate = evaluate or evaluate_chunk
-    for number in range(sweep.n_chunks):
-        if number not in done:
-            yield evaluate(sweep, number)

@@ -1,11 +1,13 @@
 """Points of one program in one native batch: every term of the sweep at every point, as arrays over the points."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
-from flowsys.kernels import Batch, BatchResult, Code, StageBatch, integrate, kernel, observe, stages_of
+from flowsys.kernels import Batch, BatchResult, Code, integrate, kernel, observe
 from flowsys.runs.automatic import NATIVE
+from flowsys.sweeps.columns import Together
 from flowsys.sweeps.diagram import CODES
 from flowsys.sweeps.quantities import Term
 from flowsys.sweeps.sweep import Sweep
@@ -25,35 +27,35 @@ _OF_CODE = {
 
 
 def evaluate_together(
-    sweep: Sweep, problems: Sequence[Problem], threads: int
+    sweep: Sweep, points: Together, alone: Callable[[int], Problem], threads: int
 ) -> tuple[dict[Term, np.ndarray], np.ndarray, np.ndarray]:
-    """Terms, outcomes, and the places of those the native back-end hands over."""
-    first = problems[0]
+    """Terms, outcomes, and the points the native back-end hands over; `alone` gives a point's own problem."""
+    first = points.first
     timed = [t for t in sweep.terms if not isinstance(t.at, str) or t.at in first.marks]
-    times = np.array([[_time_of(p, t) for t in timed] for p in problems])
+    times = np.stack([np.zeros(len(points)), *(points.column(partial(_time_of, term=t)) for t in timed)], axis=1)[:, 1:]
     order = np.argsort(times, axis=1, kind="stable")
     smooths = sweep.kink_width is not None and first.field.has_kinks
-    stages = _stages(problems)
+    stages = points.stages()
     watched, kinks = tuple(e.observable for e in first.events), "smooth" if smooths else first.field.kinks
     wanted = {t.at for t in sweep.terms}
     batch = Batch(
-        initial=np.array([p.initial for p in problems]),
+        initial=points.rows(lambda p: p.initial),
         stages=stages,
-        thresholds=np.array([[e.threshold for e in p.events] for p in problems]),
+        thresholds=points.thresholds(),
         directions=[e.direction for e in first.events],
         requested=[event.name in wanted for event in first.events],
         times=np.take_along_axis(times, order, axis=1),
-        t_max=np.array([p.t_max for p in problems]),
-        start=np.array([p.start for p in problems]),
+        t_max=points.column(lambda p: p.t_max),
+        start=points.column(lambda p: p.start),
         rtol=sweep.rtol,
-        atol=np.array([sweep.atol if sweep.atol is not None else 1e-4 * sweep.rtol * p.scale for p in problems]),
+        atol=sweep.atol if sweep.atol is not None else 1e-4 * sweep.rtol * points.column(lambda p: p.scale),
         kink_width=sweep.kink_width or 0.0,
         max_steps=step_budget(sweep, first),
         method=NATIVE[sweep.solver],
     )
     result = integrate(kernel(first.field.program, watched, kinks, stages), batch, threads)
-    recorded = _Recorded(problems, result, timed, times, np.argsort(order, axis=1))
-    found = {term: _values(sweep, problems, term, recorded, stages, threads) for term in sweep.terms}
+    recorded = _Recorded(first, result, timed, times, np.argsort(order, axis=1))
+    found = {term: _values(sweep, first, term, recorded, stages, alone, threads) for term in sweep.terms}
     names = np.array([CODES[_OF_CODE[code]] for code in Code], dtype=np.uint8)
     outcomes = names[result.outcome]
     slid = (outcomes == CODES["completed"]) & (result.statistic("slides") > 0)
@@ -71,28 +73,17 @@ def step_budget(sweep: Sweep, problem: Problem) -> int:
     return min(sweep.max_steps, max(affordable, _LEAST))
 
 
-def _time_of(problem: Problem, term: Term) -> float:
-    return float(problem.marks[term.at]) if isinstance(term.at, str) else float(term.at)
-
-
-def _stages(problems: Sequence[Problem]) -> list[StageBatch]:
-    """Stages with a row of parameters for every problem; the tables are shared."""
-    stages = []
-    for number, shared in enumerate(stages_of(problems[0])):
-        mine = [p.stages[number] for p in problems]
-        until = None if shared.until is None else np.array([float(s.until) for s in mine])
-        parameters = np.array([s.arguments.parameters for s in mine])
-        stages.append(StageBatch(parameters, shared.tables, shared.links, until, shared.ends_on))
-    return stages
+def _time_of(problem: Problem, term: Term) -> float | np.ndarray:
+    return problem.marks[term.at] if isinstance(term.at, str) else term.at
 
 
 class _Recorded:
     """Where and when a batch recorded a term."""
 
-    def __init__(self, problems, result: BatchResult, timed: list[Term], times: np.ndarray, rank: np.ndarray):
+    def __init__(self, first: Problem, result: BatchResult, timed: list[Term], times: np.ndarray, rank: np.ndarray):
         self.result, self.timed, self.times, self.rank = result, timed, times, rank
-        self.events = [event.name for event in problems[0].events]
-        self.rows = np.arange(len(problems))
+        self.events = [event.name for event in first.events]
+        self.rows = np.arange(len(times))
 
     def __call__(self, term: Term) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Times, states and stages (NaN and -1 where the term was not reached)."""
@@ -105,8 +96,8 @@ class _Recorded:
         return result.event_times[:, e], result.event_states[:, e], result.event_stages[:, e]
 
 
-def _values(sweep, problems, term: Term, recorded: _Recorded, stages, threads: int) -> np.ndarray:
-    field = problems[0].field
+def _values(sweep, first: Problem, term: Term, recorded: _Recorded, stages, alone, threads: int) -> np.ndarray:
+    field = first.field
     t, states, stage_of = recorded(term)
     if not term.observable:
         return np.array(t)
@@ -116,5 +107,5 @@ def _values(sweep, problems, term: Term, recorded: _Recorded, stages, threads: i
         live = np.where(stage_of >= 0, stage_of, 0)
         safe = np.where(np.isfinite(states), states, 0.0)
         return observe(evaluator, safe, stages, live, sweep.kink_width or 0.0, threads)[:, 0]
-    derived = [p.derived[term.observable] for p in problems]
-    return np.array([f(y) if np.isfinite(y).all() else np.nan for f, y in zip(derived, states)])
+    of = lambda place, y: alone(place).derived[term.observable](y) if np.isfinite(y).all() else np.nan
+    return np.array([of(place, y) for place, y in enumerate(states)])

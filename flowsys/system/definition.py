@@ -4,9 +4,11 @@ The contract of a package under `flowsys/systems/`: it defines `SYSTEM = System(
 `Setup` into a `Problem` for one level (L1 … L4), variant and mode; `fixes` says which parameters a level sets by
 itself; `training` gives the finite-width model to train (L0, a `Training` of `flowsys.runs.training`; n seeds at once
 if asked); `derive` runs the engine on the packaged definition; `dear` names observables that take more than about a
-millisecond a row, with the levels where they do: they are computed only where they are asked for by name. Everything
-else (command line, sweeps, comparison, checks) works from these values. Two files are found by their names beside it,
-if they are there: `statements.py`, the numbered statements of the paper, and `verdicts.json`, the verdicts on record.
+millisecond a row, with the levels where they do: they are computed only where they are asked for by name; `columns`
+names, where the field is a program, the parameters that `build` takes as arrays too, one number a point: its problem
+then is that of all the points at once (`flowsys.system.problem`). Everything else (command line, sweeps, comparison,
+checks) works from these values. Two files are found by their names beside it, if they are there: `statements.py`, the
+numbered statements of the paper, and `verdicts.json`, the verdicts on record.
 """
 
 import hashlib
@@ -57,6 +59,7 @@ class System:
     build: Callable[[Setup, str, str, str], Problem]
     default_level: str = "L3"
     dear: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    columns: Callable[[Setup, str, str, str], Sequence[str]] = lambda setup, level, variant, mode: ()
     mode_defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     validate: Callable[[Mapping[str, Any]], None] = lambda values: None
     fixes: Callable[[Setup, str, str, str], Mapping[str, Any]] = lambda setup, level, variant, mode: {}

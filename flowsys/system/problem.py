@@ -3,6 +3,11 @@
 A `Field` is a vector field with the observables and switching functions that go with it, on flat state vectors; all
 numbers it needs arrive as `arguments` (any pytree of arrays), so nothing is compiled in. A `Problem` chains stages of
 one field: each has its own arguments (which blocks train, on which samples) and ends at a time or on an event.
+
+Points of a sweep that share all but some numbers are one problem too: wherever a number depends on a parameter that was
+given as an array over the points (initial state, the arguments' parameters, ends of stages, thresholds, marks, scale,
+t_max), it has a leading axis of points. `derived` observables and what is `conserved` are taken from single points'
+problems then.
 """
 
 from collections.abc import Callable, Mapping, Sequence

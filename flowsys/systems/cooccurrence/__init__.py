@@ -55,6 +55,10 @@ def _fixes(setup: Setup, level: str, variant: str, mode: str) -> dict[str, float
     return in_units_of_tau(setup["rho"], setup["delta"], setup["lambda_"])._asdict()
 
 
+def _columns(setup: Setup, level: str, variant: str, mode: str) -> tuple[str, ...]:
+    return ("m1", "score_scale", "theta", "epsilon") if (level, mode) == ("L3", "limit") else ()
+
+
 SYSTEM = System(
     name="cooccurrence",
     paper=Paper(
@@ -86,6 +90,7 @@ SYSTEM = System(
     events=EVENTS,
     observables=OBSERVABLES,
     build=_build,
+    columns=_columns,
     validate=validate,
     fixes=_fixes,
     training=late("flowsys.systems.cooccurrence.training:training"),

@@ -14,7 +14,7 @@ import numpy as np
 from flowsys.errors import InputError
 from flowsys.model.conserved import pair_invariants
 from flowsys.program import Program
-from flowsys.program.arrays import Arguments, arguments
+from flowsys.program.arrays import Arguments, arguments, in_columns
 from flowsys.system import Setup
 from flowsys.system.problem import Problem, ProgramField, Stage
 from flowsys.systems.cooccurrence.data import SPECIAL_WORDS
@@ -76,13 +76,13 @@ def initial_state(names: tuple[str, ...], setup: Setup) -> np.ndarray:
         is_diagonal = rest[0] in ("across", "within") if len(rest) == 2 else rest[1:2] == rest[2:3]
         return setup["alpha"] if kind in ("VV", "KK", "QQ") and is_diagonal else 0.0
 
-    return np.array([0.0 if name in ("tau", "clock") else value(name) for name in names])
+    return in_columns([0.0 if name in ("tau", "clock") else value(name) for name in names])
 
 
-def smallest_scale(setup: Setup) -> float:
+def smallest_scale(setup: Setup) -> float | np.ndarray:
     """The size scores reach while G grows: what the absolute tolerance must resolve."""
     scores = setup["score_scale"] * setup["alpha"] / (setup["beta"] * setup["L"])
-    return min(1.0, setup["alpha"], scores if scores > 0 else 1.0)
+    return np.minimum(min(1.0, setup["alpha"]), np.where(scores > 0, scores, 1.0))
 
 
 def limit_problem(setup: Setup, variant: str) -> Problem:

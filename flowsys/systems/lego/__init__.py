@@ -27,7 +27,9 @@ Time of stage 1 is gradient-flow time of Loss¹; time of stage 2 is τ = t / n_x
 """
 
 from dataclasses import replace
-from math import isinf, log
+from math import isinf
+
+import numpy as np
 
 from flowsys.errors import InputError
 from flowsys.system import FINITE, LazyMapping, LazySequence, Setup, System, Variants, late, late_value
@@ -43,8 +45,10 @@ ONE_STAGE = ("exchangeable", "frozen_x", "many_variables")
 
 def with_bias(setup: Setup) -> Setup:
     """The setup with its whole bias: `bias` and the multiple of d^(-1/2) log d that was asked for."""
-    added = setup["bias_scale"] * setup["d"] ** -0.5 * log(setup["d"])
-    return replace(setup, values={**setup.values, "bias": setup["bias"] + added, "bias_scale": 0.0}) if added else setup
+    if not setup["bias_scale"]:
+        return setup
+    added = setup["bias_scale"] * np.log(setup["d"]) / np.sqrt(setup["d"])
+    return replace(setup, values={**setup.values, "bias": setup["bias"] + added, "bias_scale": 0.0})
 
 
 def _build(setup: Setup, level: str, variant: str, mode: str) -> Problem:
@@ -98,6 +102,18 @@ def _validate(values) -> None:
         )
 
 
+def _columns(setup: Setup, level: str, variant: str, mode: str) -> tuple[str, ...]:
+    """What the four-variable flows read as numbers (stage 2 over the ideal layer)."""
+    if (level, variant) != ("L3", "isotropic") or mode not in ("stage_1", "stage_2"):
+        return ()
+    of_layer = ("C_B", "d", "rho", "bias", "clip_width", "varpi", "loss_target", "t_max")
+    if mode == "stage_1":
+        return (*of_layer, "V_0", "delta_2", "miss_target", "V_level", "clip_margin")
+    if setup["features"] == "trained":
+        return ()
+    return (*of_layer, "alpha_1", "alpha_2", "eps_first", "eps_target", "gap_target", "t_look")
+
+
 SYSTEM = System(
     name="lego",
     paper=Paper(
@@ -130,6 +146,7 @@ SYSTEM = System(
     dear=DEAR,
     mode_defaults=dict.fromkeys(("stage_1", "algorithm_1"), UNTRAPPED),
     build=_build,
+    columns=_columns,
     validate=_validate,
     fixes=_fixes,
     training=_training,

@@ -12,7 +12,7 @@ import numpy as np
 
 from flowsys.errors import InputError
 from flowsys.program import Program
-from flowsys.program.arrays import Arguments, arguments
+from flowsys.program.arrays import Arguments, arguments, in_columns
 from flowsys.system import Setup
 from flowsys.system.problem import Problem, ProgramField, Stage
 from flowsys.systems.lego import configurations, groups
@@ -66,12 +66,12 @@ def stage_1_problem(setup: Setup) -> Problem:
 
     return Problem(
         field=ProgramField(text),
-        initial=np.array([setup["V_0"], 0.0, setup["V_0"], 0.0]),
+        initial=in_columns([setup["V_0"], 0.0, setup["V_0"], 0.0]),
         stages=(Stage("stage_1", arguments(text, stage_1_values(setup))),),
         events=stage_1_events(setup),
         derived={"C_alpha": lambda y: C_alpha(n_g, n_y)},
         conserved=conserved,
-        scale=min(setup["V_0"], 1.0),
+        scale=np.minimum(setup["V_0"], 1.0),
         t_max=setup["t_max"],
         default_at=("phase_1", "phase_2_1", "stage_1_end"),
     )
@@ -111,7 +111,7 @@ def stage_2_problem(
         initial=np.array(initial, dtype=float),
         stages=(Stage("stage_2", numbers),),
         events=stage_2_events(setup),
-        marks={"look": setup["t_look"]} if setup["t_look"] > start else {},
+        marks={"look": setup["t_look"]} if start == 0 or setup["t_look"] > start else {},
         derived={"c_1": lambda y: c_1(setup["C_B"])} | measured,
         t_max=setup["t_max"],
         start=start,

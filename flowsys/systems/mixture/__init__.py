@@ -38,6 +38,10 @@ def _build(setup: Setup, level: str, variant: str, mode: str) -> Problem:
     return limit_problem(setup, variant, mode)
 
 
+def _columns(setup: Setup, level: str, variant: str, mode: str) -> tuple[str, ...]:
+    return ("omega", "b", "T_1", "s_star", "epsilon", "t_max") if level == "L3" else ()
+
+
 SYSTEM = System(
     name="mixture",
     paper=Paper(
@@ -61,6 +65,7 @@ SYSTEM = System(
     observables=OBSERVABLES,
     dear={"max_margin": FINITE},
     build=_build,
+    columns=_columns,
     training=late("flowsys.systems.mixture.finite:training"),
     derive=late("flowsys.systems.mixture.derive:derive"),
     equations=late_value("flowsys.systems.mixture.reduced:EQUATIONS"),

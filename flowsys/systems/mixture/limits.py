@@ -12,7 +12,7 @@ import numpy as np
 
 from flowsys.model.conserved import pair_invariants
 from flowsys.program import Program
-from flowsys.program.arrays import Arguments, arguments
+from flowsys.program.arrays import Arguments, arguments, in_columns
 from flowsys.system import Setup
 from flowsys.system.problem import Problem, ProgramField
 from flowsys.systems.mixture.population import hard_weights, orbit_tables
@@ -50,9 +50,9 @@ def _starts_at_one(names: tuple[str, ...]) -> np.ndarray:
     return np.array([float(name in on_diagonal) for name in names])
 
 
-def initial_state(names: tuple[str, ...], ω: float) -> np.ndarray:
-    """Lemma C.1: all inner products 0 but KK = QQ = ω²I, which is ω²I in both sectors."""
-    return ω**2 * _starts_at_one(names)
+def initial_state(names: tuple[str, ...], ω: float | np.ndarray) -> np.ndarray:
+    """Lemma C.1: all inner products 0 but KK = QQ = ω²I, which is ω²I in both sectors; a row for every ω given."""
+    return np.multiply.outer(ω * ω, _starts_at_one(names))
 
 
 def limit_problem(setup: Setup, variant: str, mode: str) -> Problem:
@@ -68,7 +68,7 @@ def limit_problem(setup: Setup, variant: str, mode: str) -> Problem:
             "train_neurons": trains_neurons,
             "train_attention": trains_attention,
         }
-        parameters = np.array([values[p] for p in text.parameters], dtype=float)
+        parameters = in_columns([values[p] for p in text.parameters])
         return _population(variant, K, L, hard_only)._replace(parameters=parameters)
 
     def max_margin(y: np.ndarray) -> float:
@@ -85,7 +85,7 @@ def limit_problem(setup: Setup, variant: str, mode: str) -> Problem:
         marks=marks_of(setup),
         derived={"max_margin": max_margin, "score_spread": lambda y: 0.0},
         conserved=sector_spectra(variant) if variant == "22" else None,
-        scale=setup["omega"] ** 2,
+        scale=setup["omega"] * setup["omega"],
         t_max=setup["t_max"],
         default_at=default_at(mode, setup),
     )

@@ -43,6 +43,11 @@ def _build(setup: Setup, level: str, variant: str, mode: str) -> Problem:
     return problem(setup, level, variant, mode)
 
 
+def _columns(setup: Setup, level: str, variant: str, mode: str) -> tuple[str, ...]:
+    is_limit = (level, variant) == ("L3", "limit") and mode != "three_step"
+    return ("m", "lock_threshold", "margin_threshold", "t_max") if is_limit or level == "L4" else ()
+
+
 SYSTEM = System(
     name="parity",
     paper=Paper(
@@ -91,6 +96,7 @@ SYSTEM = System(
     events=EVENTS,
     observables=OBSERVABLES,
     build=_build,
+    columns=_columns,
     validate=validate,
     training=late("flowsys.systems.parity.training:training"),
     derive=late("flowsys.systems.parity.derive:derive"),

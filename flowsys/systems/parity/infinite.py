@@ -37,9 +37,9 @@ def events_of(setup: Setup, has_gates: bool = False) -> tuple[Event, ...]:
     )
 
 
-def smallest_scale(setup: Setup) -> float:
+def smallest_scale(setup: Setup) -> float | np.ndarray:
     """Signals are of size 1/√m, scores of ordinary tokens of size 1/n."""
-    return min(1.0, setup["m"] ** -0.5, 1.0 / setup["n"])
+    return np.minimum(min(1.0, 1.0 / setup["n"]), 1 / np.sqrt(setup["m"]))
 
 
 def is_in_block(setup: Setup, mode: str) -> bool:

@@ -70,6 +70,13 @@ def _validate(values: Mapping[str, Any]) -> None:
         raise InputError(f"M_test = {values['M_test']} is not allowed: it must be at most M = {values['M']}.")
 
 
+def _columns(setup: Setup, level: str, variant: str, mode: str) -> tuple[str, ...]:
+    """What the flow reads as a number, and what only tests of its states read."""
+    flow = ("alpha", "epsilon_1", "p_2", "epsilon", "t_given", "t_max")
+    tests = ("alpha_test", "tau", "beta", "rho", "overlap", "noise", "l_ts", "success")
+    return (*flow, *tests) if level == "L3" else ()
+
+
 SYSTEM = System(
     name="prompt",
     paper=Paper(
@@ -99,6 +106,7 @@ SYSTEM = System(
     observables=OBSERVABLES,
     dear=DEAR,
     build=_build,
+    columns=_columns,
     validate=_validate,
     training=_training,
     derive=_derive,

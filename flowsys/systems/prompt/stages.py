@@ -27,9 +27,9 @@ def stage_events(setup: Setup) -> tuple[Event, ...]:
     """Ends of stages: crossings of logarithms, so that small thresholds are located as sharply as large ones."""
     missed = np.log(setup["epsilon"]) * (0.5 if setup["T_3_rule"] == "squared" else 1.0)
     return (
-        Event("T_1", "log_other_step_max", float(np.log(setup["epsilon_1"])), -1, EVENTS["T_1"]),
+        Event("T_1", "log_other_step_max", np.log(setup["epsilon_1"]), -1, EVENTS["T_1"]),
         Event("T_2", "p_min", setup["p_2"], +1, EVENTS["T_2"]),
-        Event("T_3", "log_missed_max", float(missed), -1, EVENTS["T_3"]),
+        Event("T_3", "log_missed_max", missed, -1, EVENTS["T_3"]),
     )
 
 

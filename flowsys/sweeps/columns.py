@@ -1,0 +1,104 @@
+"""Points in columns: those that share all but the parameters their system takes as arrays are one problem.
+
+A sweep's points differ in few numbers. Where the system builds a problem from arrays of them (`System.columns`), there
+is one build for all, and what differs stands in arrays; elsewhere a point is a problem of its own.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from flowsys.errors import InputError
+from flowsys.kernels import StageBatch, stages_of
+from flowsys.sweeps.over_seeds import with_seeds
+from flowsys.sweeps.sweep import Sweep
+from flowsys.system import Setup
+from flowsys.system.problem import Problem
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The problem of the points at `places`; with several of them, what differs has a leading axis."""
+
+    places: np.ndarray
+    problem: Problem
+
+
+class Points:
+    """The setups of points (None where the parameters are invalid), those of their runs, and runs that are alike."""
+
+    def __init__(self, sweep: Sweep, setups: Iterable[Setup | None]):
+        self.setups = list(setups)
+        self.runs = self.setups if sweep.seeds == 1 else list(with_seeds(self.setups, sweep.seeds))
+        self.alike = list(_alike(sweep, self.runs))
+
+
+def columns_of(sweep: Sweep, points: Points) -> Iterator[Columns]:
+    """The problems of all runs; where values do not go together there is none."""
+    for places, setup in points.alike:
+        try:
+            yield Columns(places, sweep.system.problem(setup, sweep.level, sweep.variant, sweep.mode))
+        except InputError:
+            continue
+
+
+def _alike(sweep: Sweep, points: Sequence[Setup | None]) -> Iterator[tuple[np.ndarray, Setup]]:
+    """Points that share all but their columns, as one setup."""
+    groups: dict[Any, list[int]] = {}
+    shared: dict[tuple[str, ...], Callable] = {}
+    form = sweep.level, sweep.variant, sweep.mode
+    for place, setup in enumerate(points):
+        if setup is None:
+            continue
+        names = tuple(sweep.system.columns(setup, *form)) if sweep.is_native else ()
+        if not names:
+            yield np.array([place]), setup
+            continue
+        if names not in shared:
+            shared[names] = itemgetter(*(name for name in setup if name not in names))
+        groups.setdefault((names, shared[names](setup.values)), []).append(place)
+    for (names, _), places in groups.items():
+        first = points[places[0]]
+        rows = np.array([itemgetter(*names)(points[place].values) for place in places], dtype=float)
+        columns = dict(zip(names, np.ascontiguousarray(rows.T)))
+        yield np.array(places), replace(first, values={**first.values, **columns})
+
+
+class Together:
+    """Problems that share a program and its tables, their numbers one after the other: a row for every point."""
+
+    def __init__(self, members: Sequence[Columns]):
+        self.members, self.first = members, members[0].problem
+        self.places = np.concatenate([member.places for member in members])
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def column(self, of: Callable[[Problem], Any]) -> np.ndarray:
+        """A number of every point."""
+        return self._rows(of, ())
+
+    def rows(self, of: Callable[[Problem], Any]) -> np.ndarray:
+        """A vector of every point."""
+        return self._rows(of, np.shape(of(self.first))[-1:])
+
+    def _rows(self, of: Callable[[Problem], Any], shape: tuple[int, ...]) -> np.ndarray:
+        each = [np.broadcast_to(of(m.problem), (len(m.places), *shape)) for m in self.members]
+        return np.concatenate(each).astype(float, copy=False)
+
+    def thresholds(self) -> np.ndarray:
+        """Points × events."""
+        columns = [self.column(lambda p, e=e: p.events[e].threshold) for e in range(len(self.first.events))]
+        return np.stack(columns, axis=-1) if columns else np.zeros((len(self), 0))
+
+    def stages(self) -> list[StageBatch]:
+        """Stages with a row of parameters for every point; the tables are shared."""
+        found = []
+        for number, shared in enumerate(stages_of(self.first)):
+            until = None if shared.until is None else self.column(lambda p, s=number: p.stages[s].until)
+            parameters = self.rows(lambda p, s=number: p.stages[s].arguments.parameters)
+            found.append(replace(shared, parameters=parameters, until=until))
+        return found
