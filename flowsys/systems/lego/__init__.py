@@ -40,6 +40,10 @@ from flowsys.systems.lego.vocabulary import DEAR, EVENTS, MODES, OBSERVABLES, PA
 
 UNTRAPPED = {"group": "C3", "bias": 0.01}  # a larger bias leaves stage 1 with an additive function
 LARGEST_CLIP = 520.0  # logits start at 1.36 C_B log d, and their exponentials must be finite
+COLUMNS = (
+    *("C_B", "d", "rho", "bias", "clip_width", "varpi", "V_0", "sigma_0", "delta_2", "miss_target", "V_level"),
+    *("clip_margin", "loss_target", "alpha_1", "alpha_2", "eps_first", "eps_target", "gap_target", "t_look", "t_max"),
+)
 ONE_STAGE = ("exchangeable", "frozen_x", "many_variables")
 
 
@@ -103,15 +107,9 @@ def _validate(values) -> None:
 
 
 def _columns(setup: Setup, level: str, variant: str, mode: str) -> tuple[str, ...]:
-    """What the four-variable flows read as numbers (stage 2 over the ideal layer)."""
-    if (level, variant) != ("L3", "isotropic") or mode not in ("stage_1", "stage_2"):
-        return ()
-    of_layer = ("C_B", "d", "rho", "bias", "clip_width", "varpi", "loss_target", "t_max")
-    if mode == "stage_1":
-        return (*of_layer, "V_0", "delta_2", "miss_target", "V_level", "clip_margin")
-    if setup["features"] == "trained":
-        return ()
-    return (*of_layer, "alpha_1", "alpha_2", "eps_first", "eps_target", "gap_target", "t_look")
+    """What the four-variable flows read as numbers (stage 2 over the ideal layer), or not at all."""
+    is_ideal = mode == "stage_1" or (mode == "stage_2" and setup["features"] == "ideal")
+    return COLUMNS if (level, variant) == ("L3", "isotropic") and is_ideal else ()
 
 
 SYSTEM = System(

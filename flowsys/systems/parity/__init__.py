@@ -44,8 +44,11 @@ def _build(setup: Setup, level: str, variant: str, mode: str) -> Problem:
 
 
 def _columns(setup: Setup, level: str, variant: str, mode: str) -> tuple[str, ...]:
-    is_limit = (level, variant) == ("L3", "limit") and mode != "three_step"
-    return ("m", "lock_threshold", "margin_threshold", "t_max") if is_limit or level == "L4" else ()
+    """What the limit's flow reads as numbers, and what follows m at other levels."""
+    if level != "L4" and ((level, variant) != ("L3", "limit") or mode == "three_step"):
+        return ()
+    elsewhere = ("width", "learning_rate", "eta_0", "eta_1", "eta_2")
+    return ("m", "lock_threshold", "margin_threshold", "t_max", *elsewhere)
 
 
 SYSTEM = System(
