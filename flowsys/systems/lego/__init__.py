@@ -27,7 +27,7 @@ Time of stage 1 is gradient-flow time of Loss¹; time of stage 2 is τ = t / n_x
 """
 
 from dataclasses import replace
-from math import isinf
+from math import isinf, log
 
 import numpy as np
 
