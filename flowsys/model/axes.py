@@ -91,7 +91,8 @@ def seen_axes(axes: tuple[tuple[str, ...], ...], seen: tuple[int, ...]) -> tuple
 
 
 def seen_shape(read: Callable, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of what `read` gives."""
+    """The shape of what `read` gives; JAX keeps an array that a function uses in the precision of its first trace."""
     import jax
 
-    return tuple(jax.eval_shape(read, jax.ShapeDtypeStruct(shape, np.float32)).shape)
+    with jax.enable_x64(True):
+        return tuple(jax.eval_shape(read, jax.ShapeDtypeStruct(shape, np.float64)).shape)

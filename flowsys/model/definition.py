@@ -15,7 +15,7 @@ symbols, surrogates, claims, figures (`variants` and the fields of `System`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from flowsys.model.declaration import Block, Choice, Crossing, Mark, Real, Sampl
 from flowsys.model.declared import Declaration, Stages
 from flowsys.system.definition import ENTRY, System, Variants
 from flowsys.system.lazy import LazyMapping
-from flowsys.system.parameters import FINITE, Parameter, Setup, t_max
+from flowsys.system.parameters import FINITE, LEVELS, Parameter, Setup, t_max
 from flowsys.system.problem import Problem
 from flowsys.system.references import Paper
 
@@ -92,6 +92,7 @@ class Model(System):
         _set(self, "variants", {level: dict(forms) for level, forms in (variants or {}).items()})
         parameters_of = self._parameters(width, learning_rate, t_max)
         example = self._example(parameters_of)
+        parameters_of = tuple(self._as_read(parameter, example) for parameter in parameters_of)
         values = {
             "name": name,
             "paper": paper or Paper(name, summary or name, ""),
@@ -142,6 +143,13 @@ class Model(System):
             for number in range(len(there.stages)):
                 there.weights(number)
         return example
+
+    def _as_read(self, parameter: Parameter, example: Concrete) -> Parameter:
+        """A parameter with its symbol, and the seed at all levels where the data is drawn with it."""
+        modes = (Concrete(self.declaration, example.values, mode) for mode in self.declaration.stages)
+        is_of_data = parameter.name == "seed" and any("seed" in self.declaration.sample_reads(mode) for mode in modes)
+        changes = {"meaning": "seed of the data and of the random start", "levels": LEVELS} if is_of_data else {}
+        return replace(parameter, latex=self.declaration.latex.get(parameter.name, ""), **changes)
 
     def _has_limit(self, example: Concrete) -> bool:
         reads = {*example.block_reads, *self.declaration.sample_reads(example)}

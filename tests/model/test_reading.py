@@ -1,0 +1,42 @@
+"""Parameters and arrays that a model's functions read from elsewhere: the seed of the data, matrices of the file."""
+
+import numpy as np
+
+import flowsys as fs
+
+E = np.linalg.cholesky([[1, 0.3, 0.1], [0.3, 1, 0.2], [0.1, 0.2, 1.0]]).T
+
+
+def test_a_matrix_that_a_reading_takes_from_its_file_keeps_its_digits():
+    model = fs.Model(
+        "correlated",
+        blocks=lambda p: {"S": fs.Pair(3, 3, scale=0.4, read=lambda F: F @ E)},
+        loss=lambda ops, w, X, p: (w.S[0, 1] - 1) ** 2 + (w.S[1, 2] - 0.5) ** 2,
+    )
+    assert fs.derive(model).autodiff <= 1e-13
+    a, b = (fs.solve(model, model.setup(width=4), level=level, at=[1.0], rtol=1e-11) for level in ("L1", "L2"))
+    assert abs(a["S_0_1"] - b["S_0_1"]) <= 1e-9
+
+
+def seeded(reads_seed: bool) -> fs.Model:
+    return fs.Model(
+        "drawn",
+        parameters={"c": fs.Real(1.0, 0.5, 2)},
+        blocks=lambda p: {"v": fs.Direct(2, start=0.1)},
+        samples=lambda p: fs.Samples(x=np.random.default_rng(p.seed if reads_seed else 0).standard_normal((4, 2))),
+        loss=lambda ops, w, X, p: ops.softplus(-(X.x @ w.v)) + p.c * (w.v * w.v).sum(),
+        latex={"c": r"\lambda"},
+        t_max=10.0,
+    )
+
+
+def test_the_seed_counts_at_every_level_where_the_data_is_drawn_with_it():
+    for reads_seed in (True, False):
+        model = seeded(reads_seed)
+        seed = next(p for p in model.parameters if p.name == "seed")
+        a, b = (fs.solve(model, model.setup(seed=n), at=[2.0])["loss"][0] for n in (0, 1))
+        assert ("L3" in seed.levels) == (a != b) == reads_seed
+
+
+def test_a_parameter_has_the_symbol_that_was_declared():
+    assert next(p for p in seeded(False).parameters if p.name == "c").latex == r"\lambda"
