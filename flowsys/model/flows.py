@@ -86,7 +86,7 @@ def count_gates(concrete: Concrete) -> int:
         concrete.loss(gated, seen, arguments)
         return gated.switching
 
-    shapes = {name: jax.ShapeDtypeStruct(shape, np.float32) for name, shape in concrete.coordinates.shapes.items()}
+    shapes = {name: jax.ShapeDtypeStruct(shape, np.float64) for name, shape in concrete.coordinates.shapes.items()}
     return int(jax.eval_shape(switching, shapes).size)
 
 

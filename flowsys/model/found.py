@@ -38,6 +38,15 @@ def exact(value: float) -> sp.Expr:
     return sp.Integer(int(value)) if float(value).is_integer() and abs(value) < 2**53 else sp.Float(float(value))
 
 
+def _magnitudes(values: Any) -> np.ndarray:
+    """Entries with every √(x²), which sympy makes an Abs, as a function that a program has."""
+    found = np.array(values, dtype=object)
+    for at in np.ndindex(found.shape):
+        if isinstance(found[at], sp.Expr) and found[at].has(sp.Abs):
+            found[at] = found[at].replace(sp.Abs, primitives.Magnitude)
+    return found
+
+
 def slots_of(lumping: Lumping) -> Slots:
     """Merged samples, and the entries of the data that differ between the draws; tables where there are many."""
     found, tables = [], []
@@ -215,7 +224,8 @@ class Writer:
         return sp.Add(*terms)
 
     def _called(self, function, X) -> Any:
-        return function(SymbolicOps(), View(self.seen()), X, self.p())
+        value = function(SymbolicOps(), View(self.seen()), X, self.p())
+        return _magnitudes(value) if isinstance(value, np.ndarray) else _magnitudes(value)[()]
 
     def observables(self) -> dict[str, sp.Expr]:
         """The declared observables, each one number."""

@@ -13,7 +13,7 @@ from sympy.printing.str import StrPrinter
 from sympy.simplify import cse_opts
 
 from flowsys.program import FUNCTIONS, Line
-from flowsys.symbolic.primitives import AttentionMean, LogSumExp, PowerRelu, PowerReluSlope, Softmax
+from flowsys.symbolic.primitives import AttentionMean, LogSumExp, Magnitude, PowerRelu, PowerReluSlope, Softmax
 
 _max, _min, _masked = (sp.Function(name) for name in ("max", "min", "masked"))
 _SUBTRACTIONS = [(cse_opts.sub_pre, cse_opts.sub_post)]
@@ -90,6 +90,8 @@ class Lowering:
         elif isinstance(value, LogSumExp):
             _, log_total = self._group((value.args[: value.size], value.args[value.size :]), flat)
             flat[symbol] = log_total
+        elif isinstance(value, Magnitude):
+            flat[symbol] = _max(value.args[0], -value.args[0])
         elif isinstance(value, (PowerRelu, PowerReluSlope)):
             x, width, power = value.args
             inside = _min(_max(x / width, 0), 1)

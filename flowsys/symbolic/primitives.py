@@ -58,6 +58,15 @@ class Step(_Opaque):
         return sp.S.Zero
 
 
+class Magnitude(_Opaque):
+    """|x| as sympy writes √(x²): with slope x/|x|, not a kink; a model's own |x| is 2 relu(x) - x."""
+
+    nargs = 1
+
+    def fdiff(self, argindex=1):
+        return self.args[0] / self
+
+
 class PowerRelu(_Opaque):
     """0 | x^q / (q ϱ^(q-1)) on (0, ϱ] | x - ϱ (1 - 1/q), stored as (x, ϱ, q): once differentiable, so not a kink."""
 
@@ -155,7 +164,7 @@ class LogSumExp(_Opaque):
 
 
 OPAQUE = (
-    Sigmoid, Softplus, Relu, Step, PowerRelu, PowerReluSlope, Positive, Largest, Smallest,
+    Sigmoid, Softplus, Relu, Step, Magnitude, PowerRelu, PowerReluSlope, Positive, Largest, Smallest,
     Named, Softmax, AttentionMean, LogSumExp,
 )  # fmt: skip
 

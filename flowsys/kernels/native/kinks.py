@@ -34,12 +34,18 @@ def gates_from_state(w: Workspace, b: Batch, l: i64) -> None:
     w.hurried[l] = 0
     w.crossed_time[l] = NEVER
     if w.n_gates > 0:
-        refresh(w, l)
-        for g in range(w.n_gates):
-            h = w.at_start[(w.n_events + g) * LANES + l]
-            w.gates[g * LANES + l] = 1.0 if h > 0.0 else 0.0
-            # not yet dealt with
-            w.crossed[g * LANES + l] = 1.0 if fabs(h) <= ON_SURFACE else 0.0
+        # a gate that stands behind others is known once these are right
+        changes = 1.0
+        while changes > 0.0:
+            changes = 0.0
+            refresh(w, l)
+            for g in range(w.n_gates):
+                h = w.at_start[(w.n_events + g) * LANES + l]
+                gate = 1.0 if h > 0.0 else 0.0
+                changes += fabs(gate - w.gates[g * LANES + l])
+                w.gates[g * LANES + l] = gate
+                # not yet dealt with
+                w.crossed[g * LANES + l] = 1.0 if fabs(h) <= ON_SURFACE else 0.0
         for g in range(w.n_gates):
             if w.crossed[g * LANES + l] > 0.0:
                 refresh(w, l)
