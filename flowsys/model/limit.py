@@ -179,9 +179,11 @@ def constants_of(concrete: Concrete, slots: Slots) -> str:
     digest = hashlib.sha256()
     in_tables = {table.population for table in slots.tables}
     for j, (population, rows) in enumerate(zip(concrete.populations, slots.rows)):
+        stands_for = rows[slots.groups[j]]
+        merged = np.flatnonzero(stands_for != np.arange(len(stands_for)))
         for name, array in population.numbers().items():
-            its = array[rows[slots.groups[j]]]
-            digest.update(np.packbits(array == its).tobytes() + np.packbits(array == -its).tobytes())
+            mine, its = array[merged], array[stands_for[merged]]
+            digest.update(np.packbits(mine == its).tobytes() + np.packbits(mine == -its).tobytes())
             if j in in_tables:
                 continue
             fixed = array.copy()
