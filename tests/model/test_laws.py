@@ -11,7 +11,6 @@ import flowsys as fs
 LIMITS = {
     "committee": (committee, {}, None, [1.0, 8.0]),
     "staged": (staged, {}, "three", [0.5, 1.5, 6.0]),
-    "staged alone": (staged, {}, "alone", [6.0]),
     "headed": (headed, {}, None, [1.0, 5.0]),
     "reading": (reading, {}, None, [0.5, 2.0]),
     "kinked": (kinked, {}, None, [0.5, 3.0]),
