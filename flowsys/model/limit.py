@@ -157,7 +157,13 @@ def assembled(lumping: "Lumping") -> "tuple[Found, Statement]":
     from flowsys.model.found import Writer, slots_of
     from flowsys.symbolic.assemble import assemble
 
-    concrete, slots = lumping.concrete, slots_of(lumping)
+    concrete = lumping.concrete
+    if not lumping.partition.n_classes:
+        raise InputError(
+            f"model {concrete.declaration.name} rests at its start in mode {concrete.mode}: nothing that its loss sees "
+            "leaves 0; give blocks a start or a scale that is not 0."
+        )
+    slots = slots_of(lumping)
     watched = [event.observable for event in concrete.events()]
     statement = Writer(lumping, slots).statement(watched)
     constants = constants_of(concrete, slots)

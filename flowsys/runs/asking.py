@@ -66,18 +66,24 @@ class AskedField:
 
     @property
     def jax(self) -> Callable:
-        """The same as a JAX function of one state, to differentiate and compile; in the precision of its caller."""
+        """The same as a JAX function of one state, to differentiate and compile; it computes in double precision."""
+        import jax
+        import jax.numpy as jnp
+
         field, arguments = self.problem.field, self.problem.stages[self.stage].arguments
         if isinstance(field, ProgramField):
-            import jax.numpy as jnp
-
             from flowsys.program.arrays import vector_field
 
             evaluate = vector_field(field.program, "exact", jnp)
-            return lambda y: evaluate(y, arguments)
+        else:
+            evaluate = lambda y, arguments: field.rhs(
+                y, _with_gates(field, arguments, y) if field.has_kinks else arguments
+            )
 
         def exact(y):
-            return field.rhs(y, _with_gates(field, arguments, y) if field.has_kinks else arguments)
+            # in a scope of its own: JAX keeps arrays that a function uses in the precision of its first trace
+            with jax.enable_x64(True):
+                return evaluate(jnp.asarray(y, dtype=jnp.float64), arguments)
 
         return exact
 

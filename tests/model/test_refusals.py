@@ -181,6 +181,7 @@ DECLARATIONS = {
     "kind of samples": (lambda: _model(samples=lambda p: {"k": [0]}), "samples", "dict", "fs.Samples"),
     "samples": (lambda: _model(samples=fs.Samples(k=[0])), "samples", "function"),
     "integral": (lambda: _model(integrals={"i": "nope"}), "integral i", "nope", "loss"),
+    "rest": (lambda: _solve(_paired(scale=0.0), "L3"), "model m rests", "scale"),
     "keyword": (lambda: _model(nope=3), "'nope'"),
     "default": (lambda: _model(parameters={"n": fs.Size(9, 1, 3)}), "n = 9", "<= 3"),
     "kind of parameter": (lambda: _model(parameters={"n": 3}), "parameter n", "fs.Size"),

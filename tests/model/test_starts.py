@@ -91,3 +91,19 @@ def test_a_field_can_be_differentiated(small, level):
         slope = np.asarray(jax.jvp(field.jax, (y[0, 0],), (way,))[1])
     h = 1e-5
     assert np.allclose(slope, (field(y[0, 0] + h * way) - field(y[0, 0] - h * way)) / (2 * h), atol=1e-7)
+
+
+def test_a_field_is_in_double_precision_whoever_calls():
+    numbers = np.random.default_rng(0).standard_normal(3)
+    model = fs.Model(
+        "numbers",
+        blocks=lambda p: {"v": fs.Direct(3, start=0.1)},
+        loss=lambda ops, w, X, p: ops.softplus((w.v * numbers).sum() - 1),
+        t_max=9.0,
+    )
+    for level in ("L2", "L3"):
+        field = fs.field(model, level=level)
+        slope = -numbers / (1 + np.exp(1 - (0.1 * numbers).sum()))
+        for _ in range(2):
+            assert np.allclose(field.jax(np.full(3, 0.1)), slope, rtol=1e-14)
+            assert np.allclose(field(field.start), slope, rtol=1e-14)
