@@ -30,7 +30,7 @@ class SymbolicOps:
 
         if name not in OFFERED:
             raise InputError(f"ops.{name} is not a function a model may use; there are {', '.join(OFFERED)}.")
-        return getattr(primitives, name)
+        return _root if name == "sqrt" else getattr(primitives, name)
 
 
 def exact(value: float) -> sp.Expr:
@@ -38,13 +38,13 @@ def exact(value: float) -> sp.Expr:
     return sp.Integer(int(value)) if float(value).is_integer() and abs(value) < 2**53 else sp.Float(float(value))
 
 
-def _magnitudes(values: Any) -> np.ndarray:
-    """Entries with every √(x²), which sympy makes an Abs, as a function that a program has."""
-    found = np.array(values, dtype=object)
+def _root(x: Any) -> Any:
+    """√x; what sympy makes of √(x²), an Abs, as a function that a program has."""
+    found = np.array(primitives.sqrt(x), dtype=object)
     for at in np.ndindex(found.shape):
-        if isinstance(found[at], sp.Expr) and found[at].has(sp.Abs):
+        if found[at].has(sp.Abs):
             found[at] = found[at].replace(sp.Abs, primitives.Magnitude)
-    return found
+    return found if isinstance(x, np.ndarray) else found[()]
 
 
 def slots_of(lumping: Lumping) -> Slots:
@@ -224,8 +224,7 @@ class Writer:
         return sp.Add(*terms)
 
     def _called(self, function, X) -> Any:
-        value = function(SymbolicOps(), View(self.seen()), X, self.p())
-        return _magnitudes(value) if isinstance(value, np.ndarray) else _magnitudes(value)[()]
+        return function(SymbolicOps(), View(self.seen()), X, self.p())
 
     def observables(self) -> dict[str, sp.Expr]:
         """The declared observables, each one number."""

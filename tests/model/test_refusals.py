@@ -160,6 +160,7 @@ DECLARATIONS = {
     "no loss": (lambda: _solve(_model(loss=lambda ops, w, X, p: None)), "loss", "NoneType", "number"),
     "many losses": (lambda: _solve(_model(samples=None, loss=lambda ops, w, X, p: w.v)), "loss", "(2,)", "one number"),
     "unknown function": (lambda: _solve(_model(loss=lambda ops, w, X, p: ops.jax(w.v))), "ops.jax", "softmax"),
+    "builtin function": (lambda: _solve(_model(loss=lambda ops, w, X, p: abs(w.v[X.k])), "L3"), "Abs", "maximum"),
     "unknown block": (lambda: _solve(_model(loss=lambda ops, w, X, p: w.nope)), "w.nope", "v"),
     "unknown array": (lambda: _solve(_model(loss=lambda ops, w, X, p: X.nope)), "X.nope", "k, y"),
     "unknown parameter": (lambda: _solve(_model(loss=lambda ops, w, X, p: p.nope)), "p.nope", "learning_rate"),
