@@ -72,6 +72,8 @@ BAD = {
     "unreadable file": (["plot", "no-such-file.nc"], "no-such-file.nc"),
     "unknown figure": (["figure", "mixture", "99"], "99"),
     "no picture": (["figure", "mixture", "2", "--out", "a.xyz"], "a.xyz"),
+    "mode of a stated derivation": (["derive", "mixture", "--mode", "simultaneous"], "mode = simultaneous"),
+    "template of a system": (["show", "mixture", "--template"], "--template"),
     "empty level": (["solve", "mixture", "--level", ""], "--level"),
     "empty file name": (["solve", "mixture", "--out", ""], "--out"),
     "a directory": (["solve", "mixture", "--out", "."], "directory"),

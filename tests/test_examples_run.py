@@ -114,6 +114,8 @@ def test_values_tell_themselves_in_a_line():
 def test_the_template_is_a_model_file_that_loads_derives_and_solves(tmp_path):
     printed = CliRunner().invoke(app, ["show", "--template"])
     (tmp_path / "my_model.py").write_text(printed.stdout, encoding="utf-8")
+    answer = CliRunner().invoke(app, ["derive", "--from", str(tmp_path / "my_model.py"), "--mode", "in_turn"])
+    assert answer.exit_code == 0 and "mode in_turn: 60 coordinates fall into 12 classes" in answer.stdout
     model = from_file(str(tmp_path / "my_model.py"))
     derivation = fs.derive(model)
     assert not derivation.faults and derivation.n_classes < derivation.n_coordinates

@@ -18,6 +18,7 @@ def derive(
     system: options.SystemName = None,
     source: options.From = None,
     variant: options.Variant = None,
+    mode: options.Mode = None,
     set: options.Set = None,
     format: Annotated[str, typer.Option(help="table | latex | program | json")] = "table",
     out: options.Out = None,
@@ -31,7 +32,8 @@ def derive(
     found = options.system_of(system, source)
     if found.derive is None:
         raise InputError(f"system = {found.name} has no derivation.")
-    derivation = found.derive(found.setup(**options.assignments(set)), found.variant(found.default_level, variant))
+    setup = options.setup_of(found, mode, set)
+    derivation = found.derive(setup, found.variant(found.default_level, variant))
     text = {"table": str, "latex": _latex, "program": lambda d: str(d.program).rstrip("\n"), "json": _json}[format](
         derivation
     )

@@ -128,6 +128,15 @@ def assignments(texts: list[str] | None) -> dict[str, str]:
     return found
 
 
+def setup_of(system, mode: str | None, texts: list[str] | None):
+    """The setup for what a mode decides only in a declared model: a paper states its derivation and ladder itself."""
+    if mode is not None and system.package:
+        raise InputError(
+            f"mode = {mode} plays no part here: {system.name} states for itself what is derived and compared."
+        )
+    return system.setup(mode, **assignments(texts))
+
+
 def say_idle(
     system, setup, given: Mapping[str, str], level: str | None, variant: str | None = None, mode: str | None = None
 ) -> None:

@@ -74,6 +74,7 @@ def train(
 def compare(
     system: options.SystemName = None,
     source: options.From = None,
+    mode: options.Mode = None,
     set: options.Set = None,
     rung: Annotated[list[str] | None, typer.Option(help="Only this rung, e.g. L2-L3; repeatable.")] = None,
     format: Annotated[str, typer.Option(help="table | json")] = "table",
@@ -90,7 +91,7 @@ def compare(
         raise InputError(f"--format {format} is not known: it must be table or json.")
     found = options.system_of(system, source)
     with tqdm(unit="runs", disable=not sys.stderr.isatty(), leave=False) as bar:
-        result = climb(found, found.setup(**options.assignments(set)), rung, lambda name: bar.update())
+        result = climb(found, options.setup_of(found, mode, set), rung, lambda name: bar.update())
     if out:
         from flowsys.machine.files import write_atomically
         from flowsys.plot.ladder import ladder as draw

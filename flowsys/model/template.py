@@ -7,7 +7,7 @@ Change it, then try it:
     flowsys solve --from my_model.py --at T_seen,t=100
     flowsys train --from my_model.py --set width=100 --steps 500
     flowsys compare --from my_model.py
-    flowsys phase --from my_model.py --x flip=0:0.4:40 --y omega=0.01:1:40:log --observable T_seen
+    flowsys phase --from my_model.py --x flip=0:0.4:40 --y omega=0.01:1:40:log --observable T_seen --log
 """
 
 from itertools import product
