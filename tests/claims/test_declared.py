@@ -134,9 +134,10 @@ def test_the_default_set_up_is_placed_in_the_regime():
     assert "the default set-up lies outside" in found.note and found.inside is True
 
 
-def test_a_map_is_a_picture_with_its_data_beside_it(tmp_path):
+def test_a_map_is_a_picture_with_its_data_beside_it(tmp_path, monkeypatch):
     picture = tmp_path / "where.png"
     command = ["check", "mixture", "--claim", "D.3-law", "--map", "b=0.25:1.5:3", "T_1=1:20:2:log"]
+    monkeypatch.setattr("sys.argv", ["flowsys", *command])
     answer = CliRunner().invoke(app, [*command, "--plot", str(picture), "--workers", "1"])
     assert answer.exit_code == 0, answer.output
     assert picture.read_bytes().startswith(b"\x89PNG")
