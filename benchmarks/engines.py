@@ -78,6 +78,18 @@ def cvode(kinks: str):
     return run
 
 
+def heyoka(kinks: str):
+    """heyoka's Taylor series in batches of 8, kinks by its own events, which flip gates (a Python callback each)"""
+    if kinks == "smooth":
+        raise NotImplementedError(
+            "a Taylor series does not cross the two branches of a softplus that does not overflow"
+        )
+    import heyoka as _  # noqa: F401  tells at once whether it is there
+    from taylor import sweep
+
+    return sweep()
+
+
 def diffsol(kinks: str):
     """pydiffsol's tsit45, the program printed as DiffSL and compiled by its LLVM back-end"""
     if kinks == "kink":
@@ -156,6 +168,7 @@ ENGINES = {
     "flowsys": flowsys,
     "cyrk": cyrk,
     "cvode": cvode,
+    "heyoka": heyoka,
     "diffsol": diffsol,
     "diffrax": diffrax,
     "scipy": scipy,

@@ -1,0 +1,67 @@
+"""Random setups over the whole box of every system, all modes and limit variants, solved with the default budget.
+
+    python benchmarks/draws.py [--draws 200] [--systems lego,mixture] [--seed 0]
+
+Setups that a system refuses are drawn again. Prints per system how the runs ended and what the longest took (CPU
+seconds), and every run that took longer than 20 s or used up its budget of steps: there should be none.
+"""
+
+import argparse
+import sys
+import time
+from collections import Counter
+from itertools import cycle
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import flowsys as fs
+from flowsys.errors import InputError
+from flowsys.integrate.outcome import Ending
+from tests.sweeps.draws import draws
+
+BAR = 20.0
+
+
+def runs(name: str, n: int, seed: int):
+    """(mode, variant, setup, CPU seconds, outcome) of n runs that a system accepts."""
+    system = fs.load(name)
+    kinds = cycle([(mode, variant) for mode in system.modes for variant in system.levels["L3"].names])
+    found = tried = 0
+    while found < n:
+        mode, variant = next(kinds)
+        tried += 1
+        setup = next(s for s in draws(system, "L3", mode, 1, seed * 100_000 + tried) if s is not None)
+        start = time.process_time()
+        try:
+            run = fs.solve(system, setup, level="L3", variant=variant, mode=mode, observe=[])
+        except InputError:
+            continue
+        found += 1
+        yield mode, variant, setup, time.process_time() - start, run
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--draws", type=int, default=200)
+    parser.add_argument("--systems", default="mixture,cooccurrence,lego,parity,prompt")
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    for name in given.systems.split(","):
+        endings, times, steps = Counter(), [], []
+        for mode, variant, setup, spent, run in runs(name, given.draws, given.seed):
+            endings[run.outcome.ending.value] += 1
+            times.append(spent)
+            steps.append(run.statistics["steps"])
+            if spent > BAR or run.outcome.ending is Ending.STEP_BUDGET:
+                drawn = " ".join(f"{k}={setup[k]:g}" if isinstance(setup[k], float) else f"{k}={setup[k]}"
+                                 for k in sorted(setup.given))  # fmt: skip
+                print(f"  {name} {mode} {variant}: {spent:.1f} s, {run.outcome.sentence} [{drawn}]", flush=True)
+        worst = sorted(times)[-3:]
+        met = worst[-1] <= BAR and not endings[Ending.STEP_BUDGET.value]
+        print(f"{name}: {dict(endings)}; longest {', '.join(f'{t:.2f}' for t in worst)} s, in all {sum(times):.0f} s, "
+              f"most steps {max(steps)}; bar {'met' if met else 'NOT met'}", flush=True)  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
