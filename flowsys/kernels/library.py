@@ -48,7 +48,7 @@ def _driver(host: Host) -> Library:
         implicit, also_needed = newton_text(host.lanes, host.fused)
         scalar, needed_too = scalar_text(_SCALAR, host.fused)
         everything = declared | needed | also_needed | needed_too
-        return compiled("\n".join([*sorted(everything), text, steps, implicit, scalar]), host, level=1)
+        return compiled("\n".join([*sorted(everything), text, steps, implicit, scalar]), host, level=2)
 
     return loaded(cached("driver", host, compile_it), host)
 
