@@ -139,6 +139,10 @@ class Claim:
             can = f"it can at {' and '.join(levels)}" if levels else "only where it is stated"
             where = f" ({self.regime})" if str(self.regime) else ""
             return f"claim {self.id} cannot be measured at level {conditions.level}, {can}{where}."
+        for name, value in conditions.constants:
+            if name not in self.regime.constants:
+                has = f"it has {', '.join(self.regime.constants)}" if self.regime.constants else "it has none"
+                return f"claim {self.id} has no hidden constant {name} = {value:g}: {has}."
         takes = self.taken(system)
         finite = ("width", "seed", "learning_rate") if conditions.is_finite else ()
         for name, value in conditions.parameters:
@@ -168,6 +172,14 @@ class Claim:
             return self._measured(system, conditions)
         if refused := self.refusal(system, conditions):
             return untested(refused)
+        regime = self.regime
+        for name, value in conditions.constants:
+            regime = regime.with_constant(name, value)
+        there = self if regime is self.regime else replace(self, regime=regime)
+        return there._over(system, conditions)
+
+    def _over(self, system: System, conditions: Conditions) -> Verdict:
+        """The verdict at each of the seeds asked for, put together."""
         try:
             verdicts = []
             for seed in range(conditions.seeds or 1):

@@ -18,15 +18,17 @@ from flowsys.system import FINITE
 
 @dataclass(frozen=True)
 class Conditions:
-    """What was asked for instead of a claim's own: a level, a number of seeds, values of parameters."""
+    """What was asked for instead of a claim's own: a level, seeds, parameters, hidden constants of its regime."""
 
     level: str | None = None
     seeds: int | None = None
     parameters: tuple[tuple[str, Any], ...] = ()
+    constants: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self):
-        if isinstance(self.parameters, Mapping):
-            object.__setattr__(self, "parameters", tuple(self.parameters.items()))
+        for name in ("parameters", "constants"):
+            if isinstance(given := getattr(self, name), Mapping):
+                object.__setattr__(self, name, tuple(given.items()))
 
     @property
     def is_default(self) -> bool:
@@ -38,7 +40,8 @@ class Conditions:
 
     def as_dict(self) -> dict[str, Any]:
         named = {"level": self.level, "seeds": self.seeds}
-        return {name: value for name, value in named.items() if value is not None} | dict(self.parameters)
+        named = {name: value for name, value in named.items() if value is not None}
+        return named | dict(self.parameters) | dict(self.constants)
 
     def __str__(self) -> str:
         return ", ".join(f"{name} = {value}" for name, value in self.as_dict().items())

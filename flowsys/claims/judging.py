@@ -14,7 +14,7 @@ import numpy as np
 
 from flowsys.claims.conditions import Conditions
 from flowsys.claims.kit import Kit, NotReached
-from flowsys.claims.measurements import Finding, Point, Sides, placed, shown, together
+from flowsys.claims.measurements import Finding, Point, Sides, branches, placed, shown, together
 from flowsys.claims.regime import Values
 from flowsys.claims.verdict import Verdict, Word, untested
 from flowsys.errors import InputError
@@ -33,7 +33,7 @@ def judgement(claim: "Claim", system: System, conditions: Conditions) -> Verdict
     asked = dict(conditions.parameters)
     kit = Kit(system, asked, conditions.level, claim.mode, claim.variants)
     points, unreached, refused, last = [], [], [], kit
-    for sets, given in _places(claim, kit, asked):
+    for sets, branch, given in _places(claim, kit, asked):
         there = kit.at(**given)
         margin = np.nan
         try:
@@ -50,7 +50,7 @@ def judgement(claim: "Claim", system: System, conditions: Conditions) -> Verdict
         if claim.kind.name in POINTWISE and not _is_finite(measured):
             unreached.append((margin, f"{placed(sets) or 'here'}: a value is not finite"))
             continue
-        points.append(Point(sets, there.p, measured, margin))
+        points.append(Point(sets, there.p, measured, margin, branch))
         last = there
     inside = [point for point in points if point.margin >= 1]
     missed = [sentence for margin, sentence in unreached if margin >= 1]
@@ -82,8 +82,8 @@ def _is_finite(measured: Any) -> bool:
     return bool(np.isfinite(measured).all())
 
 
-def _places(claim: "Claim", kit: Kit, asked: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """(what tells a place apart, all that it sets), what was asked for taking the place of the claim's own."""
+def _places(claim: "Claim", kit: Kit, asked: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str, dict[str, Any]]]:
+    """(what tells a place apart, its path, all that it sets); what was asked for takes the place of the claim's own."""
     several = [claim.at] if isinstance(claim.at, Mapping) else list(claim.at)
     seen = []
     for own in several:
@@ -93,15 +93,15 @@ def _places(claim: "Claim", kit: Kit, asked: Mapping[str, Any]) -> Iterator[tupl
         seen.append(own)
         apart = own if len(several) > 1 else {}
         if claim.path is None:
-            yield apart, {**asked, **own}
+            yield apart, "", {**asked, **own}
             continue
         for point in claim.path.points(Values({**kit.at(**own).p})):
-            yield {**point, **apart}, {**asked, **own, **point}
+            yield {**point, **apart}, placed(apart), {**asked, **own, **point}
 
 
 def _judged(claim: "Claim", points: Sequence[Point], kit: Kit) -> Finding:
     fewest = 3 if claim.kind.name.startswith(("order", "limit")) and claim.path is not None else 1
-    if len(points) < fewest:
+    if min(map(len, branches(points).values())) < fewest:
         where = "inside the regime " if claim.regime else ""
         return Finding(Word.NOT_TESTABLE, "", f"the path has {len(points)} places {where}that can be measured")
     return claim.kind.judge(points, kit)

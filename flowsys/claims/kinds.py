@@ -100,7 +100,8 @@ class Inequality:
                 sides = _sides(measured)
                 if not sides.left.size:
                     return Finding(Word.NOT_TESTABLE, "", EMPTY)
-                by_part.setdefault(part, []).append((point, sides, self._best(sides)))
+                name = ", ".join(filter(None, (part, point.branch)))
+                by_part.setdefault(name, []).append((point, sides, self._best(sides)))
         judge = self._explicit if self.constant is not None else self._hidden
         return judge(by_part, points)
 

@@ -34,12 +34,16 @@ class Series:
 
 @dataclass(frozen=True)
 class Point:
-    """One place of a claim: what it sets, all its parameters, and what was measured there."""
+    """One place of a claim: what it sets, all its parameters, and what was measured there.
+
+    `branch` names the path it lies on, where a claim has several.
+    """
 
     sets: Mapping[str, Any]
     p: Values
     measured: Any
     margin: float
+    branch: str = ""
 
     def parts(self) -> dict[str, Any]:
         """What was measured, by name; one thing alone has no name."""
@@ -60,6 +64,14 @@ class Finding:
     interval: tuple[float, float] | None = None
     tolerance: float | None = None
     by_point: Sequence[bool] | None = None
+
+
+def branches(points: Sequence[Point]) -> dict[str, list[Point]]:
+    """The points by the path they lie on."""
+    found: dict[str, list[Point]] = {}
+    for point in points:
+        found.setdefault(point.branch, []).append(point)
+    return found
 
 
 def number(value: Any, run: Any) -> float:

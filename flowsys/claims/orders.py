@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from flowsys.claims.measurements import Finding, Point, Series, shown, together
+from flowsys.claims.measurements import Finding, Point, Series, branches, shown, together
 from flowsys.claims.verdict import Word, listed
 from flowsys.laws.fits import Fit, line, power_law
 from flowsys.laws.law import Law, evidence, law, local_exponents
@@ -23,11 +23,12 @@ ABOUT = 1.3
 SLIGHT = 0.02
 HOLDS_ON = 0.75
 FAR = 1e3
+MOST_POINTS = 20
 
 
 def bounded(x: Sequence[float], ratio: Sequence[float], tilde: str) -> tuple[Word, str]:
     """Whether positive ratios stay bounded towards the last x, up to logarithms if `tilde`; and why, in words."""
-    x, ratio = np.asarray(x, float), np.asarray(ratio, float)
+    x, ratio = _thinned(np.asarray(x, float), np.asarray(ratio, float))
     if not (ratio > 0).any():
         return Word.HOLDS, ""
     ratio = np.maximum(ratio, 1e-300)
@@ -49,6 +50,16 @@ def bounded(x: Sequence[float], ratio: Sequence[float], tilde: str) -> tuple[Wor
     if not goes_on or end <= SLIGHT:
         return Word.HOLDS, f"the constants level off, local exponents {listed(local)}"
     return Word.NOT_TESTABLE, f"not yet asymptotic: local exponents of the constants {listed(local)}"
+
+
+def _thinned(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A long series at some of its points, evenly by the logarithm of x, the last one among them."""
+    x, y = x[x > 0], y[x > 0]
+    if len(x) <= MOST_POINTS:
+        return x, y
+    wanted = np.linspace(np.log(x[0]), np.log(x[-1]), MOST_POINTS)
+    rows = np.unique([int(np.abs(np.log(x) - w).argmin()) for w in wanted])
+    return x[rows], y[rows]
 
 
 @dataclass(frozen=True)
@@ -121,11 +132,13 @@ class Order:
                     places = [{"part": part, **point.sets, series.along: float(x)} for x in series.x]
                     yield _placed(part, point.sets), series.x, series.y, np.broadcast_to(scale, series.x.shape), places
             return
-        x = np.array([float(next(iter(point.sets.values()))) for point in points])
-        scale = np.array([float(self._scale(point.p)) for point in points])
-        for part in points[0].parts():
-            quantity = np.array([float(point.parts()[part]) for point in points])
-            yield part, x, quantity, scale, [{"part": part, **point.sets} for point in points]
+        for branch, along in branches(points).items():
+            x = np.array([float(next(iter(point.sets.values()))) for point in along])
+            scale = np.array([float(self._scale(point.p)) for point in along])
+            for part in along[0].parts():
+                quantity = np.array([float(point.parts()[part]) for point in along])
+                places = [{"part": part, **point.sets} for point in along]
+                yield ", ".join(filter(None, (part, branch))), x, quantity, scale, places
 
     def _scale(self, *arguments: Any) -> Any:
         return self.scale(*arguments) if callable(self.scale) else self.scale
@@ -155,7 +168,7 @@ class Order:
         note = together([why for _, why, _ in verdicts])
         fits = {}
         if len(x) >= 3 and (quantity > 0).all():
-            found = law(x, quantity)
+            found = law(*_thinned(x, quantity))
             values |= {"law": found.as_dict()}
             text += f"; the quantity itself: {found}"
             fits = _fits(found, part, self.along or next(name for name in places[0] if name != "part"))
@@ -231,14 +244,16 @@ class Limit:
                     last = {"part": part, **point.sets, series.along: float(series.x[-1])}
                     yield _placed(part, point.sets), series.x, series.y - value(point.p), value(point.p), last
             return
-        x = np.array([float(next(iter(point.sets.values()))) for point in points])
-        for part in points[0].parts():
-            off = np.array([float(point.parts()[part]) - value(point.p) for point in points])
-            yield part, x, off, value(points[-1].p), {"part": part, **points[-1].sets}
+        for branch, along in branches(points).items():
+            x = np.array([float(next(iter(point.sets.values()))) for point in along])
+            for part in along[0].parts():
+                off = np.array([float(point.parts()[part]) - value(point.p) for point in along])
+                name = ", ".join(filter(None, (part, branch)))
+                yield name, x, off, value(along[-1].p), {"part": part, **along[-1].sets}
 
     def _judge(self, part: str, x, off, value: float, last) -> Finding:
         size = self.tolerance * max(abs(value), 1.0)
-        left, interval = _extrapolated(x, off)
+        left, interval = _extrapolated(*_thinned(x, off))
         values = {"x": x, "off": off, "extrapolated": value + left, "distance": left}
         text = f"{part + ': ' if part else ''}off by {listed(_few(off))}; extrapolated {shown(value + left)} for " \
                f"{shown(value)}"  # fmt: skip

@@ -70,7 +70,9 @@ def region(
     for i, first in enumerate(x.values):
         for j, second in enumerate(y.values):
             given = (*conditions.parameters, (x.name, first), (y.name, second))
-            tasks.append((claim.id, Conditions(conditions.level, conditions.seeds, given), (i, j)))
+            tasks.append(
+                (claim.id, Conditions(conditions.level, conditions.seeds, given, conditions.constants), (i, j))
+            )
     if refused := claim.refusal(system, tasks[0][1]):
         raise InputError(refused)
     verdicts = np.empty((len(x), len(y)), dtype=object)

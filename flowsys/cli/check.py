@@ -28,6 +28,10 @@ def check(
         int | None, typer.Option(min=1, help="Measure with seeds 0 … N-1, each by itself; needs a finite --level.")
     ] = None,
     set: options.Set = None,
+    constant: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="A hidden constant of the claims' regimes; repeatable."),
+    ] = None,
     plot: Annotated[
         str | None,
         typer.Option(
@@ -85,7 +89,7 @@ def check(
     if regimes:
         _write(show.regimes_text(chosen, claim), out)
         return
-    conditions = _conditions(chosen, level, width, seeds, set)
+    conditions = _conditions(chosen, level, width, seeds, set, constant)
     if record and not conditions.is_default:
         raise InputError("--record keeps verdicts at the claims' own parameters: give no --level, --width or --set.")
     if plot and len(claim or []) != 1:
@@ -113,7 +117,7 @@ def check(
         raise typer.Exit(1)
 
 
-def _conditions(systems, level: str | None, width: int | None, seeds: int | None, texts: list[str] | None):
+def _conditions(systems, level: str | None, width: int | None, seeds: int | None, texts, constants):
     """What was asked for, as values the systems accept."""
     from flowsys.claims.conditions import Conditions
     from flowsys.system import LEVELS
@@ -125,10 +129,21 @@ def _conditions(systems, level: str | None, width: int | None, seeds: int | None
         given = {"width": str(width)} | given
     if given and len(systems) != 1:
         raise InputError(f"--set {next(iter(given))} needs one system: parameters belong to a system.")
+    hidden = tuple((name, _number(name, text)) for name, text in options.assignments(constants).items())
     if not given:
-        return Conditions(level, seeds)
+        return Conditions(level, seeds, (), hidden)
     setup = systems[0].setup(**given)
-    return Conditions(level, seeds, tuple((name, setup[name]) for name in given))
+    return Conditions(level, seeds, tuple((name, setup[name]) for name in given), hidden)
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not 0 < value < float("inf"):
+        raise InputError(f"--constant {name}={text} is not allowed: it must be a positive number.")
+    return value
 
 
 def _write(text: str, out: str | None) -> None:

@@ -120,6 +120,25 @@ def test_the_least_hidden_constant_is_where_the_claim_begins_to_hold():
     assert found.values["largest_c"] == pytest.approx(0.2, rel=1e-6)
 
 
+def test_a_hidden_constant_can_be_asked_for():
+    claim = fs.Claim("c", "Lemma 1", "s", fs.Identity(), lambda run: (1, 1), at={"n": 600}, regime=GROWS)
+    system = synthetic(claim)
+    words = {c: str(claim.check(system, Conditions(constants={"c": c})).word) for c in (1.0, 5.0, 50.0)}
+    assert words == {1.0: "holds", 5.0: "holds", 50.0: "outside the regime"}
+    assert "no hidden constant C" in claim.check(system, Conditions(constants={"C": 2.0})).note
+
+
+def test_paths_at_several_places_are_judged_one_by_one():
+    power = {2: 1.0, 5: 1.5, 9: 1.0}
+    places = {"at": [{"L": L} for L in power], "path": fs.Path("x", np.geomspace(10, 1e5, 7))}
+    found = verdict(fs.Order("O", lambda p: p.x), lambda run: run.p.L * run.p.x ** power[run.p.L], places)
+    assert str(found.word) == "holds in part" and found.breaks_at["L"] == 5
+    kept = verdict(fs.Order("O", lambda p: p.x), lambda run: run.p.L * run.p.x, places)
+    assert kept.holds and kept.constant == pytest.approx(9)
+    ends = verdict(fs.Limit(lambda p: p.L), lambda run: run.p.L + 1 / run.p.x, places)
+    assert ends.holds
+
+
 def test_the_share_of_the_box_and_the_default_are_told():
     half = fs.Regime(fs.Condition("w² x ≥ 1", lambda p: (p.w**2 * p.x, 1.0)))
     claim = fs.Claim("c", "Lemma 1", "s", fs.Identity(), lambda run: (1, 1), regime=half)
