@@ -41,7 +41,7 @@ def bounded(x: Sequence[float], ratio: Sequence[float], tilde: str) -> tuple[Wor
         return (Word.HOLDS, "") if end <= SLIGHT else (Word.NOT_TESTABLE, "too few places along the path to tell")
     flat, logarithm, power = evidence(x, ratio)
     allowed, growing = (min(flat, logarithm), power) if tilde else (flat, min(logarithm, power))
-    goes_on = end > 0 and (end >= HOLDS_ON * before if tilde or power <= logarithm else end * np.log(X[-1]) >= 0.3)
+    goes_on = end > 0 and (end >= HOLDS_ON * before if tilde or power <= logarithm else _is_logarithmic(X, local))
     if end <= 0 or allowed <= ABOUT * growing:
         return Word.HOLDS, ""
     if allowed >= CLEARLY * growing and goes_on and end > SLIGHT:
@@ -50,6 +50,14 @@ def bounded(x: Sequence[float], ratio: Sequence[float], tilde: str) -> tuple[Wor
     if not goes_on or end <= SLIGHT:
         return Word.HOLDS, f"the constants level off, local exponents {listed(local)}"
     return Word.NOT_TESTABLE, f"not yet asymptotic: local exponents of the constants {listed(local)}"
+
+
+def _is_logarithmic(X: np.ndarray, local: np.ndarray) -> bool:
+    """Whether local exponents fall like 1/log X, as those of a logarithm do, and no faster."""
+    times_log = local * np.log(np.sqrt(X[1:] * X[:-1]))
+    n = max(1, len(local) // 3)
+    end, before = float(np.mean(times_log[-n:])), float(np.mean(times_log[-2 * n : -n])) if len(local) > n else 0.0
+    return end >= 0.8 or (end >= 0.3 and end >= 0.9 * before)
 
 
 def _thinned(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -150,22 +158,22 @@ class Order:
             return self._never(part, x, quantity, scale, places, kit, values)
         ratio, verdicts, breaks = np.abs(quantity) / scale, [], None
         if self.is_upper:
-            verdicts.append((*bounded(x, ratio, self.tilde), "above"))
+            verdicts.append(self._bounded(x, np.abs(quantity), scale))
         if self.is_lower:
             positive = quantity / scale > 0
             if positive.all():
-                verdicts.append((*bounded(x, 1 / ratio, self.tilde), "below"))
+                verdicts.append(self._bounded(x, scale, quantity))
             else:
                 breaks = places[int(np.argmin(positive))]
-                verdicts.append((Word.FAILS, "the quantity is not positive", "below"))
-        words = [word for word, _, _ in verdicts]
+                verdicts.append((Word.FAILS, "the quantity is not positive"))
+        words = [word for word, _ in verdicts]
         word = words[0] if len(set(words)) == 1 else _mixed(words)
         if word in (Word.FAILS, Word.IN_PART) and breaks is None:
             breaks = places[-1]
         constant = (float(ratio.min()), float(ratio.max()))
         text = f"{part + ': ' if part else ''}over its scale {listed(_few(ratio))}, from {shown(constant[0])} to " \
                f"{shown(constant[1])}"  # fmt: skip
-        note = together([why for _, why, _ in verdicts])
+        note = together([why for _, why in verdicts])
         fits = {}
         if len(x) >= 3 and (quantity > 0).all():
             found = law(*_thinned(x, quantity))
@@ -173,6 +181,13 @@ class Order:
             text += f"; the quantity itself: {found}"
             fits = _fits(found, part, self.along or next(name for name in places[0] if name != "part"))
         return Finding(word, text, note, constant, breaks, values, fits)
+
+    def _bounded(self, x: np.ndarray, smaller: np.ndarray, larger: np.ndarray) -> tuple[Word, str]:
+        """Whether one side is of the order of the other; that it is not has to show in the laws of both, too."""
+        word, why = bounded(x, smaller / larger, self.tilde)
+        if word is Word.FAILS and not _exceeds(law(*_thinned(x, smaller)), law(*_thinned(x, larger)), self.tilde):
+            return Word.NOT_TESTABLE, together([why, "but their own laws are of one order"])
+        return word, why
 
     def _never(self, part, x, quantity, scale, places, kit, values) -> Finding:
         """A time that is never reached: a run far beyond its scale refutes an upper bound, a short one says nothing."""
@@ -185,6 +200,16 @@ class Order:
         word = Word.FAILS if is_far and self.is_upper else Word.NOT_TESTABLE
         why = f"the run ends at t = {shown(horizon)}" if not is_far else ""
         return Finding(word, text, why, None, places[row], values)
+
+
+def _exceeds(one: Law, other: Law, tilde: str) -> bool:
+    """Whether a law grows faster than another towards the end of their x."""
+    sign = -1.0 if one.x[-1] < one.x[0] else 1.0
+    ends = lambda found: sorted(sign * e for e in found.interval) if found.kind.startswith("power") else (0.0, 0.0)
+    (low, high), (other_low, other_high) = ends(one), ends(other)
+    if low > other_high + SLIGHT:
+        return True
+    return not tilde and high >= other_low - SLIGHT and one.logarithms > other.logarithms
 
 
 def _fits(found: Law, part: str, along: str) -> dict[str, Fit]:

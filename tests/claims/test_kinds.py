@@ -73,6 +73,9 @@ CASES = {
     # orders
     "O": (Order("O", lambda p: log(1 / p.w)), lambda r: 3 * log(1 / r.p.w) + 2, SMALL, {}, HOLDS, 3 + 2 / log(1 / 0.3)),
     "O from below": (Order("O", lambda p: log(1 / p.w)), lambda r: 3 * log(1 / r.p.w) - 2, FEW, {}, HOLDS, None),
+    "O that begins late": (
+        Order("O", lambda p: log(1 / p.w)), lambda r: 2.2 * np.arcsinh(0.004 / r.p.w**2), FEW, {}, HOLDS, None,
+    ),
     "O of what is far smaller": (Order("O", lambda p: p.x), lambda r: r.p.x**0.3, LARGE, {}, HOLDS, None),
     "O, a power too large": (Order("O", lambda p: p.x), lambda r: r.p.x**1.5, LARGE, {}, FAILS, 1e5**0.5),
     "O, a logarithm too large": (Order("O", lambda p: p.x), lambda r: r.p.x * log(r.p.x), LARGE, {}, FAILS, log(1e5)),

@@ -34,10 +34,11 @@ FLOWS = "L2 L3"
 
 AFTER_ONSET = Condition("T_1 ≥ T_0.5", lambda p: (p.T_1, onset_of_group_signal(p.K, p.b)))
 """What Corollary D.7 asks of T_1: the neurons have found the group signal."""
-TWO_GROUPS = Regime(
-    equals("K", 2), equals("L", 3), AFTER_ONSET, Condition("omega ≤ c", lambda p, c: (c, p.omega)), c=1.0
-)
+SMALL_START = Condition("omega ≤ c", lambda p, c: (c, p.omega))
+TWO_GROUPS = Regime(equals("K", 2), equals("L", 3), AFTER_ONSET, SMALL_START, c=1.0)
 """Condition 1, whose C is some constant below 1, at the sizes that the paper's proofs are for."""
+BOUNDED_SCORES = Regime(*TWO_GROUPS.conditions, Condition("s_star ≤ C", lambda p, C: (C, p.s_star)), c=1.0, C=4.0)
+"""The same in stage 2, where Lemmas E.1 to E.4 have scores below a constant."""
 SMALLER_OMEGA = Path("omega", OMEGAS)
 
 claim = partial(claims.claim, regime="K = 2, L = 3, infinite width", levels="L3")
