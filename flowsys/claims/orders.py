@@ -41,7 +41,10 @@ def bounded(x: Sequence[float], ratio: Sequence[float], tilde: str) -> tuple[Wor
         return (Word.HOLDS, "") if end <= SLIGHT else (Word.NOT_TESTABLE, "too few places along the path to tell")
     flat, logarithm, power = evidence(x, ratio)
     allowed, growing = (min(flat, logarithm), power) if tilde else (flat, min(logarithm, power))
-    goes_on = end > 0 and (end >= HOLDS_ON * before if tilde or power <= logarithm else _is_logarithmic(X, local))
+    if tilde:
+        goes_on = end > 0 and _is_power(X, local)
+    else:
+        goes_on = end > 0 and (end >= HOLDS_ON * before if power <= logarithm else _is_logarithmic(X, local))
     if end <= 0 or allowed <= ABOUT * growing:
         return Word.HOLDS, ""
     if allowed >= CLEARLY * growing and goes_on and end > SLIGHT:
@@ -50,6 +53,16 @@ def bounded(x: Sequence[float], ratio: Sequence[float], tilde: str) -> tuple[Wor
     if not goes_on or end <= SLIGHT:
         return Word.HOLDS, f"the constants level off, local exponents {listed(local)}"
     return Word.NOT_TESTABLE, f"not yet asymptotic: local exponents of the constants {listed(local)}"
+
+
+def _is_power(X: np.ndarray, local: np.ndarray) -> bool:
+    """Whether local exponents stay rather than fall like 1/log X."""
+    L, n = np.log(np.sqrt(X[1:] * X[:-1])), max(1, len(local) // 3)
+    if len(local) < 2 * n:
+        return True
+    end, before = float(np.mean(local[-n:])), float(np.mean(local[-2 * n : -n]))
+    of_logarithm = float(np.mean(L[-2 * n : -n]) / np.mean(L[-n:])) if L.min() > 0 else 1.0
+    return end >= (1 + of_logarithm) / 2 * before
 
 
 def _is_logarithmic(X: np.ndarray, local: np.ndarray) -> bool:
