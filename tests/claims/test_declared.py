@@ -161,7 +161,7 @@ def test_a_map_is_a_picture_with_its_data_beside_it(tmp_path, monkeypatch):
     assert answer.exit_code == 0, answer.output
     assert picture.read_bytes().startswith(b"\x89PNG")
     data = picture.with_suffix(".csv").read_text().splitlines()
-    assert data[1].startswith("# flowsys check mixture") and data[2].startswith("b,T_1,word,inside,margin,constant")
+    assert data[1].startswith("# flowsys ") and data[2].startswith("b,T_1,word,inside,margin,constant")
     assert len(data) == 3 + 6
     words = [line.split(",")[2] for line in data[3:]]
     assert words.count("outside the regime") == 2 and words.count("holds") == 4
