@@ -70,10 +70,12 @@ class BatchResult:
     event_times: np.ndarray
     event_states: np.ndarray
     event_stages: np.ndarray
+    event_slides: np.ndarray
     reached: np.ndarray
     times: np.ndarray
     time_states: np.ndarray
     time_stages: np.ndarray
+    time_slides: np.ndarray
     final_t: np.ndarray
     final_state: np.ndarray
     final_stage: np.ndarray

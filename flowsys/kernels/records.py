@@ -151,6 +151,11 @@ class Workspace:
     other: Doubles
     full: Doubles
     full_clipped: Integers
+    # the step about to be taken, while times inside it are looked at
+    taken: Doubles
+    taken_clipped: Integers
+    arrives: Integers
+    look_failed: Integers
     trials: Integers
     next_time: Integers
     pending: Integers
@@ -203,9 +208,11 @@ class Batch:
     final_gates: Doubles
     time_states: Doubles
     time_stages: Integers
+    time_slides: Integers
     event_times: Doubles
     event_states: Doubles
     event_stages: Integers
+    event_slides: Integers
     reached: Integers
     statistics: Integers
     log: Doubles

@@ -31,7 +31,8 @@ _STATES = "y y_new y_stage f_on spare"
 _WATCHED = "at_start at_third at_two_thirds at_end at_inside at_low at_high at_other orientation threshold spare_values"
 _GATES = "gates gates_on members met crossed v_now v_on"
 _PER_LANE = (
-    "fraction step error rtol atol stiffness t target proposed last_step last_error crossed_time low high other full"
+    "fraction step error rtol atol stiffness t target proposed last_step last_error crossed_time low high other full "
+    "taken"
 )
 _IMPLICIT_PER_LANE = (
     "tried_start tried_end tried_step tried_age tried_stretch tried_middle tried_norm history_step history_age "
@@ -39,7 +40,8 @@ _IMPLICIT_PER_LANE = (
 )
 _INTEGERS = (
     "slides returns hurried trajectory stage mode clipped was_rejected full_clipped trials next_time pending "
-    "stiff_steps tried_kinks has_tried has_history iterations is_drowned is_implicit patience calm_steps stretch_steps"
+    "stiff_steps tried_kinks has_tried has_history iterations is_drowned is_implicit patience calm_steps stretch_steps "
+    "taken_clipped arrives look_failed"
 )
 
 

@@ -9,6 +9,7 @@ MODULES = (
     "slides",
     "kinks",
     "stages",
+    "looking",
     "locating",
     "systems",
     "implicit",

@@ -1,6 +1,6 @@
-"""What is written down of a trajectory: its events, its switches and slides, and how it ended."""
+"""What is written down of a trajectory: its events and looks, its switches and slides, and how it ended."""
 
-from flowsys.kernels.native.constants import EMPTY, LANES, N_COUNTS
+from flowsys.kernels.native.constants import EMPTY, LANES, N_COUNTS, SLIDES
 from flowsys.kernels.records import Batch, Workspace
 from flowsys.kernels.restricted import Doubles, f64, i64
 
@@ -12,9 +12,21 @@ def record_event(w: Workspace, b: Batch, l: i64, e: i64) -> None:
         b.reached[place] = 1
         b.event_times[place] = w.t[l]
         b.event_stages[place] = w.stage[l]
+        b.event_slides[place] = w.counts[SLIDES * LANES + l]
         for j in range(w.dim):
             b.event_states[place * w.dim + j] = w.y[j * LANES + l]
         w.pending[l] -= b.requested[e]
+
+
+def record_look(w: Workspace, b: Batch, l: i64, states: Doubles) -> None:
+    """The next time to look at has come, in the state given."""
+    n = w.trajectory[l]
+    place = n * b.n_times + w.next_time[l]
+    b.time_stages[place] = w.stage[l]
+    b.time_slides[place] = w.counts[SLIDES * LANES + l]
+    for j in range(w.dim):
+        b.time_states[place * w.dim + j] = states[j * LANES + l]
+    w.next_time[l] += 1
 
 
 def finish(w: Workspace, b: Batch, l: i64, outcome: i64) -> i64:

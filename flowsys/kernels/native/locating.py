@@ -8,6 +8,7 @@ from flowsys.kernels.native.constants import CONFIRMING, EPSILON, FORCED, LANES,
 from flowsys.kernels.native.intrinsics import fabs, fmax, fmin
 from flowsys.kernels.native.kinks import meet_kink
 from flowsys.kernels.native.ledger import record_event
+from flowsys.kernels.native.looking import looks_first
 from flowsys.kernels.native.slides import leave_surface
 from flowsys.kernels.native.stages import settle
 from flowsys.kernels.native.stepping import move
@@ -147,8 +148,10 @@ def whole_step(w: Workspace, l: i64) -> i64:
 
 def arrived(w: Workspace, b: Batch, l: i64, s: f64) -> i64:
     """At the crossing: record all events that fall on it, then deal with a kink or the end of a slide."""
-    w.mode[l] = STEPPING
     w.clipped[l] = 1 if s == w.full[l] and w.full_clipped[l] != 0 else 0
+    if looks_first(w, b, l, 1) != 0:
+        return 1
+    w.mode[l] = STEPPING
     which = first_crossed(w, l, s)
     for i in range(w.n_events):
         if i == which or has_fired(w, w.at_low, w.at_end, i, l) != 0:

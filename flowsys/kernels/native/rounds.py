@@ -21,9 +21,11 @@ from flowsys.kernels.native.constants import (
     IMPLICIT_STEPS,
     LANES,
     LOCATING,
+    LOOKING,
     N_COUNTS,
     NOT_FINITE,
     REJECTED,
+    RETURNING,
     STEP_BUDGET,
     STEP_TOO_SMALL,
     STEPPING,
@@ -34,7 +36,8 @@ from flowsys.kernels.native.field import evaluate_watched, pull_back
 from flowsys.kernels.native.implicit import implicit_step
 from flowsys.kernels.native.intrinsics import attempt, fabs, fmax, fmin, invoke, stiffness, take_next
 from flowsys.kernels.native.ledger import finish
-from flowsys.kernels.native.locating import tried
+from flowsys.kernels.native.locating import arrived, tried
+from flowsys.kernels.native.looking import looked, looks_again, looks_first, next_look
 from flowsys.kernels.native.stages import enter_stage, load_stage, settle
 from flowsys.kernels.native.stepping import eighth_root, move, set_step
 from flowsys.kernels.native.watching import any_fired, first_suspect, may_hide_a_crossing
@@ -66,7 +69,8 @@ def run(w: Workspace, s: Workspace, b: Batch) -> None:
         for l in range(LANES):
             if w.mode[l] != EMPTY and w.is_implicit[l] != 0:
                 implicit_step(w, s, l)
-                w.spent[l] += work_of_step(w, w.iterations[l])
+                if w.mode[l] != LOOKING and w.mode[l] != RETURNING:
+                    w.spent[l] += work_of_step(w, w.iterations[l])
             if w.mode[l] != EMPTY and w.error[l] <= 1.0:
                 good = 1
         if good != 0:
@@ -121,6 +125,14 @@ def after_attempt(w: Workspace, b: Batch, l: i64) -> i64:
         if w.error[l] <= 1.0:
             return accepted(w, b, l)
         return rejected(w, b, l)
+    if w.mode[l] == LOOKING:
+        return looked(w, b, l)
+    if w.mode[l] == RETURNING:
+        if looks_again(w, b, l) != 0:
+            return 1
+        if w.arrives[l] != 0:
+            return arrived(w, b, l, w.step[l])
+        return taken(w, b, l)
     counts[TRIALS * LANES + l] += 1
     if w.mode[l] == FORCED:
         w.mode[l] = STEPPING
@@ -209,7 +221,15 @@ def accepted(w: Workspace, b: Batch, l: i64) -> i64:
 
 
 def advance(w: Workspace, b: Batch, l: i64) -> i64:
+    """Take the step just made, after all looks inside it."""
+    if looks_first(w, b, l, 0) != 0:
+        return 1
+    return taken(w, b, l)
+
+
+def taken(w: Workspace, b: Batch, l: i64) -> i64:
     """Move to the end of the step just made."""
+    w.mode[l] = STEPPING
     move(w, l)
     w.counts[STEPS * LANES + l] += 1
     if w.is_implicit[l] != 0:
@@ -217,7 +237,7 @@ def advance(w: Workspace, b: Batch, l: i64) -> i64:
         reconsider(w, b, l)
     else:
         consider(w, b, l)
-    if w.clipped[l] != 0:
+    if w.clipped[l] != 0 or next_look(w, b, l) <= w.t[l]:
         return settle(w, b, l)
     set_step(w, l)
     return 1

@@ -1,10 +1,10 @@
-"""Stages in order: their data, the events that hold from the start, targets, and the times recorded on the way."""
+"""Stages in order: their data, the events that hold from the start, and where their steps must end."""
 
 from flowsys.kernels.native.constants import COMPLETED, LANES, NOT_FINITE, NOT_REACHED, STEPPING
 from flowsys.kernels.native.field import refresh
 from flowsys.kernels.native.intrinsics import fabs, fmin
 from flowsys.kernels.native.kinks import gates_from_state
-from flowsys.kernels.native.ledger import end_slides, finish, record_event
+from flowsys.kernels.native.ledger import end_slides, finish, record_event, record_look
 from flowsys.kernels.native.stepping import set_step, starting_step
 from flowsys.kernels.native.watching import orient
 from flowsys.kernels.records import Batch, Workspace
@@ -15,12 +15,7 @@ def settle(w: Workspace, b: Batch, l: i64) -> i64:
     """At a state worth looking at: record times, change stages, set the next target; 0 if the trajectory is over."""
     n = w.trajectory[l]
     while True:
-        while w.next_time[l] < b.n_times and b.times[n * b.times_stride + w.next_time[l]] <= w.t[l]:
-            place = n * b.n_times + w.next_time[l]
-            b.time_stages[place] = w.stage[l]
-            for j in range(w.dim):
-                b.time_states[place * w.dim + j] = w.y[j * LANES + l]
-            w.next_time[l] += 1
+        look_here(w, b, l)
         if w.next_time[l] >= b.n_times and w.pending[l] == 0:
             return finish(w, b, l, COMPLETED)
         for j in range(w.dim):
@@ -33,8 +28,6 @@ def settle(w: Workspace, b: Batch, l: i64) -> i64:
             is_over = 1
         if is_over == 0:
             w.target[l] = end
-            if w.next_time[l] < b.n_times:
-                w.target[l] = fmin(end, b.times[n * b.times_stride + w.next_time[l]])
             set_step(w, l)
             w.mode[l] = STEPPING
             return 1
@@ -42,6 +35,13 @@ def settle(w: Workspace, b: Batch, l: i64) -> i64:
             return finish(w, b, l, NOT_REACHED)
         enter_stage(w, b, l, w.stage[l] + 1)
     return 0
+
+
+def look_here(w: Workspace, b: Batch, l: i64) -> None:
+    """Record the times to look at that have come with the state as it stands."""
+    n = w.trajectory[l]
+    while w.next_time[l] < b.n_times and b.times[n * b.times_stride + w.next_time[l]] <= w.t[l]:
+        record_look(w, b, l, w.y)
 
 
 def enter_stage(w: Workspace, b: Batch, l: i64, stage: i64) -> None:

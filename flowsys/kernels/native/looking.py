@@ -1,0 +1,89 @@
+"""Times to look at: each is reached by a side step from the start of the step it falls into.
+
+A step is chosen as if nobody looked. When it is about to be taken, the times inside it are looked at, each by a step of
+its own from the same start; then it is made again, with the same bits, and taken. So what a trajectory does, and what
+is seen at a time, does not depend on the other times; and once the last one has been looked at, it ends there.
+"""
+
+from flowsys.kernels.native.constants import COMPLETED, LANES, LOOKING, RETURNING, STEPS
+from flowsys.kernels.native.implicit import inside
+from flowsys.kernels.native.intrinsics import dense_output, interpolate
+from flowsys.kernels.native.ledger import finish, record_look
+from flowsys.kernels.native.stepping import move
+from flowsys.kernels.records import Batch, Workspace
+from flowsys.kernels.restricted import f64, i64
+
+NO_MORE = 1e300
+
+
+def next_look(w: Workspace, b: Batch, l: i64) -> f64:
+    """The next time to look at."""
+    if w.next_time[l] >= b.n_times:
+        return NO_MORE
+    return b.times[w.trajectory[l] * b.times_stride + w.next_time[l]]
+
+
+def looks_first(w: Workspace, b: Batch, l: i64, arrives: i64) -> i64:
+    """Whether there are times inside the step that is about to be taken (`arrives`: to a located crossing)."""
+    w.taken[l] = w.step[l]
+    w.taken_clipped[l] = w.clipped[l]
+    w.arrives[l] = arrives
+    w.look_failed[l] = 0
+    return side_step(w, b, l)
+
+
+def side_step(w: Workspace, b: Batch, l: i64) -> i64:
+    """Set out to the next time inside the step; 0 if there is none."""
+    end = w.target[l] if w.taken_clipped[l] != 0 else w.t[l] + w.taken[l]
+    look = next_look(w, b, l)
+    if not (look < end):
+        return 0
+    w.mode[l] = LOOKING
+    w.step[l] = look - w.t[l]
+    w.clipped[l] = 0
+    return 1
+
+
+def looked(w: Workspace, b: Batch, l: i64) -> i64:
+    """After a side step: record what it shows, and go on to the next, or back; 0 if the trajectory is over.
+
+    A side step that fails, though it is shorter than one that did not, gives way to the polynomial of the whole step.
+    """
+    if not (w.error[l] <= 1.0):
+        w.look_failed[l] = 1
+        return come_back(w, l)
+    look = next_look(w, b, l)
+    while next_look(w, b, l) == look:
+        record_look(w, b, l, w.y_new)
+    if w.next_time[l] >= b.n_times and w.pending[l] == 0:
+        move(w, l)
+        w.t[l] = look
+        w.counts[STEPS * LANES + l] += 1
+        return finish(w, b, l, COMPLETED)
+    if side_step(w, b, l) != 0:
+        return 1
+    return come_back(w, l)
+
+
+def come_back(w: Workspace, l: i64) -> i64:
+    """Make the step again that was about to be taken."""
+    w.mode[l] = RETURNING
+    w.step[l] = w.taken[l]
+    w.clipped[l] = w.taken_clipped[l]
+    return 1
+
+
+def looks_again(w: Workspace, b: Batch, l: i64) -> i64:
+    """The step stands again: look on its polynomial where a side step failed; whether others are to come."""
+    if w.look_failed[l] == 0:
+        return 0
+    w.look_failed[l] = 0
+    dense_output(w)
+    look = next_look(w, b, l)
+    w.fraction[l] = (look - w.t[l]) / w.step[l]
+    interpolate(w)
+    if w.is_implicit[l] != 0:
+        inside(w, l, w.fraction[l], w.y_stage, l)
+    while next_look(w, b, l) == look:
+        record_look(w, b, l, w.y_stage)
+    return side_step(w, b, l)
