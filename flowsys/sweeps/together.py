@@ -1,15 +1,21 @@
-"""Points of one program in one native batch: every term of the sweep at every point, as arrays over the points."""
+"""Points of one program in one native batch: every term of the sweep at every point, as arrays over the points.
+
+Points that differ only in when they are looked at are one run. A look changes nothing of it, and a point's outcome is
+read off what the point itself asks for, so the numbers are those of points that run by themselves.
+"""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
-from flowsys.kernels import Batch, BatchResult, Code, integrate, kernel, observe
+from flowsys.kernels import Batch, BatchResult, Code, StageBatch, integrate, kernel, observe
 from flowsys.runs.automatic import NATIVE
 from flowsys.sweeps.columns import Together
 from flowsys.sweeps.diagram import CODES
 from flowsys.sweeps.quantities import Term
+from flowsys.sweeps.shared import Runs, shared_runs
 from flowsys.sweeps.sweep import Sweep
 from flowsys.system.problem import Problem
 
@@ -33,35 +39,51 @@ def evaluate_together(
     first = points.first
     timed = [t for t in sweep.terms if not isinstance(t.at, str) or t.at in first.marks]
     times = np.stack([np.zeros(len(points)), *(points.column(partial(_time_of, term=t)) for t in timed)], axis=1)[:, 1:]
-    order = np.argsort(times, axis=1, kind="stable")
     smooths = sweep.kink_width is not None and first.field.has_kinks
     stages = points.stages()
     watched, kinks = tuple(e.observable for e in first.events), "smooth" if smooths else first.field.kinks
     wanted = {t.at for t in sweep.terms}
+    numbers = {
+        "initial": points.rows(lambda p: p.initial),
+        "thresholds": points.thresholds(),
+        "t_max": points.column(lambda p: p.t_max),
+        "start": points.column(lambda p: p.start),
+        "atol": 1e-4 * sweep.rtol * points.column(lambda p: p.scale)
+        if sweep.atol is None
+        else np.full(len(points), sweep.atol),
+    }
+    runs = shared_runs([*numbers.values(), *(x for s in stages for x in (s.parameters, s.until))], times)
     batch = Batch(
-        initial=points.rows(lambda p: p.initial),
-        stages=stages,
-        thresholds=points.thresholds(),
+        **{name: array[runs.first] for name, array in numbers.items()},
+        stages=[_of_runs(stage, runs.first) for stage in stages],
         directions=[e.direction for e in first.events],
         requested=[event.name in wanted for event in first.events],
-        times=np.take_along_axis(times, order, axis=1),
-        t_max=points.column(lambda p: p.t_max),
-        start=points.column(lambda p: p.start),
+        times=runs.times,
         rtol=sweep.rtol,
-        atol=sweep.atol if sweep.atol is not None else 1e-4 * sweep.rtol * points.column(lambda p: p.scale),
         kink_width=sweep.kink_width or 0.0,
         max_steps=step_budget(sweep, first),
         method=NATIVE[sweep.solver],
     )
-    result = integrate(kernel(first.field.program, watched, kinks, stages), batch, threads)
-    recorded = _Recorded(first, result, timed, times, np.argsort(order, axis=1))
+    result = integrate(kernel(first.field.program, watched, kinks, batch.stages), batch, threads)
+    recorded = _Recorded(first, result, timed, times, runs)
     found = {term: _values(sweep, first, term, recorded, stages, alone, threads) for term in sweep.terms}
+    return found, *_outcomes(sweep, result, recorded, runs)
+
+
+def _of_runs(stage: StageBatch, first: np.ndarray) -> StageBatch:
+    return replace(stage, parameters=stage.parameters[first], until=None if stage.until is None else stage.until[first])
+
+
+def _outcomes(sweep: Sweep, result: BatchResult, recorded: "_Recorded", runs: Runs) -> tuple[np.ndarray, np.ndarray]:
+    """How every point ended, and those that are handed over: what else its run was asked for is not the point's."""
+    looks = [recorded.place(term) for term in sweep.terms]
+    is_there = np.all([stages >= 0 for _, _, stages, _ in looks], axis=0)
+    has_slid = np.any([slides > 0 for _, _, _, slides in looks], axis=0)
     names = np.array([CODES[_OF_CODE[code]] for code in Code], dtype=np.uint8)
-    outcomes = names[result.outcome]
-    slid = (outcomes == CODES["completed"]) & (result.statistic("slides") > 0)
-    outcomes[slid] = CODES["completed after sliding"]
-    handed_over = np.isin(result.outcome, [int(code) for code in Code if code.is_handover])
-    return found, outcomes, np.flatnonzero(handed_over) if sweep.solver == "auto" else np.arange(0)
+    outcomes = np.where(is_there, CODES["completed"], names[result.outcome[runs.of]]).astype(np.uint8)
+    outcomes[is_there & has_slid] = CODES["completed after sliding"]
+    handed_over = np.isin(result.outcome[runs.of], [int(code) for code in Code if code.is_handover]) & ~is_there
+    return outcomes, np.flatnonzero(handed_over) if sweep.solver == "auto" else np.arange(0)
 
 
 def step_budget(sweep: Sweep, problem: Problem) -> int:
@@ -80,25 +102,24 @@ def _time_of(problem: Problem, term: Term) -> float | np.ndarray:
 class _Recorded:
     """Where and when a batch recorded a term."""
 
-    def __init__(self, first: Problem, result: BatchResult, timed: list[Term], times: np.ndarray, rank: np.ndarray):
-        self.result, self.timed, self.times, self.rank = result, timed, times, rank
+    def __init__(self, first: Problem, result: BatchResult, timed: list[Term], times: np.ndarray, runs: Runs):
+        self.result, self.timed, self.times, self.runs = result, timed, times, runs
         self.events = [event.name for event in first.events]
-        self.rows = np.arange(len(times))
 
-    def __call__(self, term: Term) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Times, states and stages (NaN and -1 where the term was not reached)."""
-        result = self.result
+    def place(self, term: Term) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Times, states, stages and slides before, of every point (NaN and -1 where the term was not reached)."""
+        result, of = self.result, self.runs.of
         if term in self.timed:
             column = self.timed.index(term)
-            place = self.rank[:, column]
-            return self.times[:, column], result.time_states[self.rows, place], result.time_stages[self.rows, place]
-        e = self.events.index(term.at)
-        return result.event_times[:, e], result.event_states[:, e], result.event_stages[:, e]
+            at = of, self.runs.places[:, column]
+            return self.times[:, column], result.time_states[at], result.time_stages[at], result.time_slides[at]
+        at = of, self.events.index(term.at)
+        return result.event_times[at], result.event_states[at], result.event_stages[at], result.event_slides[at]
 
 
 def _values(sweep, first: Problem, term: Term, recorded: _Recorded, stages, alone, threads: int) -> np.ndarray:
     field = first.field
-    t, states, stage_of = recorded(term)
+    t, states, stage_of, _ = recorded.place(term)
     if not term.observable:
         return np.array(t)
     if term.observable in field.observables:

@@ -1,0 +1,60 @@
+"""Looks cost nothing and change nothing: points that differ only in when they are looked at are one run."""
+
+import numpy as np
+import pytest
+from sweeps import sweep
+
+import flowsys
+from flowsys.kernels import integrate
+from flowsys.sweeps import together
+from flowsys.sweeps.points import evaluate_chunk
+from flowsys.systems import load
+
+LOOKS = [
+    ("mixture", "three_stage", [3.0, 20.0, 21.5, 40.0, 170.0]),
+    ("mixture", "simultaneous", [1.0, 33.0, 100.0, 100.5]),
+    ("cooccurrence", "limit", [0.3, 2.0, 500.0]),
+    ("lego", "stage_1", [10.0, 1e3, 1e8]),
+    ("lego", "stage_2", [0.1, 7.0, 1e4, 1e7, 1e10]),
+    ("parity", "position", [1.0, 30.0]),
+    ("prompt", "population", [1.0, 50.0, 1e5]),
+]
+
+
+@pytest.mark.parametrize(("name", "mode", "times"), LOOKS)
+def test_a_state_does_not_depend_on_the_other_times_looked_at(name, mode, times):
+    system = load(name)
+    setup = system.setup(mode, t_max=1e12)
+    states = lambda at: flowsys.solve(system, setup, mode=mode, at=at, observe=[]).states
+    together = states(times)
+    assert len(together) == len(times)
+    for t, state in zip(times, together):
+        assert states([t])[-1].tobytes() == state.tobytes()
+    assert states([times[0], times[-1]])[-1].tobytes() == together[-1].tobytes()
+
+
+def test_looks_do_not_move_the_events_after_them():
+    system = load("mixture")
+    t = lambda at: flowsys.solve(system, at=at, observe=[]).t[-1]
+    assert t([1.0, 2.0, 30.0, "T_2", "T_3"]) == t(["T_2", "T_3"])
+
+
+def test_points_that_differ_in_their_look_are_one_run(monkeypatch):
+    ran = []
+    counted = lambda kernel, batch, threads: ran.append(len(batch.initial)) or integrate(kernel, batch, threads)
+    monkeypatch.setattr(together, "integrate", counted)
+    of = sweep("t_look=0.1:1e9:9:log", "C_B=2,3", observables=["gap_22@look", "eps_22@look"], system="lego", fixed={})
+    whole = evaluate_chunk(of, 0, threads=2)
+    assert ran == [2] and np.isfinite(whole.values).all()
+    single = sweep("t_look=0.1:1e9:9:log", "C_B=2,3", observables=["gap_22@look", "eps_22@look"], system="lego",
+                   fixed={}, chunk_size=1)  # fmt: skip
+    alone = [evaluate_chunk(single, number) for number in range(single.n_chunks)]
+    assert np.concatenate([chunk.values for chunk in alone], axis=1).tobytes() == whole.values.tobytes()
+    assert np.concatenate([chunk.outcomes for chunk in alone]).tobytes() == whole.outcomes.tobytes()
+
+
+def test_a_look_beyond_the_horizon_fails_its_own_point_only():
+    of = sweep("t_look=10,1e4", observables=["gap_22@look"], system="lego", fixed={"t_max": 100})
+    chunk = evaluate_chunk(of, 0)
+    assert np.isfinite(chunk.values[0]).tolist() == [True, False]
+    assert chunk.outcomes.tolist() == [0, 3]
