@@ -253,7 +253,7 @@ def iterate(w: Workspace, s: Workspace, l: i64, tolerance: f64) -> f64:
 
 
 def estimated_error(w: Workspace, s: Workspace, l: i64, length: f64) -> f64:
-    """The norm of (λ_0/h - J)⁻¹ (f_0 + Σ e_i z_i / h); smoothed once more where that alone would refuse a step."""
+    """The norm of (λ_0/h - J)⁻¹ (f_0 + Σ e_i z_i / h); smoothed again where that alone would refuse a first step."""
     for j in range(w.dim):
         total = 0.0
         for i in range(STAGES):
@@ -263,7 +263,7 @@ def estimated_error(w: Workspace, s: Workspace, l: i64, length: f64) -> f64:
         w.right_im[j * LANES] = 0.0
     substitute(w)
     error = norm_of_solution(w)
-    if error >= 1.0 and (w.has_history[l] == 0 or w.was_rejected[l] != 0):
+    if error >= 1.0 and w.has_history[l] == 0:
         for j in range(w.dim):
             for c in range(LANES):
                 s.y_stage[j * LANES + c] = w.base[j * LANES + c] + w.solution_re[j * LANES]
