@@ -32,20 +32,24 @@ class Remembered:
 
     def __init__(self, function: Callable[[Values], Any], most: int = 256):
         self._function, self._most = function, most
-        self._known: list[tuple[dict[str, Any], Any]] = []
+        self._known: dict[tuple[str, ...], dict[tuple, Any]] = {}  # by the names that were read, then by their values
 
     def __call__(self, values: Mapping[str, Any], refused: Mapping[str, str] | None = None) -> Any:
         return self.with_reads(values, refused)[0]
 
     def with_reads(self, values: Mapping[str, Any], refused: Mapping[str, str] | None = None) -> tuple[Any, dict]:
         """The result and what was read for it."""
-        for reads, result in self._known:
-            if all(values[name] == value for name, value in reads.items()):
-                for name in reads:
+        for names, results in self._known.items():
+            read = tuple(values[name] for name in names)
+            if read in results:
+                for name in names:
                     if refused and name in refused:
                         raise InputError(refused[name])
-                return result, reads
+                return results[read], dict(zip(names, read))
         p = Values(values, refused)
         result = self._function(p)
-        self._known = [(dict(p.reads), result), *self._known[: self._most - 1]]
+        results = self._known.setdefault(tuple(p.reads), {})
+        results[tuple(p.reads.values())] = result
+        if len(results) > self._most:
+            del results[next(iter(results))]
         return result, p.reads
