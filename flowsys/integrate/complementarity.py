@@ -18,7 +18,9 @@ the shares nearest to 1/2 and changes no velocity by more.
 
 import numpy as np
 
-YIELD = 1e-12
+YIELD = 1e-9
+# a surface rests on those slid on if neither it nor the opening of its gates moves it by more of its width
+RESTS = 1e-6
 # of shares, after which only what the surfaces' dependence leaves open is the yield's choice
 REFINEMENTS = 3
 _MAX_PIVOTS = 200
@@ -43,9 +45,12 @@ def admit(a: np.ndarray, B: np.ndarray, shares: np.ndarray, held: np.ndarray, p:
     shares, held = np.array(shares, dtype=float), np.array(held, dtype=bool)
     way = 1.0 if shares[p] <= 0.5 else -1.0
     goal = 0.5 + 0.5 * way
+    S = np.flatnonzero(held)
+    shares[S] -= np.linalg.solve(B[np.ix_(S, S)], (a + B @ shares)[S])
     arrives = way * (a + B @ shares)[p]
-    if arrives < 0 and arrives + abs(goal - shares[p]) * way * (B @ _response(B, held, p, way))[p] <= 0:
-        # only grazed, and the flow beyond does not go on
+    beyond = arrives + abs(goal - shares[p]) * way * (B @ _response(B, held, p, way))[p]
+    if (arrives < 0 and beyond <= 0) or arrives == beyond == 0:
+        # only grazed, or moved by nothing, and the flow beyond does not go on
         return shares, held
     for _ in range(_MAX_PIVOTS):
         v = a + B @ shares
@@ -76,6 +81,27 @@ def admit(a: np.ndarray, B: np.ndarray, shares: np.ndarray, held: np.ndarray, p:
         if not held[what]:
             shares[what] = round(shares[what])
     return None
+
+
+def placed(a: np.ndarray, B: np.ndarray, gates: np.ndarray, n_held: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """Shares and slid surfaces once all surfaces but the first `n_held`, slid on so far, have found their places."""
+    shares, held = np.where(np.arange(len(a)) < n_held, 0.5, gates), np.arange(len(a)) < n_held
+    for p in range(n_held, len(a)):
+        now, later = slice(0, p + 1), slice(p + 1, None)
+        found = admit(a[now] + B[now, later] @ shares[later], B[now, now], shares[now], held[now], p)
+        if found is None:
+            return None
+        shares[now], held[now] = found
+    return shares, held
+
+
+def rests(a: np.ndarray, B: np.ndarray, shares: np.ndarray, held: np.ndarray, p: int) -> bool:
+    """Whether the surfaces slid on keep surface p where it is, whatever its gates: it depends on them."""
+    width, S = np.abs(np.diagonal(B)), np.flatnonzero(held)
+    a, B, shares = a + 0.5 * YIELD * width, B - YIELD * np.diag(width), np.array(shares)
+    shares[S] -= np.linalg.solve(B[np.ix_(S, S)], (a + B @ shares)[S])
+    opening = B @ _response(B, held, p, 1.0)
+    return bool(max(abs((a + B @ shares)[p]), abs(opening[p])) <= RESTS * width[p])
 
 
 def _response(B: np.ndarray, held: np.ndarray, p: int, way: float) -> np.ndarray:

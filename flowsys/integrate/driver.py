@@ -294,19 +294,20 @@ class Run:
     # -- kinks --------------------------------------------------------------------------------------------------
 
     def _kink(self, i: int) -> None:
-        """A switching function reached zero."""
+        """A switching function reached zero, or a gate came off the surface it was said to lie on."""
         self.dt = 0.0
+        self._end_stretch()
+        if self._gates.is_loose[i]:
+            return self._gates.come_off(self.y, i)
         self.statistics.kinks += 1
         self.statistics.switch_times.append(self.t)
-        self._end_stretch()
         before = self._gates.surfaces
         try:
             if self._gates.hurries(self.t):
                 raise CannotSlide("gates chatter between several surfaces")
             self._gates.meet(self.y, i)
         except CannotSlide as reason:
-            self._smooth_from_here(str(reason))
-            return
+            return self._smooth_from_here(str(reason))
         self.statistics.slides += sum(all(s is not t for t in before) for s in self._gates.surfaces)
 
     def _slide_ends(self, k: int) -> None:

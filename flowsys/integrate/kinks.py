@@ -2,14 +2,17 @@
 
 At a switching surface the shares of all surfaces the state lies on are solved for (`complementarity`): the flow goes on
 to the other side, and the gates flip, or it slides along this surface and those it slid along already, of which some
-may let go. Gates that share a surface (same value, same velocity) switch together and have one share.
+may let go. Gates that share a surface (same value, same velocity) switch together and have one share. A surface that
+depends on those slid on is kept by them where it is: it rests, and is looked at again when they change.
 """
 
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
 
-from flowsys.integrate.complementarity import admit, slid_shares
+from flowsys.integrate.complementarity import placed, rests, slid_shares
 from flowsys.integrate.sliding import Affine, affine_parts, rate_and_velocity
 from flowsys.integrate.stepper import switching
 from flowsys.integrate.stepper_values import Slide
@@ -18,6 +21,8 @@ from flowsys.system.problem import Field
 # Gates whose switching functions agree this closely (in value and velocity) share one surface.
 _SAME_SURFACE = 1e-9
 _ON_SURFACE = 1e-14
+# surfaces whose switching functions are this small are met together
+_TOUCHES = 1e-12
 # the field is affine in the shares if it is so up to this part of itself
 _AFFINE = 1e-7
 # so many kinks in a row, each within _HURRY of the time of the one before, mean that no side holds the flow
@@ -48,10 +53,14 @@ class Gates:
         self.surfaces: tuple[Surface, ...] = ()
         self._last_time, self._hurried = -np.inf, 0
         h = self._opened(y)
-        seen = np.zeros(len(h), dtype=bool)
-        for i in np.flatnonzero(np.abs(h) <= _ON_SURFACE):
-            if not seen[i]:
-                seen |= self.meet(y, i)
+        # gates whose surface the surfaces slid on keep where it is, at a bound of its share
+        self.is_resting = np.zeros(len(h), dtype=bool)
+        is_met = np.abs(h) > _ON_SURFACE
+        for i in range(len(h)):
+            # where they cannot be followed, gates stay closed
+            with suppress(CannotSlide):
+                if not is_met[i]:
+                    is_met |= self.meet(y, i)
 
     def _opened(self, y: np.ndarray) -> np.ndarray:
         """Set every gate as the state has it: one that stands behind others is known once these are right."""
@@ -69,13 +78,20 @@ class Gates:
         return np.any([none, *(s.members for s in self.surfaces)], axis=0)
 
     @property
+    def is_loose(self) -> np.ndarray:
+        """Which gates lie on a surface without representing one that is slid along: they may come off."""
+        loose = self.is_slid | self.is_resting
+        loose[[s.representative for s in self.surfaces]] = False
+        return loose
+
+    @property
     def slide(self) -> Slide | None:
-        return _padded(self.surfaces) if self.surfaces else None
+        return _padded(self.surfaces, self.is_loose) if self.surfaces else None
 
     @property
     def orientations(self) -> np.ndarray:
-        """+1 where a switching function must stay positive, -1 negative, 0 where it is slid on."""
-        return np.where(self.is_slid, 0.0, np.where(self.arguments.gates > 0, 1.0, -1.0))
+        """+1 where a switching function must stay positive, -1 negative, 0 where a surface is slid on."""
+        return np.where(self.is_slid | self.is_resting, 0.0, np.where(self.arguments.gates > 0, 1.0, -1.0))
 
     def hurries(self, t: float) -> bool:
         """Count a kink; whether they come without end in no time."""
@@ -84,24 +100,36 @@ class Gates:
         return self._hurried > _MAX_HURRIED
 
     def meet(self, y: np.ndarray, i: int) -> np.ndarray:
-        """On the surface of gate i: go through, or slide along it too; returns the gates that share it."""
+        """On the surface of gate i, and perhaps others: go through or slide; returns the gates on all of them."""
         self._share(y)
         members, slowest = self._surface_of(y, i)
-        gate = self.arguments.gates[i]
-        self._set(members, gate)
-        met = (*self.surfaces, Surface(members, i))
-        if len(met) > MAX_SURFACES:
+        self._set(members, self.arguments.gates[i])
+        n_held = len(self.surfaces)
+        if n_held == MAX_SURFACES:
             raise CannotSlide(f"more than {MAX_SURFACES} switching surfaces at once")
+        met = [*self.surfaces, Surface(members, i)]
+        touching = np.abs(np.asarray(switching(self.field)(y, self.arguments))) <= _TOUCHES
+        for j in np.flatnonzero(touching & ~self.is_slid & ~self.is_resting & ~members)[: MAX_SURFACES - len(met)]:
+            met.append(Surface(np.arange(len(members)) == j, int(j)))
         on = self._affine(y, met)
         if len(met) > 1 and not self._is_affine(y, met, on):
-            self._go_through(y, members, i, slowest)
-            return members
-        held = np.arange(len(met)) < len(met) - 1
-        found = admit(on.a, on.B, np.append(self._shares(on, gate), gate), held, len(met) - 1)
+            if n_held > 1 or (n_held == 1 and not self._goes_through(y, members, i, slowest)):
+                raise CannotSlide("gates multiply gates on several switching surfaces")
+            if n_held == 1:
+                return members
+            met = met[:1]
+            on = self._affine(y, met)
+        found = placed(on.a, on.B, self.arguments.gates[[s.representative for s in met]], n_held)
         if found is None:
             raise CannotSlide("a switching surface repels on both sides")
-        self._take(met, *found)
-        return members
+        shares, held = found
+        if (held != (np.arange(len(met)) < n_held)).any():
+            self.is_resting[:] = False
+        self._take(met, shares, held)
+        for k in np.flatnonzero(~held) if held.any() else ():
+            self.is_resting |= met[k].members & rests(on.a, on.B, shares, held, k)
+        self._hurried -= int(self.is_resting[i])
+        return np.any([s.members for s in met], axis=0)
 
     def leave(self, y: np.ndarray, k: int) -> None:
         """The slide along surface k ends, on the side its share has reached.
@@ -109,12 +137,24 @@ class Gates:
         Where opening the gate pushes up (B_kk > 0) it ends on the side away from it.
         """
         self._share(y)
-        gone = self.surfaces[k]
-        pushes_down = self._affine(y, self.surfaces).B[k, k] < 0
+        on, gone = self._affine(y, self.surfaces), self.surfaces[k]
+        shares = np.array([self.arguments.gates[s.representative] for s in self.surfaces])
+        shares[k] = float((shares[k] > 0.5) == (on.B[k, k] < 0))
+        held = np.arange(len(shares)) != k
+        self.is_resting[:] = False
+        if held.any() and rests(on.a, on.B, shares, held, k):
+            self.is_resting |= gone.members
         self.surfaces = self.surfaces[:k] + self.surfaces[k + 1 :]
-        self._set(gone.members, float((self.arguments.gates[gone.representative] > 0.5) == pushes_down))
+        self._set(gone.members, shares[k])
 
-    def _take(self, surfaces: tuple[Surface, ...], shares: np.ndarray, held: np.ndarray) -> None:
+    def come_off(self, y: np.ndarray, i: int) -> None:
+        """A gate that was said to lie on a surface does not: it is on the side its switching function tells."""
+        self.is_resting[i] = False
+        others = np.arange(len(self.is_resting)) != i
+        self.surfaces = tuple(s._replace(members=s.members & others) for s in self.surfaces)
+        self._set(~others, float(switching(self.field)(y, self.arguments)[i] > 0))
+
+    def _take(self, surfaces: Sequence[Surface], shares: np.ndarray, held: np.ndarray) -> None:
         for surface, share in zip(surfaces, shares):
             self._set(surface.members, share)
         self.surfaces = tuple(s for s, is_held in zip(surfaces, held) if is_held)
@@ -125,26 +165,30 @@ class Gates:
             on = self._affine(y, self.surfaces)
             self._take(self.surfaces, slid_shares(on.a, on.B), np.ones(len(self.surfaces), dtype=bool))
 
-    @staticmethod
-    def _shares(on: Affine, last: float) -> np.ndarray:
-        """The shares of all surfaces but the last, which has its gate as given."""
-        return slid_shares(on.a[:-1] + on.B[:-1, -1] * last, on.B[:-1, :-1])
-
     def _surface_of(self, y: np.ndarray, i: int) -> tuple[np.ndarray, float]:
-        """All gates that share the surface of gate i, and how far apart their velocities may be."""
-        h = np.asarray(switching(self.field)(y, self.arguments))
-        v = np.asarray(rate_and_velocity(self.field)(y, self.arguments)[1])
+        """All gates that share the surface of gate i, and how far apart their velocities may be.
+
+        Where the flow slides they must move alike whichever of the surfaces slid on is open.
+        """
         tolerance = lambda x: _SAME_SURFACE * (1 + np.abs(x).max())
         close = lambda x: np.abs(x - x[i]) <= tolerance(x)
-        return close(h) & close(v) & ~self.is_slid, tolerance(v)
+        v = self._velocity(y, self.arguments)
+        alike = close(np.asarray(switching(self.field)(y, self.arguments))) & close(v) & ~self.is_slid
+        closed = self._with(self.is_slid, 0.0)
+        for gates in (closed.gates, *(np.where(s.members, 1.0, closed.gates) for s in self.surfaces)):
+            alike &= close(self._velocity(y, closed._replace(gates=gates))) if self.surfaces else True
+        return alike & ~self.is_resting, tolerance(v)
 
-    def _affine(self, y: np.ndarray, surfaces: tuple[Surface, ...]) -> Affine:
+    def _velocity(self, y: np.ndarray, arguments) -> np.ndarray:
+        return np.asarray(rate_and_velocity(self.field)(y, arguments)[1])
+
+    def _affine(self, y: np.ndarray, surfaces: Sequence[Surface]) -> Affine:
         n = len(surfaces)
-        on = affine_parts(self.field)(y, self.arguments, _padded(surfaces))
+        on = affine_parts(self.field)(y, self.arguments, _padded(surfaces, self.is_resting))
         f, columns, a, B, h = (np.asarray(part) for part in on)
         return Affine(f, columns[:n], a[:n], B[:n, :n], h[:n])
 
-    def _is_affine(self, y: np.ndarray, surfaces: tuple[Surface, ...], on: Affine) -> bool:
+    def _is_affine(self, y: np.ndarray, surfaces: Sequence[Surface], on: Affine) -> bool:
         """Whether opening all surfaces at once does what opening them one by one promises."""
         every = np.any([s.members for s in surfaces], axis=0)
         rate, velocity = rate_and_velocity(self.field)(y, self._with(every, 1.0))
@@ -153,21 +197,17 @@ class Gates:
         same_rate = np.abs(rate - on.closed - on.columns.sum(axis=0)).max() <= _AFFINE * sizes(on.closed, on.columns)
         return same_rate and np.abs(velocity - on.a - on.B.sum(axis=1)).max() <= _AFFINE * sizes(on.a, on.B)
 
-    def _go_through(self, y: np.ndarray, members: np.ndarray, i: int, slowest: float) -> None:
-        """Where gates multiply gates: take the sliding flow through a surface if it goes on beyond."""
+    def _goes_through(self, y: np.ndarray, members: np.ndarray, i: int, slowest: float) -> bool:
+        """Where gates multiply gates: take a flow that slides on one surface through another if it goes on beyond."""
         gate = self.arguments.gates[i]
         onward = -1.0 if gate > 0 else 1.0
-        velocity = lambda: onward * float(rate_and_velocity(self.field)(y, self.arguments)[1][i])
-        arrives = velocity()
+        arrives = onward * self._velocity(y, self.arguments)[i]
         self._set(members, 1.0 - gate)
         on = self._affine(y, self.surfaces)
-        if len(self.surfaces) == 1:
-            share, width = -on.a / on.B[0], on.B[0]
-            holds = (share > 0) & (share < 1) & (width < 0)
-            self._take(self.surfaces, np.where(holds, share, (share > 0.5) == (width < 0)), holds)
-            if arrives > slowest and velocity() > slowest:
-                return
-        raise CannotSlide("gates multiply gates on several switching surfaces")
+        share, width = -on.a / on.B[0], on.B[0]
+        holds = (share > 0) & (share < 1) & (width < 0)
+        self._take(self.surfaces, np.where(holds, share, (share > 0.5) == (width < 0)), holds)
+        return bool(arrives > slowest and onward * self._velocity(y, self.arguments)[i] > slowest)
 
     def _with(self, members: np.ndarray, value):
         return self.arguments._replace(gates=np.where(members, value, self.arguments.gates))
@@ -176,11 +216,11 @@ class Gates:
         self.arguments = self._with(members, value)
 
 
-def _padded(surfaces: tuple[Surface, ...]) -> Slide:
+def _padded(surfaces: Sequence[Surface], loose: np.ndarray) -> Slide:
     """Surfaces as arrays of a few fixed sizes, so that steppers are compiled for a few sizes only."""
     size = next(n for n in (1, 4, 8, MAX_SURFACES) if n >= len(surfaces))
-    groups = np.zeros((size, len(surfaces[0].members)))
+    groups = np.zeros((size, len(loose)))
     groups[: len(surfaces)] = [s.members for s in surfaces]
     representatives = np.zeros(size, dtype=np.int64)
     representatives[: len(surfaces)] = [s.representative for s in surfaces]
-    return Slide(groups, representatives)
+    return Slide(groups, representatives, loose)

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 
 from flowsys.integrate import sliding
 from flowsys.integrate.compiling import jit
-from flowsys.integrate.stepper_values import CUBIC, NODES, Advance, Slide, Status, Watch
+from flowsys.integrate.stepper_values import CUBIC, NODES, OFF_SURFACE, Advance, Slide, Status, Watch
 from flowsys.system.problem import Field
 
 
@@ -44,7 +44,9 @@ class Stepper:
         if self.watched:
             parts.append(watch.directions * (self.field.observe(self.watched)(y, arguments) - watch.thresholds))
         if self.field.has_kinks:
-            parts.append(-watch.orientations * self.field.switching(y, arguments))
+            h = self.field.switching(y, arguments)
+            kinks = -watch.orientations * h
+            parts.append(jnp.where(slide.loose, jnp.abs(h) - OFF_SURFACE, kinks) if self.sliding else kinks)
         if self.sliding:
             parts.append(sliding.leaving(self.field, y, arguments, slide))
         return jnp.concatenate(parts)

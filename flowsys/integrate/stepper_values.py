@@ -11,6 +11,10 @@ _INTERIOR = np.linspace(0, 1, 15)[1:-1]
 CUBIC = np.array([[np.prod([(x - b) / (a - b) for b in NODES if b != a]) for a in NODES] for x in _INTERIOR])
 
 
+# a gate said to lie on a surface is off it once its switching function is this large
+OFF_SURFACE = 1e-8
+
+
 class Status(IntEnum):
     """Why a call of `advance` stopped."""
 
@@ -31,10 +35,11 @@ class Watch(NamedTuple):
 
 class Slide(NamedTuple):
     """Surfaces to slide on: which gates share each (surfaces × gates, 0 or 1; rows of zeros are padding), and the gate
-    whose switching function represents it."""
+    whose switching function represents it; `loose` gates lie on surfaces without representing one."""
 
     groups: Any
     representatives: Any
+    loose: Any
 
 
 class Advance(NamedTuple):

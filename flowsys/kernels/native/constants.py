@@ -11,6 +11,11 @@ STEPS, REJECTED, EVALUATIONS, KINKS, SLIDES, TRIALS, IMPLICIT_STEPS, N_COUNTS = 
 # gates whose switching functions agree this closely (in value and velocity) share one surface
 SAME_SURFACE = 1e-9
 ON_SURFACE = 1e-14
+ALONE = 2
+# surfaces whose switching functions are this small are met together
+TOUCHES = 1e-12
+# a gate said to lie on a surface is off it once its switching function is this large
+OFF_SURFACE = 1e-8
 # the field is affine in the shares if it is so up to this part of itself
 AFFINE = 1e-7
 # so often in a row may a surface be met again in no time before the flow is said to slide

@@ -13,8 +13,8 @@ velocity function multiplies by ∇h.
 """
 
 from flowsys.kernels.native.complementarity import slid_shares
-from flowsys.kernels.native.constants import EVALUATIONS, LANES
-from flowsys.kernels.native.intrinsics import fabs, invoke
+from flowsys.kernels.native.constants import EVALUATIONS, LANES, OFF_SURFACE, SAME_SURFACE
+from flowsys.kernels.native.intrinsics import fabs, fmax, invoke
 from flowsys.kernels.records import Workspace
 from flowsys.kernels.restricted import Doubles, i64
 
@@ -35,7 +35,8 @@ def evaluate_watched(w: Workspace, y: Doubles, f: Doubles, values: Doubles) -> N
     """The slope and everything watched at y.
 
     In place of the switching function that represents a surface slid along stands what turns positive where the surface
-    lets go: λ (λ - 1), times B_ss², which also is finite where opening the gate has no effect.
+    lets go: λ (λ - 1), times B_ss², which also is finite where opening the gate has no effect. In place of those of
+    other gates that lie on surfaces stands what turns positive where they come off them.
     """
     invoke(w.watched, y, f, values, w.constants, w.gates, w.scratch, w.layout, w.indices)
     if w.n_sliding > 0:
@@ -46,6 +47,13 @@ def evaluate_watched(w: Workspace, y: Doubles, f: Doubles, values: Doubles) -> N
             for s in range(n):
                 i = (w.n_events + w.representative[s * LANES + l]) * LANES + l
                 w.off_surface[s * LANES + l] = values[i]
+            if n > 0:
+                for g in range(w.n_gates):
+                    if w.members[g * LANES + l] != 0.0:
+                        i = (w.n_events + g) * LANES + l
+                        values[i] = fabs(values[i]) - OFF_SURFACE
+            for s in range(n):
+                i = (w.n_events + w.representative[s * LANES + l]) * LANES + l
                 width = B[s * n + s]
                 open_part = width * w.shares[s * LANES + l]
                 values[i] = open_part * (open_part - width)
@@ -53,7 +61,7 @@ def evaluate_watched(w: Workspace, y: Doubles, f: Doubles, values: Doubles) -> N
 
 def sliding_field(w: Workspace, y: Doubles, f: Doubles) -> None:
     """Filippov's field into the lanes that slide; their shares at y stay in `shares`."""
-    corners(w, y)
+    corners(w, y, -1, 0)
     shares = w.work
     work = w.work + w.n_surfaces
     for l in range(LANES):
@@ -71,8 +79,11 @@ def sliding_field(w: Workspace, y: Doubles, f: Doubles) -> None:
                     f[i] += shares[s] * (w.columns[(s + 1) * w.dim * LANES + i] - closed)
 
 
-def corners(w: Workspace, y: Doubles) -> None:
-    """Fields with all gates of the slid surfaces closed, and one surface's open at a time; a and B of every lane."""
+def corners(w: Workspace, y: Doubles, compared: i64, gate: i64) -> None:
+    """Fields with all gates of the slid surfaces closed, and one surface's open at a time; a and B of every lane.
+
+    In the lane `compared`, if any, gates that do not move with this one in all these fields leave the surface `met`.
+    """
     most = 0
     for l in range(LANES):
         if w.slides[l] > most:
@@ -85,6 +96,14 @@ def corners(w: Workspace, y: Doubles) -> None:
         column = w.columns + c * w.dim * LANES
         invoke(w.field, y, column, w.v_values, w.constants, w.gates_on, w.scratch, w.layout, w.indices)
         invoke(w.velocity, y, column, w.v_on, w.constants, w.gates_on, w.scratch, w.layout, w.indices)
+        if compared >= 0 and c <= w.slides[compared]:
+            largest = 0.0
+            for i in range(w.n_gates):
+                largest = fmax(largest, fabs(w.v_on[i * LANES + compared]))
+            for i in range(w.n_gates):
+                apart = fabs(w.v_on[i * LANES + compared] - w.v_on[gate * LANES + compared])
+                if apart > SAME_SURFACE * (1.0 + largest):
+                    w.met[i * LANES + compared] = 0.0
         for l in range(LANES):
             n = w.slides[l]
             a = w.matrix + l * w.matrix_size

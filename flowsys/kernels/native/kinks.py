@@ -4,6 +4,7 @@ A flow that slides may meet further surfaces (`flowsys.kernels.native.slides`).
 """
 
 from flowsys.kernels.native.constants import (
+    ALONE,
     CANNOT_SLIDE,
     EPSILON,
     EVALUATIONS,
@@ -20,7 +21,7 @@ from flowsys.kernels.native.constants import (
 from flowsys.kernels.native.field import refresh
 from flowsys.kernels.native.intrinsics import fabs, fmax, invoke
 from flowsys.kernels.native.ledger import count_members, finish, log_entry
-from flowsys.kernels.native.slides import begin_slide, meet_another, set_gates
+from flowsys.kernels.native.slides import begin_slide, meet_together, set_gates, touches_another
 from flowsys.kernels.records import Batch, Workspace
 from flowsys.kernels.restricted import f64, i64
 
@@ -50,12 +51,13 @@ def gates_from_state(w: Workspace, b: Batch, l: i64) -> None:
             if w.crossed[g * LANES + l] > 0.0:
                 refresh(w, l)
                 same_velocity = find_surface(w, l, g)
-                if w.slides[l] > 0:
-                    meet_another(w, b, l, g, same_velocity)
-                else:
+                met = ALONE
+                if w.slides[l] > 0 or touches_another(w, l, g) != 0:
+                    met = meet_together(w, b, l, g, same_velocity)
+                if met == ALONE:
                     choose_side(w, b, l, g)
                 for i in range(w.n_gates):
-                    if w.met[i * LANES + l] > 0.0:
+                    if met == 1 or w.met[i * LANES + l] > 0.0:
                         w.crossed[i * LANES + l] = 0.0
 
 
@@ -91,9 +93,13 @@ def meet_kink(w: Workspace, b: Batch, l: i64, g: i64) -> i64:
     if w.hurried[l] > MAX_HURRIED:
         return finish(w, b, l, CANNOT_SLIDE)
     w.returns[l] = w.returns[l] + 1 if is_back_at_once(w, l, g) != 0 else 0
-    if w.slides[l] > 0:
-        if meet_another(w, b, l, g, same_velocity) == 0:
-            return finish(w, b, l, CANNOT_SLIDE)
+    met = ALONE
+    if w.slides[l] > 0 or touches_another(w, l, g) != 0:
+        met = meet_together(w, b, l, g, same_velocity)
+    if met == 0:
+        return finish(w, b, l, CANNOT_SLIDE)
+    if met != ALONE:
+        w.returns[l] = 0
     elif w.returns[l] > MAX_RETURNS:
         w.returns[l] = 0
         begin_slide(w, b, l, g)

@@ -167,7 +167,7 @@ def arrived(w: Workspace, b: Batch, l: i64, s: f64) -> i64:
         # beyond a kink the last error predicts nothing
         w.last_error[l] = 0.0
     g = kink - w.n_events
-    if kink >= w.n_events and w.members[g * LANES + l] > 0.0:
+    if kink >= w.n_events and w.members[g * LANES + l] != 0.0:
         leave_surface(w, b, l, g)
     elif kink >= w.n_events and meet_kink(w, b, l, g) == 0:
         return 0

@@ -35,12 +35,10 @@ def orient(w: Workspace, b: Batch, l: i64) -> None:
         i = (w.n_events + g) * LANES + l
         is_open = w.gates[g * LANES + l] > 0.0
         w.orientation[i] = -1.0 if is_open else 1.0
-        if w.members[g * LANES + l] > 0.0:
-            w.orientation[i] = 0.0
+        if w.members[g * LANES + l] != 0.0:
+            # where a surface slid along lets go, or a gate comes off one
+            w.orientation[i] = 1.0
         w.threshold[i] = 0.0
-    # where a surface slid along lets go
-    for s in range(w.slides[l]):
-        w.orientation[(w.n_events + w.representative[s * LANES + l]) * LANES + l] = 1.0
 
 
 def has_fired(w: Workspace, before: Doubles, after: Doubles, i: i64, l: i64) -> i64:
