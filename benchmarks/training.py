@@ -65,14 +65,10 @@ def gram_costs(system, widths=(64, 65_536), steps: int = 3000, **options) -> Non
 
 def mixture(steps: int = 3000) -> None:
     """Dense one-hot tokens, both heads, all sample orbits."""
-    from flowsys.systems.mixture.finite import stage_arguments, weights_of_seed
-    from flowsys.systems.mixture.population import all_samples
-
     system = fs.load("mixture")
     setup = system.setup(width=500)
-    samples = all_samples(setup["K"], setup["L"])
-    X = samples.sequence.key_signs[..., None] * np.eye(2 * setup["K"])[samples.sequence.keys]
-    weight = stage_arguments(setup)(True, True, False).weight
+    samples = system.concrete(setup, "L0", "simultaneous").populations[0].samples
+    X = samples.signs[..., None] * np.eye(2 * setup["K"])[samples.keys]
 
     def loss(weights):
         w, W_K, W_Q = weights
@@ -80,10 +76,10 @@ def mixture(steps: int = 3000) -> None:
         p = jax.nn.softmax(jnp.einsum("nki,hij,nqj->nhkq", X, S, X), axis=2)
         H = jnp.einsum("nhkq,nki,hi->nh", p, X, w)
         f = jax.nn.relu(H[:, 0] + setup["b"]) - jax.nn.relu(H[:, 1] + setup["b"])
-        return (weight * jax.nn.softplus(-samples.label * f)).sum()
+        return (samples.weight * jax.nn.softplus(-samples.y * f)).sum()
 
-    with jax.enable_x64(True):
-        start = tuple(weights_of_seed(setup, "simultaneous", 0))
+    own = fs.start(system, setup, level="L0", mode="simultaneous")
+    start = tuple(own[name] for name in ("w", "W_K", "W_Q"))
     ours, by_hand = least(trained(system, setup, steps), loop_of(loss, setup["learning_rate"], steps, start))
     print(f"mixture, m = 500, {steps} steps: ours {ours:.3f} s, by hand {by_hand:.3f} s, ratio {ours / by_hand:.2f}")
     gram_costs(system, steps=20_000)  # long enough to drown the noise of drawing 65,536 columns

@@ -14,7 +14,7 @@ import numpy as np
 from flowsys.errors import InputError
 from flowsys.model.blocks import ConcreteBlock
 from flowsys.model.coordinates import Coordinates
-from flowsys.model.declaration import Crossing, Mark, Samples, Stage
+from flowsys.model.declaration import Samples, Stage
 from flowsys.model.pairs import PairBlock
 from flowsys.model.values import Values
 from flowsys.system.problem import Event
@@ -100,13 +100,13 @@ class Concrete:
     """A declaration at the values of a setup, in one mode."""
 
     def __init__(self, declaration: Any, values: Mapping[str, Any], mode: str, at_limit: bool = False):
-        self.declaration, self.values, self.mode = declaration, values, mode
+        self.declaration, self.values, self.mode = declaration, {**values, "mode": mode}, mode
         reason = (
             f"model {declaration.name} reads p.{FINITE_ONLY}, which its limit does not have: state a limit of its own, "
             "or use L0, L1 or L2."
         )
         self.refused = {FINITE_ONLY: reason} if at_limit else {}
-        self.blocks, self.block_reads = declaration.concrete_blocks.with_reads(values, self.refused)
+        self.blocks, self.block_reads = declaration.concrete_blocks.with_reads(self.values, self.refused)
         self.stages: Sequence[Stage] = declaration.stages[mode]
         self.populations, self._of_stage = self._populations()
 
@@ -134,33 +134,14 @@ class Concrete:
 
     # -- names and numbers --------------------------------------------------------------------------------------
 
-    def number(self, value: float | str, what: str) -> float:
-        """A number, or the value of the parameter of that name."""
-        if isinstance(value, str) and value not in self.values:
-            raise InputError(f"{what} = {value} is not a parameter of {self.declaration.name}.")
-        found = self.values[value] if isinstance(value, str) else value
-        if not isinstance(found, int | float | np.number) or np.isnan(found):
-            raise InputError(f"{what} = {found!r} is not a number.")
-        return float(found)
-
     def events(self) -> tuple[Event, ...]:
-        return tuple(
-            Event(name, e.observable, self.number(e.threshold, f"event {name}: threshold"), e.direction, e.meaning)
-            for name, e in self.declaration.events.items()
-            if isinstance(e, Crossing)
-        )
+        return self.declaration.events_at(self.values)
 
     def marks(self) -> dict[str, float]:
-        marks = {k: e for k, e in self.declaration.events.items() if isinstance(e, Mark)}
-        return {name: self.number(mark.time, f"event {name}: time") for name, mark in marks.items()}
+        return self.declaration.marks_at(self.values)
 
     def until(self, stage: Stage) -> float | None:
-        if stage.until is None:
-            return None
-        until = self.number(stage.until, f"stage {stage.name}: until")
-        if until < 0:
-            raise InputError(f"stage {stage.name}: until = {until:g} is not allowed: it must not be negative.")
-        return until
+        return self.declaration.until(stage, self.values)
 
     def trains(self, stage: Stage) -> dict[str, float]:
         """1 for the blocks that train in a stage, else 0."""
@@ -253,6 +234,21 @@ class Concrete:
             else:
                 found[name] = self.mean(name, self.declaration.observe[name](ops, w, X, p), arguments.share)
         return found
+
+    def measures(self, split: Callable[[np.ndarray], Mapping[str, Any]]) -> dict[str, Callable]:
+        """The declared measures as functions of a state; `split` gives what the loss sees of it."""
+        arguments, end = self.arguments(0), -len(self.declaration.integrals) or None
+        names = self.declaration.measures
+        return {name: lambda y, name=name: self.measured(split(y[:end]), arguments, name) for name in names}
+
+    def measured(self, seen: Mapping[str, Any], arguments: Arguments, name: str) -> float:
+        """A declared measure of what is seen, on NumPy arrays."""
+        arrays = {key: np.asarray(array) for key, array in seen.items()}
+        if not all(np.isfinite(array).all() for array in arrays.values()):
+            return float("nan")
+        numbers = {key: np.asarray(array) for key, array in arguments.data[0].items()}
+        X = self.populations[0].rows(numbers, np.asarray(arguments.share))
+        return float(self.declaration.measures[name](View(arrays), X, self.p(arguments.reals)))
 
     def sample_observables(self, ops: Any, seen: Mapping[str, Any], arguments: Arguments) -> list[Any]:
         """The declared observables that have one number a sample, sample by sample."""

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from flowsys.errors import InputError
-from flowsys.system.parameters import Parameter
+from flowsys.system.parameters import LEVELS, Parameter
 
 Axis = int | Sequence[Any]
 
@@ -39,20 +39,30 @@ class Size:
 
 @dataclass(frozen=True)
 class Real:
-    """A real parameter between `low` and `high`, both allowed; `log` if its natural scale is logarithmic."""
+    """A real parameter between `low` and `high`, both allowed; `log` if its natural scale is logarithmic.
 
-    default: float
+    A default may be a function of the values of the parameters before it; `default_text` then says which. `open_low`
+    leaves `low` itself out. `levels` are those that read it.
+    """
+
+    default: float | Callable[[Mapping[str, Any]], float]
     low: float
     high: float
     meaning: str = ""
     log: bool = False
+    default_text: str = ""
+    open_low: bool = False
+    levels: tuple[str, ...] = LEVELS
 
     def __post_init__(self):
         if self.log and not self.low > 0:
             raise InputError(f"a Real with log=True needs low > 0, not low = {self.low}.")
 
     def parameter(self, name: str) -> Parameter:
-        return Parameter(name, self.default, self.meaning, low=self.low, high=self.high, log=self.log)
+        return Parameter(
+            name, self.default, self.meaning, low=self.low, high=self.high, log=self.log,
+            default_text=self.default_text, open_low=self.open_low, levels=self.levels,
+        )  # fmt: skip
 
 
 class Choice:

@@ -18,8 +18,9 @@ from flowsys.model.pairs import PairBlock
 from flowsys.model.values import Remembered
 from flowsys.program import FUNCTIONS
 from flowsys.system.parameters import Parameter
+from flowsys.system.problem import Event
 
-RESERVED = {"t", "t_max", "width", "seed", "learning_rate", "loss", "total", "kink_width"}
+RESERVED = {"t", "t_max", "width", "seed", "learning_rate", "loss", "total", "kink_width", "mode"}
 EVERYWHERE = ("learning_rate", "t_max", "seed")
 _OF_PROGRAMS = re.compile(r"(weight_\d+|share|data_\d+_\w+?)_\d+|total_weight")
 Stages = Mapping[str, Sequence[Stage]]
@@ -31,9 +32,13 @@ class Declaration:
     MOST_SHOWN = 60  # entries or classes that a run shows unasked
 
     def __init__(
-        self, name: str, parameters, blocks, samples, loss, observe, events, stages, integrals, batches, latex
-    ):
-        self.given = (name, parameters, blocks, samples, loss, observe, events, stages, integrals, batches, latex)
+        self, name: str, parameters, blocks, samples, loss, observe, events, stages, integrals, batches, latex,
+        measures=None, looks=None,
+    ):  # fmt: skip
+        self.given = (
+            name, parameters, blocks, samples, loss, observe, events, stages, integrals, batches, latex, measures,
+            looks,
+        )  # fmt: skip
         self.name, self.blocks = name, Told(f"blocks of {name}", blocks)
         self.samples, self.loss = told(f"samples of {name}", samples), Told(f"the loss of {name}", loss)
         self.parameters: dict[str, Size | Real | Choice] = dict(parameters or {})
@@ -43,6 +48,10 @@ class Declaration:
         self.events: dict[str, Crossing | Mark] = dict(events or {})
         self.integrals: dict[str, str] = dict(integrals or {})
         self.batches, self.latex = told(f"batches of {name}", batches), dict(latex or {})
+        self.measures: dict[str, Callable] = {
+            key: Told(f"measure {key} of {name}", function) for key, function in (measures or {}).items()
+        }
+        self.looks: dict[str, tuple] = dict(looks or {})
         self.stages: dict[str, list[Stage]] = self._stages(stages)
         self.found: dict[str, Any] = {}
         self._fields: dict[Any, Any] = {}
@@ -112,6 +121,7 @@ class Declaration:
     def _check_names(self) -> None:
         kinds = {
             "parameter": self.parameters, "observable": self.observe, "event": self.events, "integral": self.integrals,
+            "measure": self.measures,
         }  # fmt: skip
         seen: dict[str, str] = {}
         for kind, names in kinds.items():
@@ -123,7 +133,8 @@ class Declaration:
         for name, p in self.parameters.items():
             if not isinstance(p, Size | Real | Choice):
                 raise InputError(f"parameter {name} is a {type(p).__name__}: it must be fs.Size, fs.Real or fs.Choice.")
-            p.parameter(name).check(p.parameter(name).default)
+            if not callable(p.parameter(name).default):
+                p.parameter(name).check(p.parameter(name).default)
         for name, event in self.events.items():
             if not isinstance(event, Crossing | Mark):
                 raise InputError(f"event {name} is a {type(event).__name__}: it must be fs.Crossing or fs.Mark.")
@@ -222,8 +233,43 @@ class Declaration:
             sizes += [float(np.sqrt(np.mean(np.square(array)))) for array in arrays if np.any(array)]
         return min(sizes)
 
-    def default_at(self, at: Concrete) -> tuple[str | float, ...]:
-        return tuple(self.events) or (float(at.values["t_max"]),)
+    def default_at(self, values: Mapping[str, Any], mode: str) -> tuple[str | float, ...]:
+        """What a run looks at unasked: what is declared for its mode, else all events."""
+        asked = self.looks.get(mode, tuple(self.events)) or (float("inf"),)
+        return tuple(look if isinstance(look, str) else min(float(look), float(values["t_max"])) for look in asked)
+
+    # -- events and times at the values of parameters -----------------------------------------------------------
+
+    def number(self, value: float | str, values: Mapping[str, Any], what: str) -> Any:
+        """A number, or the value of the parameter of that name; an array where many points are posed at once."""
+        if isinstance(value, str) and value not in values:
+            raise InputError(f"{what} = {value} is not a parameter of {self.name}.")
+        found = values[value] if isinstance(value, str) else value
+        if isinstance(found, np.ndarray):
+            return found
+        if not isinstance(found, int | float | np.number) or np.isnan(found):
+            raise InputError(f"{what} = {found!r} is not a number.")
+        return float(found)
+
+    def events_at(self, values: Mapping[str, Any]) -> tuple[Event, ...]:
+        return tuple(
+            Event(name, e.observable, self.number(e.threshold, values, f"event {name}: threshold"), e.direction,
+                  e.meaning)
+            for name, e in self.events.items()
+            if isinstance(e, Crossing)
+        )  # fmt: skip
+
+    def marks_at(self, values: Mapping[str, Any]) -> dict[str, float]:
+        marks = {name: e for name, e in self.events.items() if isinstance(e, Mark)}
+        return {name: self.number(mark.time, values, f"event {name}: time") for name, mark in marks.items()}
+
+    def until(self, stage: Stage, values: Mapping[str, Any]) -> Any:
+        if stage.until is None:
+            return None
+        until = self.number(stage.until, values, f"stage {stage.name}: until")
+        if np.any(until < 0):
+            raise InputError(f"stage {stage.name}: until = {until:g} is not allowed: it must not be negative.")
+        return until
 
 
 def check_name(kind: str, name: str, plain: bool = True) -> None:

@@ -46,6 +46,8 @@ class Model(System):
     one number), `observe` further numbers by name. `stages` lists `fs.Stage`, or {mode: stages}; `events` are
     `fs.Crossing` and `fs.Mark`; `integrals` observables integrated in time; `batches(key, p)` fresh samples for SGD.
     `variants` adds forms of a level, {level: {variant: (meaning, build(setup, mode))}}, the first the default.
+    `measures` are numbers that no formula gives, {name: function(w, X, p)} on NumPy arrays, taken of recorded states;
+    `looks` what a run shows unasked, {mode: events and times}.
     """
 
     def __init__(
@@ -71,6 +73,8 @@ class Model(System):
         steps: int = 1000,
         modes: Mapping[str, str] | None = None,
         variants: Mapping[str, Mapping[str, tuple[str, Builder]]] | None = None,
+        measures: Mapping[str, Callable] | None = None,
+        looks: Mapping[str, Sequence[str | float]] | None = None,
         **more: Any,
     ):
         given = {key: value for key, value in locals().items() if key not in ("self", "name", "more", "__class__")}
@@ -78,7 +82,7 @@ class Model(System):
         if not isinstance(name, str) or not name.replace("-", "_").isidentifier():
             raise InputError(f"model name = {name!r} must be made of letters, digits, underscores and dashes.")
         declaration = Declaration(
-            name, parameters, blocks, samples, loss, observe, events, stages, integrals, batches, latex
+            name, parameters, blocks, samples, loss, observe, events, stages, integrals, batches, latex, measures, looks
         )
         known = {f.name for f in fields(System)}
         for extra in more:
@@ -127,7 +131,8 @@ class Model(System):
     # -- what the declaration says ------------------------------------------------------------------------------
 
     def _parameters(self, width: int, learning_rate: float, horizon: float) -> tuple[Parameter, ...]:
-        own = [p.parameter(name) for name, p in self.declaration.parameters.items()]
+        latex = self.declaration.latex
+        own = [replace(p.parameter(k), latex=latex.get(k, "")) for k, p in self.declaration.parameters.items()]
         finite = [
             Parameter("width", width, "inner width m of the finite model", low=1, integer=True, levels=FINITE),
             Parameter("seed", 0, "seed of the random start", low=0, high=2**31 - 1, integer=True, levels=FINITE),
@@ -136,7 +141,9 @@ class Model(System):
         return (*own, *finite, t_max(horizon))
 
     def _example(self, parameters: Sequence[Parameter]) -> Concrete:
-        values = {p.name: p.check(p.default) for p in parameters}
+        values: dict[str, Any] = {}
+        for p in parameters:
+            values[p.name] = p.check(p.default(values) if callable(p.default) else p.default)
         example = Concrete(self.declaration, values, next(iter(self.declaration.stages)))
         for mode in self.declaration.stages:
             there = Concrete(self.declaration, values, mode)
@@ -179,6 +186,7 @@ class Model(System):
     def _observables(self, parameters: Sequence[Parameter]) -> dict[str, str]:
         found = {"loss": "the loss, averaged over the samples"}
         found |= {key: _meaning(function) for key, function in self.declaration.observe.items()}
+        found |= {key: _meaning(function) for key, function in self.declaration.measures.items()}
         found |= {key: f"{o}, integrated in time" for key, o in self.declaration.integrals.items()}
         coordinates = self._example(parameters).coordinates
         for block, places in coordinates.positions.items() if coordinates.size <= 400 else ():

@@ -6,6 +6,7 @@
 The state of a descent is {"weights" or "seen": arrays by name, "integrals": sums, "key": of the next batch}.
 """
 
+from collections import ChainMap
 from collections.abc import Mapping
 from typing import Any
 
@@ -69,9 +70,12 @@ def descent(concrete: Concrete, variant: str) -> Descent:
     names = tuple(dict.fromkeys((*declared, *(name for name, _ in integrals), *entries.names)))
     hidden = frozenset((*names, *entries.averages)) - frozenset(concrete.declaration.default_names(entries))
     flat = lambda state, _: entries.join({name: np.asarray(array) for name, array in seen(state).items()})
-    return Descent(
-        step, observe, names, Averages(concrete, flat), hidden, takes_names=True, arrays=seen if on_seen else _weights
-    )
+    measures = {
+        name: lambda state, arguments, name=name: concrete.measured(seen(state), arguments, name)
+        for name in concrete.declaration.measures
+    }
+    further = ChainMap(measures, Averages(concrete, flat))
+    return Descent(step, observe, names, further, hidden, takes_names=True, arrays=seen if on_seen else _weights)
 
 
 def _weights(state: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,5 +1,6 @@
 """The finite levels of a model as problems and trainings: its own start, or a given one."""
 
+from collections import ChainMap
 from collections.abc import Mapping
 from typing import Any
 
@@ -53,12 +54,12 @@ def flow_problem(concrete: Concrete, level: str, start: Mapping[str, Any] | None
         stages=stages_of(concrete, n_gates),
         events=concrete.events(),
         marks=concrete.marks(),
-        derived=Averages(concrete, flat),
+        derived=ChainMap(concrete.measures(lambda y: coordinates.split(flat(y))), Averages(concrete, flat)),
         dear=frozenset((*field.observables, *coordinates.averages)) - frozenset(shown),
         conserved=spectra(coordinates, None) if level == "L2" and keeps_spectra(concrete) else None,
         scale=concrete.declaration.scale(concrete.blocks, seen),
         t_max=float(concrete.values["t_max"]),
-        default_at=concrete.declaration.default_at(concrete),
+        default_at=concrete.declaration.default_at(concrete.values, concrete.mode),
         layout=layout,
     )
 

@@ -40,23 +40,23 @@ def drawn_values(concrete: Concrete, seed: int = 0) -> list[dict[str, Any]]:
     asked, found = dict(concrete.values), [dict(concrete.values)]
     reads_seed = "seed" in declared.sample_reads(concrete)
     for _ in range(_DRAWS):
-        drawn = {p.name: _random(p, rng) for p in declared.reals}
+        drawn = {p.name: _random(p, asked, rng) for p in declared.reals}
         if reads_seed:
             drawn["seed"] = int(rng.integers(2**31 - 1))
         found.append(asked | drawn)
     return found
 
 
-def _random(parameter: Parameter, rng) -> float:
+def _random(parameter: Parameter, asked: Mapping[str, Any], rng) -> float:
     """A value well inside a parameter's range."""
     low, high = parameter.low, parameter.high
+    default = float(parameter.default(asked) if callable(parameter.default) else parameter.default)
     share = rng.uniform(0.1, 0.9)
     if parameter.log:
         return float(low * (high / low) ** share)
-    span = min(high, max(1.0, abs(float(parameter.default))) * 10) - max(
-        low, -max(1.0, abs(float(parameter.default))) * 10
-    )
-    return float(max(low, -max(1.0, abs(float(parameter.default))) * 10) + share * span)
+    reach = 10 * max(1.0, abs(default))
+    low, high = max(low, -reach), min(high, reach)
+    return float(low + share * (high - low))
 
 
 def draws_of(concrete: Concrete, start: Mapping[str, np.ndarray] | None) -> list:
@@ -244,18 +244,19 @@ def limit_problem(concrete: Concrete, start: Mapping[str, Any] | None = None) ->
     declared = concrete.declaration.default_names(coordinates)
     hidden = [] if n_classes <= concrete.declaration.MOST_SHOWN else found.program.state
     further = ChainMap(Entries(coordinates, found), Classes(concrete, found.partition))
+    seen_of_state = lambda state: coordinates.split(found.partition.lift(state[:n_classes]))
     return Problem(
         field=found.field,
         initial=initial,
         stages=tuple(stages),
         events=concrete.events(),
         marks=concrete.marks(),
-        derived=further,
+        derived=ChainMap(concrete.measures(seen_of_state), further),
         dear=frozenset((*(name for name in hidden if name not in declared), *further)),
         conserved=spectra(coordinates, found.partition) if found.keeps_spectra else None,
         scale=concrete.declaration.scale(concrete.blocks, seen),
         t_max=float(concrete.values["t_max"]),
-        default_at=concrete.declaration.default_at(concrete),
+        default_at=concrete.declaration.default_at(concrete.values, concrete.mode),
         layout=lifted_layout(coordinates, found.partition),
     )
 

@@ -2,8 +2,6 @@
 
 from functools import cache
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -12,8 +10,6 @@ from flowsys.integrate.outcome import Ending
 from flowsys.runs.solving import solve
 from flowsys.runs.training import train
 from flowsys.systems import load
-from flowsys.systems.mixture.finite import gram_descent, stage_arguments
-from flowsys.systems.mixture.network import ReducedLayout
 
 S = load("mixture")
 
@@ -106,13 +102,11 @@ def test_a_wrong_argument_is_named(options, message):
 # printed orders 1.005, 1.002, 1.001 from t = 5, after the kink
 def test_descent_is_first_order_in_the_learning_rate_after_the_kink():
     flow = solve(S, S.setup(width=5), level="L2", mode="simultaneous", at=[5.0, 45.0], rtol=1e-11)
-    layout, arguments = ReducedLayout(2), stage_arguments(S.setup())(True, True, False)
-    rates = np.array([0.4, 0.2, 0.1, 0.05])
-    with jax.enable_x64(True):
-        descent = jax.jit(lambda y, η, n: jax.lax.fori_loop(
-            0, n, lambda _, s: gram_descent(2, 3).step(s, arguments, η), layout.split(y)))  # fmt: skip
-        ends = [np.asarray(layout.join(*descent(jnp.asarray(flow.states[0]), η, round(40 / η)))) for η in rates]
-    errors = [np.abs(end - flow.states[1]).max() for end in ends]
+    rates, errors = np.array([0.4, 0.2, 0.1, 0.05]), []
+    for η in rates:
+        end = train(S, S.setup(width=5, learning_rate=η), variant="gram", mode="simultaneous", steps=round(40 / η),
+                    records=1, start=flow.blocks(5.0)).blocks(40.0)  # fmt: skip
+        errors.append(max(np.abs(end[name] - block).max() for name, block in flow.blocks(45.0).items()))
     assert np.polyfit(np.log(rates), np.log(errors), 1)[0] == pytest.approx(1.0, abs=0.05)
 
 

@@ -8,13 +8,17 @@ from hypothesis import strategies as st
 from mixture_oracle import agrees
 from scipy.optimize import linprog, minimize
 
+import flowsys as fs
 from flowsys.model import ops
 from flowsys.systems.mixture.margin import max_margin
-from flowsys.systems.mixture.model import head_output
-from flowsys.systems.mixture.network import attention_features, gram_matrices, initial_weights
-from flowsys.systems.mixture.population import all_samples
+from flowsys.systems.mixture.model import head_output, sequence_of
 
+S = fs.load("mixture")
 SIZES = [(2, 3), (3, 4), (4, 5), (3, 5)]
+
+
+def all_samples(K, L):
+    return S.concrete(S.setup(K=K, L=L), "L2", "simultaneous").populations[0].samples
 
 
 # -- Lemma 5.4 --------------------------------------------------------------------------------------------------------
@@ -23,10 +27,10 @@ SIZES = [(2, 3), (3, 4), (4, 5), (3, 5)]
 def linear_margin(K: int, L: int, hard_only: bool) -> float:
     """max t with y w·Σx ≥ t for all samples and |w|_∞ ≤ 1: the best uniform attention can do."""
     samples = all_samples(K, L)
-    sums = np.zeros((len(samples.label), 2 * K))
-    for row, (tokens, signs) in enumerate(zip(samples.sequence.keys, samples.sequence.key_signs)):
+    sums = np.zeros((len(samples.y), 2 * K))
+    for row, (tokens, signs) in enumerate(zip(samples.keys, samples.signs)):
         np.add.at(sums[row], tokens, signs)
-    sums = (samples.label[:, None] * sums)[samples.is_hard if hard_only else slice(None)]
+    sums = (samples.y[:, None] * sums)[samples.hard > 0 if hard_only else slice(None)]
     bounds = [(-1, 1)] * (2 * K) + [(None, None)]
     found = linprog(np.append(np.zeros(2 * K), -1.0), np.hstack([-sums, np.ones((len(sums), 1))]), np.zeros(len(sums)),
                     bounds=bounds)  # fmt: skip
@@ -55,8 +59,8 @@ def outputs(K, L, values, scores) -> np.ndarray:
     """y Σ_h H_h(X) of every sample."""
     samples = all_samples(K, L)
     with jax.enable_x64(True):
-        heads = [np.asarray(head_output(ops, w, S, samples.sequence)) for w, S in zip(values, scores)]
-    return samples.label * sum(heads)
+        heads = [np.asarray(head_output(ops, w, scores, sequence_of(samples))) for w, scores in zip(values, scores)]
+    return samples.y * sum(heads)
 
 
 def printed_scores(K, C, key="v"):
@@ -121,10 +125,8 @@ def test_max_margin_of_opposite_points_is_zero():
 
 def initial_margin(width: int, omega: float, seed: int) -> float:
     """The margin before any training: w = 0, all gates open."""
-    samples = all_samples(2, 3)
-    with jax.enable_x64(True):
-        weights = initial_weights(jax.random.key(seed), 2, width, omega)
-        return max_margin(attention_features(samples, weights.neurons, gram_matrices(weights)[:, :4, 4:], 0.5))
+    setup = S.setup(width=width, omega=omega, seed=seed)
+    return float(fs.solve(S, setup, level="L2", at=[0.0], observe=["max_margin"])["max_margin"][0])
 
 
 def test_section_6_initial_margin_falls_with_the_square_of_the_scale():

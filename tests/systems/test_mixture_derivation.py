@@ -12,29 +12,66 @@ import mixture_oracle as oracle
 import numpy as np
 import pytest
 
-from flowsys.program.arrays import arguments, function, observed, vector_field
+import flowsys as fs
+from flowsys.model.concrete import View
+from flowsys.model.limit import found_limit
+from flowsys.program.arrays import arguments, observed, vector_field
 from flowsys.symbolic.assemble import assemble
-from flowsys.symbolic.found import found_statement
 from flowsys.symbolic.lumping import certificate, describe, lump, merged
-from flowsys.systems.mixture.derive import sectors_of_classes
-from flowsys.systems.mixture.enumerated import enumerated, infinite_width_start, unlumped_field
+from flowsys.systems.mixture.derive import sectors, stated_against_found
 from flowsys.systems.mixture.limits import initial_state, onset_of_group_signal, program, stage_1_neurons
-from flowsys.systems.mixture.model import attention_scores
-from flowsys.systems.mixture.network import ReducedLayout
-from flowsys.systems.mixture.population import all_samples, hard_weights, orbit_tables, orbits
+from flowsys.systems.mixture.model import attention_scores, sequence_of
+from flowsys.systems.mixture.observables import OBSERVE
+from flowsys.systems.mixture.population import hard_weights, orbit_tables, orbits
 from flowsys.systems.mixture.statement import limit_statement
+
+S = fs.load("mixture")
 
 SIZES = [(2, 3), (3, 3), (4, 3), (8, 3), (2, 4), (3, 4), (2, 5), (3, 5)]
 
 
 @cache
-def full_field(K, L, mode="simultaneous"):
-    return unlumped_field(K, L, 0.5, mode)
+def concrete(K, L):
+    return S.concrete(S.setup(K=K, L=L), "L3", "simultaneous")
+
+
+def all_samples(K, L):
+    return concrete(K, L).populations[0].samples
+
+
+def names(K, L=3):
+    return concrete(K, L).coordinates.names
+
+
+@cache
+def full_field(K, L, mode="simultaneous", stage=0):
+    """The flow of all inner products by autodiff, as a NumPy function."""
+    rhs = jax.jit(fs.field(S, S.setup(K=K, L=L), level="L2", mode=mode, stage=stage).jax)
+
+    def evaluate(y):
+        with jax.enable_x64(True):
+            return np.asarray(rhs(np.asarray(y, dtype=float)))
+
+    return evaluate
+
+
+def start(K, L=3, neurons=(0.0, 0.0)):
+    seen = S.start(S.setup(K=K, L=L), "L3")
+    seen["w"] = np.repeat([neurons, (neurons[0], -neurons[1])], K, axis=1)
+    return concrete(K, L).coordinates.join(seen)
 
 
 @cache
 def partition(K, L, seed=0):
-    return lump(full_field(K, L), infinite_width_start(K, 0.1), seed=seed)
+    return lump(full_field(K, L), start(K, L), seed=seed)
+
+
+def sectors_of(K, L, flat):
+    """The stated program's coordinates of a symmetric state (or of its rate: entries are linear)."""
+    there = concrete(K, L)
+    w, p = View(there.coordinates.split(flat)), there.p(there.reals())
+    entries = {n: f(None, w, None, p) for n, f in OBSERVE.items() if n.startswith(("w_", "S_", "KK_", "QQ_"))}
+    return sectors(program("22").state, entries, K)
 
 
 def limit_arguments(text, K, L, b=0.5, omega=0.1, hard=False):
@@ -59,7 +96,7 @@ def test_all_coordinates_of_both_heads_lump_to_twenty_two(K, L):
 
 @pytest.mark.parametrize(("K", "n"), [(2, 80), (3, 168), (4, 288), (8, 1088)])
 def test_section_2_number_of_coordinates(K, n):
-    assert len(ReducedLayout(K).names) == n
+    assert len(names(K)) == n
 
 
 @pytest.mark.parametrize(("K", "L"), SIZES)
@@ -80,13 +117,13 @@ def test_the_lumping_does_not_depend_on_the_seed(seed):
 
 
 def test_stage_2_lumps_further_at_two_groups():
-    start = infinite_width_start(2, 0.1, (0.31, 0.87))
-    found = lump(full_field(2, 3, "stage 2"), start)
-    assert found.n_classes == 19 and certificate(full_field(2, 3, "stage 2"), found) < 1e-10
+    stage_2 = full_field(2, 3, "three_stage", 1)
+    found = lump(stage_2, start(2, neurons=(0.31, 0.87)))
+    assert found.n_classes == 19 and certificate(stage_2, found) < 1e-10
 
 
 def test_the_lumping_says_which_tokens_and_heads_are_alike():
-    words = describe(partition(3, 3), ReducedLayout(3).names)
+    words = describe(partition(3, 3), names(3))
     assert words.alike == (
         "c1, c2, c3 are alike", "minus, plus are alike (some coordinates up to sign)", "v1, v2, v3 are alike",
     )  # fmt: skip
@@ -96,29 +133,21 @@ def test_the_lumping_says_which_tokens_and_heads_are_alike():
 # -- found and stated -------------------------------------------------------------------------------------------------
 
 
-@cache
-def found_program():
-    return assemble(found_statement(enumerated(2, 3), partition(2, 3)))
-
-
 def test_the_eight_samples_of_two_groups_merge_to_two():
-    text = found_program()
-    merged_samples = function(text, (text.observables["n_merged_samples"],), "exact", np)
-    assert merged_samples(np.zeros(22), arguments(text, {"b": 0.5}))[0] == 2
+    assert len(all_samples(2, 3)) == 8 and len(found_limit(concrete(2, 3)).slots.rows[0]) == 2
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_the_found_program_is_the_stated_program(seed):
-    found, stated = found_program(), program("22")
-    to_sectors = sectors_of_classes(stated, partition(2, 3), 2)
-    z = 0.7 * np.random.default_rng(seed).standard_normal(22)
-    ours = vector_field(stated, "exact", np)(to_sectors @ z, limit_arguments(stated, 2, 3))
-    theirs = to_sectors @ vector_field(found, "exact", np)(z, arguments(found, {"b": 0.5}))
-    assert np.abs(ours - theirs).max() < 1e-13
+@pytest.mark.parametrize(("K", "L"), [(2, 3), (3, 4)])
+def test_the_found_program_is_the_stated_program(K, L):
+    assert stated_against_found(concrete(K, L), S.setup(K=K, L=L)) < 1e-13
+
+
+def test_a_wrong_statement_is_noticed():
+    assert stated_against_found(concrete(3, 3), S.setup(K=3, L=3, b=0.5001)) > 1e-6
 
 
 def test_the_program_is_small():
-    assert program("22").operations <= 1000 and found_program().operations <= 1000
+    assert program("22").operations <= 1000
 
 
 def test_the_derivation_is_quick():
@@ -130,12 +159,10 @@ def test_the_derivation_is_quick():
 @pytest.mark.parametrize(("K", "L"), [(2, 3), (3, 4), (3, 5), (4, 3)])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_program_is_autodiff_of_the_model_pushed_to_inner_products(K, L, seed):
-    stated = program("22")
-    z = 0.7 * np.random.default_rng(seed).standard_normal(22)
-    to_sectors = sectors_of_classes(stated, partition(K, L), K)
-    ours = vector_field(stated, "exact", np)(to_sectors @ z, limit_arguments(stated, K, L))
-    theirs = to_sectors @ partition(K, L).project(full_field(K, L)(partition(K, L).lift(z)))
-    assert np.abs(ours - theirs).max() <= 1e-12
+    stated, lumped = program("22"), partition(K, L)
+    y = lumped.lift(0.7 * np.random.default_rng(seed).standard_normal(22))
+    ours = vector_field(stated, "exact", np)(sectors_of(K, L, y), limit_arguments(stated, K, L))
+    assert np.abs(ours - sectors_of(K, L, full_field(K, L)(y))).max() <= 1e-12
 
 
 @pytest.mark.parametrize(("K", "L"), [(2, 3), (5, 3), (3, 4), (4, 5), (3, 6)])
@@ -191,7 +218,7 @@ def test_orbit_probabilities_are_counted_correctly(K, L):
 @pytest.mark.parametrize(("K", "L"), [(2, 3), (3, 4), (4, 5)])
 def test_hard_samples_are_conditioned_to_weigh_one(K, L):
     samples = all_samples(K, L)
-    share = samples.weight[samples.is_hard].sum()
+    share = samples.weight[samples.hard > 0].sum()
     hard = [float(o.probability) for o in orbits(K, L) if o.is_hard]
     assert hard_weights(K, L).sum() == pytest.approx(1) and sum(hard) == pytest.approx(share)
 
@@ -218,8 +245,23 @@ def test_infinite_width_starts_balanced():
 
 def test_scores_read_the_key_first():
     samples = all_samples(2, 3)
-    S = np.arange(16.0).reshape(4, 4)
-    scores = np.asarray(attention_scores(S, samples.sequence))[0]
-    key, query = samples.sequence.keys[0][0], samples.sequence.queries[0][1]
-    sign = samples.sequence.key_signs[0][0] * samples.sequence.query_signs[0][1]
-    assert scores[0, 1] == sign * S[key, query] and not jax.config.jax_enable_x64
+    scores = np.asarray(attention_scores(np.arange(16.0).reshape(4, 4), sequence_of(samples)))[0]
+    key, query = samples.keys[0][:2]
+    sign = samples.signs[0][0] * samples.signs[0][1]
+    assert scores[0, 1] == sign * (4 * key + query) and not jax.config.jax_enable_x64
+
+
+@pytest.mark.parametrize(("K", "L"), [(2, 3), (3, 4)])
+def test_every_observable_is_the_stated_limits_at_symmetric_states(K, L):
+    """The same public names mean the same numbers at L2 and at L3."""
+    setup = S.setup(K=K, L=L)
+    text = program("22")
+    y = partition(K, L).lift(0.7 * np.random.default_rng(3).standard_normal(22))
+    problem = S.problem(setup, "L2", mode="simultaneous")
+    shared = tuple(n for n in ("loss", *OBSERVE) if n in text.observables)
+    with jax.enable_x64(True):
+        finite = np.asarray(problem.field.observe(shared)(jax.numpy.asarray(y), problem.stages[0].arguments))
+    limit = observed(text, shared, "exact", np)(sectors_of(K, L, y), limit_arguments(text, K, L))
+    assert np.abs(finite - np.asarray(limit)).max() < 1e-12
+    margins = [S.problem(setup, level, mode="simultaneous").derived["max_margin"] for level in ("L2", "L3")]
+    assert margins[0](y) == pytest.approx(margins[1](sectors_of(K, L, y)), abs=1e-9)

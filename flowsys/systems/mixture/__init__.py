@@ -1,8 +1,9 @@
 r"""Two-mixture (and K-mixture) linear classification with a symmetric two-head softmax transformer.
 
 A sample holds a group signal c_k, its classification signal y·v_k and distractors ±v_j; the label is y. Two heads of
-softmax attention with ReLU neurons are trained with the logistic loss. See `model` for the network, `stages` for when
-what trains, `statement` for the limit as it is derived, `limits`, `finite` and `surrogates` for the levels.
+softmax attention with ReLU neurons are trained with the logistic loss. Declared once: `model` has the
+network, `population` the samples, `observables` what is seen of it. What the engine cannot know is stated: the limit
+with K as a symbol (`statement`, `limits`) and the paper's surrogates (`surrogates`).
 
 | paper | code | meaning | shape |
 |---|---|---|---|
@@ -10,67 +11,90 @@ what trains, `statement` for the limit as it is derived, `limits`, `finite` and 
 | c_kᵀW_KᵀW_Q v_j | `S_cv_same` (j = k), `S_cv_diff` (j ≠ k) | scores, key first | 2K × 2K per head |
 | W_KᵀW_K, W_QᵀW_Q | `KK_…`, `QQ_…` | key and query self-scores | 2K × 2K per head |
 | p^(±)_{q←v, k←c}(X) | `p_plus_v_c`, `p_minus_v_c` | attention, query then key | 3 × 3 kinds of token |
-| σ̇_±(X) | `gates` | ReLU gates, frozen between kinks | one per sample orbit and side |
+| σ̇_±(X) | gates | ReLU gates, frozen between kinks | one per sample orbit and side |
 | T_0.5, T_1, T_2, T_3 | events | ends of the stages | |
 """
 
-from flowsys.errors import InputError
-from flowsys.system import FINITE, LazyMapping, LazySequence, Setup, System, Variants, late, late_value
-from flowsys.system.problem import Problem
-from flowsys.system.references import Paper
-from flowsys.systems.mixture.stages import EVENTS, MODES
-from flowsys.systems.mixture.vocabulary import OBSERVABLES, PARAMETERS
+from functools import partial
 
+import flowsys as fs
+from flowsys.system import FINITE, LazyMapping, LazySequence, late, late_value
+from flowsys.systems.mixture.model import blocks, sample_loss
+from flowsys.systems.mixture.notation import LATEX
+from flowsys.systems.mixture.observables import OBSERVE, max_margin
+from flowsys.systems.mixture.population import samples
 
-def _build(setup: Setup, level: str, variant: str, mode: str) -> Problem:
-    if level in ("L1", "L2"):
-        from flowsys.systems.mixture.finite import finite_problem
+_limit = late("flowsys.systems.mixture.limits:limit_problem")
+_surrogate = late("flowsys.systems.mixture.surrogates:surrogate_problem")
 
-        return finite_problem(setup, level, mode)
-    if level == "L4":
-        from flowsys.systems.mixture.surrogates import surrogate_problem
+COLUMNS = ("omega", "b", "T_1", "s_star", "epsilon", "t_max")
+"""What the stated limit takes as arrays too: it is posed at many points of a sweep at once."""
 
-        return surrogate_problem(setup, variant, mode)
-    from flowsys.systems.mixture.limits import limit_problem
-
-    if mode == "attention_only":
-        raise InputError("mode = attention_only has no limit: its frozen neurons need a width (use L0, L1 or L2).")
-    return limit_problem(setup, variant, mode)
-
-
-def _columns(setup: Setup, level: str, variant: str, mode: str) -> tuple[str, ...]:
-    return ("omega", "b", "T_1", "s_star", "epsilon", "t_max") if level == "L3" else ()
-
-
-SYSTEM = System(
-    name="mixture",
-    paper=Paper(
+SYSTEM = fs.Model(
+    "mixture",
+    paper=fs.Paper(
         "mixture",
         "Transformers provably learn two-mixture of linear classification via gradient flow",
         "ICLR 2025",
     ),
     summary="K-mixture linear classification with a two-head softmax transformer",
-    parameters=PARAMETERS,
-    modes=MODES,
-    levels={
-        "L0": Variants(
-            ("weights", "gram"), ("gradient descent on the weights", "the same descent on inner products, any width")
-        ),
-        "L1": Variants(("weights",), ("gradient flow on the weights",)),
-        "L2": Variants(("reduced",), ("finite-width inner products",)),
-        "L3": Variants(("22", "10"), ("all 22 entries", "self-scores eliminated by the conserved spectrum")),
-        "L4": Variants(("linear", "sinh"), ("the paper's 3×3 lower bound", "frozen-attention closed form")),
+    parameters={
+        "K": fs.Size(2, 2, 16, "number of groups (mixtures)"),
+        "L": fs.Size(3, 3, 9, "tokens in a sample: group signal, classification signal, L - 2 distractors"),
+        "omega": fs.Real(0.1, 1e-4, 1.0, "scale ω of the initial keys and queries, N(0, ω²/m)", log=True),
+        "b": fs.Real(0.5, 1e-3, 5.0, "fixed bias inside the ReLU"),
+        "T_1": fs.Real(lambda p: 10.0 * p["K"], 0.0, 1e6, "length of stage 1", default_text="10 K", open_low=True),
+        "s_star": fs.Real(1.0, 1e-3, 20.0, "stage 2 ends when S_cv_same reaches s_star"),
+        "epsilon": fs.Real(0.01, 1e-8, 0.69, "stage 3 ends when the population loss falls to epsilon"),
+        "sigma_w": fs.Real(0.5, 0.0, 10.0, "scale of the frozen Gaussian neurons in attention_only mode", open_low=True,
+                           levels=FINITE),
     },
-    events=EVENTS,
-    observables=OBSERVABLES,
+    blocks=blocks,
+    samples=samples,
+    loss=sample_loss,
+    observe=OBSERVE,
+    measures={"max_margin": max_margin},
+    stages={
+        "three_stage": [
+            fs.Stage("stage 1", trains=["w"], until="T_1"),
+            fs.Stage("stage 2", trains=["S"], where="hard", ends_on="T_2"),
+            fs.Stage("stage 3", trains=["w"], ends_on="T_3"),
+        ],
+        "simultaneous": [fs.Stage("simultaneous")],
+        "attention_only": [fs.Stage("attention only", trains=["S"])],
+    },
+    modes={
+        "three_stage": "Algorithm 1: neurons on all samples to T_1, attention on hard samples to T_2, neurons on all "
+        "again",
+        "simultaneous": "everything at once on all samples (Sec. 3.1)",
+        "attention_only": "frozen Gaussian neurons, only the attention trains (App. A.2)",
+    },
+    events={
+        "T_0.5": fs.Crossing("preactivation_minus_consistent", 0.0, -1,
+                             "the positive head's gate closes on consistent samples of label -1 (end of stage 1.1)"),
+        "T_1": fs.Mark("T_1", "end of stage 1, the parameter T_1"),
+        "T_2": fs.Crossing("S_cv_same", "s_star", +1, "S_cv_same reaches s_star (end of stage 2)"),
+        "T_3": fs.Crossing("loss", "epsilon", -1, "the population loss falls to epsilon (end of stage 3)"),
+    },
+    looks={"simultaneous": ("T_2", "T_3"), "attention_only": (3000.0,)},
+    variants={
+        "L3": {
+            "22": ("all 22 entries", partial(_limit, "22")),
+            "10": ("self-scores eliminated by the conserved spectrum", partial(_limit, "10")),
+        },
+        "L4": {
+            "linear": ("the paper's 3×3 lower bound", partial(_surrogate, "linear")),
+            "sinh": ("frozen-attention closed form", partial(_surrogate, "sinh")),
+        },
+    },
     dear={"max_margin": FINITE},
-    build=_build,
-    columns=_columns,
-    training=late("flowsys.systems.mixture.finite:training"),
+    columns=lambda setup, level, variant, mode: COLUMNS if level == "L3" and variant != "found" else (),
+    steps=3000,
+    latex=LATEX,
     derive=late("flowsys.systems.mixture.derive:derive"),
     equations=late_value("flowsys.systems.mixture.reduced:EQUATIONS"),
-    ladder=late("flowsys.systems.mixture.ladder:ladder"),
+    ladder=late("flowsys.systems.mixture.derive:ladder"),
     claims=LazySequence(late_value("flowsys.systems.mixture.claims:CLAIMS")),
     figures=LazyMapping(late_value("flowsys.systems.mixture.figures:FIGURES")),
     diagrams=LazyMapping(late_value("flowsys.systems.mixture.diagrams:DIAGRAMS")),
-)
+)  # fmt: skip

@@ -10,13 +10,16 @@ from functools import lru_cache
 
 import numpy as np
 
+from flowsys.errors import InputError
 from flowsys.model.conserved import pair_invariants
+from flowsys.model.declaration import Stage
+from flowsys.model.stated import stated_problem
 from flowsys.program import Program
 from flowsys.program.arrays import Arguments, arguments, in_columns
 from flowsys.system import Setup
 from flowsys.system.problem import Problem, ProgramField
+from flowsys.systems.mixture import SYSTEM
 from flowsys.systems.mixture.population import hard_weights, orbit_tables
-from flowsys.systems.mixture.stages import default_at, events_of, marks_of, stages_of
 
 PARTS = ("mean", "difference")
 
@@ -55,40 +58,34 @@ def initial_state(names: tuple[str, ...], ω: float | np.ndarray) -> np.ndarray:
     return np.multiply.outer(ω * ω, _starts_at_one(names))
 
 
-def limit_problem(setup: Setup, variant: str, mode: str) -> Problem:
-    """The infinite-width flow with exact population by orbits."""
-    K, L = setup["K"], setup["L"]
-    text = program(variant)
+def stage_values(setup: Setup, stage: Stage) -> dict[str, float]:
+    """The parameters of the limit's program in a stage."""
+    trains = lambda block: float(stage.trains is None or block in stage.trains)
+    values = {name: setup[name] for name in ("K", "omega", "b")}
+    return values | {"train_neurons": trains("w"), "train_attention": trains("S")}
 
-    def stage_arguments(trains_neurons: bool, trains_attention: bool, hard_only: bool) -> Arguments:
-        values = {
-            "K": K,
-            "omega": setup["omega"],
-            "b": setup["b"],
-            "train_neurons": trains_neurons,
-            "train_attention": trains_attention,
-        }
-        parameters = in_columns([values[p] for p in text.parameters])
-        return _population(variant, K, L, hard_only)._replace(parameters=parameters)
+
+def limit_problem(variant: str, setup: Setup, mode: str) -> Problem:
+    """The infinite-width flow with exact population by orbits."""
+    if mode == "attention_only":
+        raise InputError("mode = attention_only has no limit: its frozen neurons need a width (use L0, L1 or L2).")
+    K, text = setup["K"], program(variant)
+
+    def stage_arguments(stage: Stage) -> Arguments:
+        values = stage_values(setup, stage)
+        parameters = in_columns([values[name] for name in text.parameters])
+        return _population(variant, K, setup["L"], stage.where is not None)._replace(parameters=parameters)
 
     def max_margin(y: np.ndarray) -> float:
         from flowsys.systems.mixture.margin import limit_margin
 
-        return limit_margin(text, y, stages[0].arguments, K)
+        return limit_margin(text, y, stage_arguments(SYSTEM.declaration.stages[mode][0]), K)
 
-    stages = stages_of(mode, setup, stage_arguments)
-    return Problem(
-        field=_field(variant),
-        initial=initial_state(text.state, setup["omega"]),
-        stages=stages,
-        events=events_of(setup),
-        marks=marks_of(setup),
+    return stated_problem(
+        SYSTEM.declaration, setup, mode, _field(variant), initial_state(text.state, setup["omega"]), stage_arguments,
         derived={"max_margin": max_margin, "score_spread": lambda y: 0.0},
-        conserved=sector_spectra(variant) if variant == "22" else None,
-        scale=setup["omega"] * setup["omega"],
-        t_max=setup["t_max"],
-        default_at=default_at(mode, setup),
-    )
+        conserved=sector_spectra(variant) if variant == "22" else None, scale=setup["omega"] * setup["omega"],
+    )  # fmt: skip
 
 
 @lru_cache(maxsize=4)

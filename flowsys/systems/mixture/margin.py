@@ -10,9 +10,11 @@ which is exact for any M > 0 because the penalty only rescales a.
 
 import numpy as np
 from scipy.optimize import nnls
+from scipy.special import softmax
 
 from flowsys.program import Program
 from flowsys.program.arrays import Arguments, function
+from flowsys.systems.mixture.model import attention_scores, sequence_of
 
 
 def max_margin(features: np.ndarray) -> float:
@@ -27,6 +29,22 @@ def max_margin(features: np.ndarray) -> float:
     if length < 1e-9 * penalty:
         return 0.0
     return max(float((features @ z).min() / length), 0.0)
+
+
+def head_features(X, S: np.ndarray) -> np.ndarray:
+    """Σ_l Σ_i p_il x_i of every sample: the head output is w · this."""
+    p = softmax(attention_scores(S, sequence_of(X)), axis=-2).sum(axis=-1)
+    features = np.zeros((len(p), len(S)))
+    np.add.at(features, (np.arange(len(p))[:, None], X.keys), p * X.signs)
+    return features
+
+
+def margin_of_samples(w, X, p) -> float:
+    """γ of a network at finite width, over all samples."""
+    F = [head_features(X, w.S[h]) for h in (0, 1)]
+    gates = [(F[h] @ w.w[h] + p.b > 0).astype(float)[:, None] for h in (0, 1)]
+    features = np.hstack([gates[0] * F[0], -gates[1] * F[1], p.b * (gates[0] - gates[1])])
+    return max_margin(X.y[:, None] * features)
 
 
 def limit_margin(program: Program, y: np.ndarray, arguments: Arguments, K: int) -> float:

@@ -11,12 +11,12 @@ from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import product
+from itertools import combinations_with_replacement
 from math import factorial
 
 import numpy as np
 
-from flowsys.systems.mixture.model import Sequence
+import flowsys as fs
 
 Pair = tuple[int, int]
 
@@ -113,39 +113,28 @@ def hard_weights(K: int, L: int) -> np.ndarray:
     return weights / weights.sum()
 
 
-@dataclass(frozen=True)
-class Samples:
-    """All samples of the population written out, for finite-width models: token c_k has index k, v_k has K + k."""
+def samples(p) -> fs.Samples:
+    """Every sample, distractors as multisets, with its probability; token c_k has index k, v_k has K + k.
 
-    sequence: Sequence
-    label: np.ndarray
-    weight: np.ndarray
-    is_hard: np.ndarray
-    is_consistent: np.ndarray
-
-
-@lru_cache(maxsize=16)
-def all_samples(K: int, L: int) -> Samples:
-    """Every sample (distractors as multisets), with its probability."""
-    tokens, signs, labels, weights, hard, consistent = [], [], [], [], [], []
+    `hard` marks the population of stage 2; `consistent` and `conflicting` weigh a sample in the mean over its kind.
+    """
+    K, L = p.K, p.L
+    keys, signs, y, weight, hard, consistent = [], [], [], [], [], []
     for k in range(K):
-        others = [j for j in range(K) if j != k]
-        choices = list(product(others, (1, -1)))
-        multisets = Counter(tuple(sorted(c)) for c in product(choices, repeat=L - 2))
-        for chosen, copies in multisets.items():
-            for y in (1, -1):
-                tokens.append([k, K + k, *(K + j for j, _ in chosen)])
-                signs.append([1, y, *(y * s for _, s in chosen)])
-                labels.append(y)
-                weights.append(copies / (2 * K * len(choices) ** (L - 2)))
-                total = 1 + sum(s for _, s in chosen)
-                hard.append(total <= 0)
+        others = [(j, s) for j in range(K) if j != k for s in (1, -1)]
+        for chosen in combinations_with_replacement(others, L - 2):
+            orders = factorial(L - 2)
+            for copies in Counter(chosen).values():
+                orders //= factorial(copies)
+            for label in (1, -1):
+                keys.append([k, K + k, *(K + j for j, _ in chosen)])
+                signs.append([1, label, *(label * s for _, s in chosen)])
+                y.append(label)
+                weight.append(orders / (2 * K * len(others) ** (L - 2)))
+                hard.append(1 + sum(s for _, s in chosen) <= 0)
                 consistent.append(all(s == 1 for _, s in chosen))
-    tokens, signs = np.array(tokens), np.array(signs, dtype=float)
-    return Samples(
-        Sequence(keys=tokens, key_signs=signs, queries=tokens, query_signs=signs),
-        np.array(labels, dtype=float),
-        np.array(weights),
-        np.array(hard),
-        np.array(consistent),
-    )
+    weight = np.array(weight)
+    of_kind = {name: np.array(members) / weight[members].sum() for name, members in
+               (("consistent", consistent), ("conflicting", hard))}  # fmt: skip
+    right = [(1 + label) // 2 for label in y]
+    return fs.Samples(weight=weight, keys=keys, signs=signs, y=y, right=right, hard=hard, **of_kind)

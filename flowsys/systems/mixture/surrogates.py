@@ -71,7 +71,7 @@ def _field(variant: str) -> FunctionField:
     return FunctionField(NAMES[variant], rhs, observed, names)
 
 
-def surrogate_problem(setup: Setup, variant: str, mode: str) -> Problem:
+def surrogate_problem(variant: str, setup: Setup, mode: str) -> Problem:
     """Stage 2 by a surrogate, from the exact end of stage 1."""
     K, T_1 = setup["K"], setup["T_1"]
     if setup["L"] != 3:

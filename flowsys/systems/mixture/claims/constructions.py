@@ -5,8 +5,8 @@ from scipy.special import softmax
 
 from flowsys.claims import Erratum, Verdict, judged, listed
 from flowsys.systems.mixture.claims.runs import claim
-from flowsys.systems.mixture.claims.separability import head_features
-from flowsys.systems.mixture.population import all_samples
+from flowsys.systems.mixture.claims.separability import all_samples
+from flowsys.systems.mixture.margin import head_features
 
 SIZES = ((2, 3), (3, 4), (4, 5), (3, 5))
 
@@ -32,7 +32,7 @@ def _margins(K: int, L: int, scores, neurons) -> np.ndarray:
     """y f with f = w_+ · features_+ - w_- · features_-, for the heads' scores and value vectors."""
     samples = all_samples(K, L)
     plus, minus = (head_features(samples, scores(K, sign)) @ neurons(K, sign) for sign in (1, -1))
-    return samples.label * (plus - minus)
+    return samples.y * (plus - minus)
 
 
 def _accuracy(K: int, L: int, y_f: np.ndarray) -> float:
@@ -48,8 +48,8 @@ def printed_construction_classifies(value: str = "v", C: float = 60.0) -> Verdic
     values = lambda K, sign: _signal(K, "v") if value == "v" else -_signal(K, "c")
     accuracies = {size: _accuracy(*size, _margins(*size, scores, values)) for size in SIZES}
     samples = all_samples(2, 3)
-    f = samples.label * _margins(2, 3, scores, values)
-    by_label = [float(f[samples.label == y].mean()) for y in (1, -1)]
+    f = samples.y * _margins(2, 3, scores, values)
+    by_label = [float(f[samples.y == y].mean()) for y in (1, -1)]
     swapped = lambda K, sign: printed_scores(K, C, sign, "c", "v")
     other = {size: _accuracy(*size, _margins(*size, swapped, values)) for size in SIZES}
     flipped = lambda K, sign: sign * values(K, sign)

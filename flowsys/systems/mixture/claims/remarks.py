@@ -15,8 +15,8 @@ from flowsys.systems.mixture.claims.runs import (
     stage_2,
     values,
 )
-from flowsys.systems.mixture.claims.separability import head_features, scores_of_limit
-from flowsys.systems.mixture.population import all_samples
+from flowsys.systems.mixture.claims.separability import all_samples, scores_of_limit
+from flowsys.systems.mixture.margin import head_features
 
 
 def leading_score_starts_with_rate(factor: float = 8 / 9) -> Verdict:
@@ -54,8 +54,8 @@ def negative_neurons_see_their_own_attention(printed: bool = True) -> Verdict:
     w = {h: np.repeat([v["w_c"], h * v["w_v"]], 2) for h in (1, -1)}
     H = {h: heads[h] @ w[h] + setup()["b"] for h in (1, -1)}
     f = np.maximum(H[1], 0) - np.maximum(H[-1], 0)
-    g = slope_of_loss(samples.label * f)
-    weight = -samples.weight * g * samples.label * (H[-1] > 0)
+    g = slope_of_loss(samples.y * f)
+    weight = -samples.weight * g * samples.y * (H[-1] > 0)
     expected = np.repeat([rate["w_c"][0], -rate["w_v"][0]], 2)
     error = float(np.abs(weight @ heads[1 if printed else -1] - expected).max() / np.abs(expected).max())
     return judged(error < 1e-9, "the display equals dw_-/dt", f"relative difference {error:.2g} at T_2",

@@ -15,15 +15,18 @@ from flowsys import claims
 from flowsys.claims import Condition, Path, Regime, equals
 from flowsys.claims.conditions import chosen_level, chosen_parameters, current, remembered
 from flowsys.errors import InputError
+from flowsys.model.concrete import View
 from flowsys.program.arrays import vector_field
+from flowsys.runs.asking import field
 from flowsys.runs.solving import solve
 from flowsys.runs.trajectory import Trajectory
 from flowsys.system import Setup
 from flowsys.systems.mixture import SYSTEM
 from flowsys.systems.mixture.limits import onset_of_group_signal
+from flowsys.systems.mixture.observables import OBSERVE
 
 OMEGAS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
-PLAIN = tuple(name for name in SYSTEM.observables if name != "max_margin")
+PLAIN = ("loss", *OBSERVE)
 SCORES = ("S_cc", "S_cv", "S_vc", "S_vv")
 SELF_SCORES = ("KK_cc", "KK_cv", "KK_vv", "QQ_cc", "QQ_cv", "QQ_vv")
 
@@ -135,18 +138,14 @@ def rates(trajectory: Trajectory, stage: int) -> dict[str, np.ndarray]:
 
 
 def _rates_at_finite_width(trajectory: Trajectory, stage: int) -> dict[str, np.ndarray]:
-    import jax
-
-    from flowsys.systems.mixture.finite import reduced_field
-    from flowsys.systems.mixture.network import ReducedLayout, class_averages
-
-    origin, K = trajectory.origin, trajectory.origin.parameters["K"]
-    there = SYSTEM.problem(SYSTEM.setup(**origin.parameters), "L2", None, origin.mode).stages[stage].arguments
-    field, layout = reduced_field(K, origin.parameters["L"], "exact"), ReducedLayout(K)
-    rate = jax.jit(lambda y: class_averages(K, *layout.split(field.rhs(y, there))))  # averages are linear
-    with jax.enable_x64(True):
-        found = [rate(y) for y in trajectory.states]
-    return {name: np.array([float(r[name]) for r in found]) for name in found[0]}
+    """Entries are linear in what the loss sees: their rates are the entries of its rate."""
+    origin = trajectory.origin
+    there = SYSTEM.setup(origin.mode, **origin.parameters)
+    concrete = SYSTEM.concrete(there, "L2", origin.mode)
+    flow, p = field(SYSTEM, there, level="L2", mode=origin.mode, stage=stage), concrete.p(concrete.reals())
+    seen = [View(concrete.coordinates.split(rate)) for rate in flow(trajectory.states)]
+    names = ("w_c", "w_v", *(f"{name}_{part}" for name in (*SCORES, *SELF_SCORES) for part in ("same", "diff")))
+    return {name: np.array([float(OBSERVE[name](None, w, None, p)) for w in seen]) for name in names}
 
 
 def slope_of_loss(f: np.ndarray) -> np.ndarray:

@@ -4,22 +4,17 @@ from itertools import product
 
 import numpy as np
 from scipy.optimize import linprog
-from scipy.special import softmax
 
 from flowsys.claims import Verdict, judged, listed
 from flowsys.laws.fits import power_law
+from flowsys.systems.mixture import SYSTEM
 from flowsys.systems.mixture.claims.runs import TRAINED, claim, finite, start_deviation, values
-from flowsys.systems.mixture.margin import max_margin
-from flowsys.systems.mixture.model import attention_scores
-from flowsys.systems.mixture.population import Samples, all_samples
+from flowsys.systems.mixture.margin import head_features, max_margin
 
 
-def head_features(samples: Samples, S: np.ndarray) -> np.ndarray:
-    """Σ_l Σ_i p_il x_i of every sample: the head output is w · this."""
-    p = softmax(attention_scores(S, samples.sequence), axis=-2).sum(axis=-1)
-    features = np.zeros((len(p), len(S)))
-    np.add.at(features, (np.arange(len(p))[:, None], samples.sequence.keys), p * samples.sequence.key_signs)
-    return features
+def all_samples(K: int, L: int):
+    """The declared samples of a size."""
+    return SYSTEM.concrete(SYSTEM.setup(K=K, L=L), "L2", "simultaneous").populations[0].samples
 
 
 def scores_of_limit(v: dict[str, float], K: int, head: int = 1) -> np.ndarray:
@@ -65,13 +60,13 @@ def uniform_attention_is_not_separable(at: str = "T_1") -> Verdict:
         samples = all_samples(K, L)
         v = values(at, K=K, L=3)
         heads = [head_features(samples, scores_of_limit(v, K, h)) for h in (1, -1)]
-        rows = samples.label[:, None] * np.hstack(heads)
-        found[K, L] = _best_minimum(rows[samples.is_hard] if L == 3 else rows)
+        rows = samples.y[:, None] * np.hstack(heads)
+        found[K, L] = _best_minimum(rows[samples.hard > 0] if L == 3 else rows)
         if (K, L) == (2, 3):
-            hard = samples.is_hard
-            with_gates = _best_over_gates([F[hard] for F in heads], samples.label[hard])
+            hard = samples.hard > 0
+            with_gates = _best_over_gates([F[hard] for F in heads], samples.y[hard])
     four = all_samples(3, 4)
-    subset = _best_minimum((four.label[:, None] * head_features(four, np.zeros((6, 6))))[four.is_hard])
+    subset = _best_minimum((four.y[:, None] * head_features(four, np.zeros((6, 6))))[four.hard > 0])
     largest = max(found.values())
     return judged(
         largest < 1e-9 and with_gates < 1e-9, "max min y f ≤ 0",
@@ -88,7 +83,7 @@ def _initial_margins(m: int, ω: float, seeds: int = 8, exponent: float = 0.5) -
     for seed in range(seeds):
         draw = np.random.default_rng(seed).normal(scale=ω / m**exponent, size=(2, 2, m, 4))
         F = [head_features(samples, keys.T @ queries) for keys, queries in draw]
-        found.append(max_margin(samples.label[:, None] * np.hstack([F[0], -F[1]])))
+        found.append(max_margin(samples.y[:, None] * np.hstack([F[0], -F[1]])))
     return float(np.mean(found))
 
 

@@ -6,11 +6,12 @@ import numpy as np
 
 from flowsys.claims import Verdict, judged, listed
 from flowsys.laws.fits import power_law
+from flowsys.model.flows import Weights, seen_of, weight_shapes
+from flowsys.model.starts import own_weights
+from flowsys.runs.asking import field
 from flowsys.systems.mixture import SYSTEM
 from flowsys.systems.mixture.claims.runs import SCORES, claim, finite, rates, run, values
 from flowsys.systems.mixture.claims.separability import scores_of_limit
-from flowsys.systems.mixture.finite import reduced_field, stage_arguments, weights_field, weights_split
-from flowsys.systems.mixture.network import ReducedLayout
 
 ENTRIES = tuple(f"{x}_{part}" for x in SCORES for part in ("same", "diff"))
 WIDTHS = (128, 256, 512, 1024, 2048, 4096, 8192)
@@ -21,18 +22,18 @@ def reduced_flow_closes(scale: float = 1.0) -> Verdict:
     """B.2: the rate of the inner products, pushed forward from the weights, is the reduced field."""
     errors = {}
     for K, L, m in ((2, 3, 3), (3, 4, 7)):
-        arguments = stage_arguments(SYSTEM.setup(K=K, L=L))(True, True, False)
-        layout, split = ReducedLayout(K), weights_split(K, m)
+        setup = SYSTEM.setup("simultaneous", K=K, L=L, width=m)
+        concrete = SYSTEM.concrete(setup, "L2", "simultaneous")
+        weights, coordinates = Weights(weight_shapes(concrete, m)), concrete.coordinates
+        on_weights, closed = (field(SYSTEM, setup, level=level, mode="simultaneous") for level in ("L1", "L2"))
         with jax.enable_x64(True):
-            y = jnp.asarray(np.random.default_rng(0).normal(scale=0.5, size=4 * K + 8 * K * m))
-            dy = jax.jit(weights_field(K, L, m).rhs)(y, arguments)
-            inner = jax.jit(lambda y, s=split, to=layout: to.join(*s(y)))
-            state, pushed = jax.jvp(inner, (y,), (dy,))
-            neurons, M = layout.split(state)
-            queries = np.repeat([1.0, scale], 2 * K)
-            perturbed = layout.join(neurons, M * np.outer(queries, queries))
-            closed = jax.jit(reduced_field(K, L).rhs)(perturbed, arguments)
-            errors[K, L, m] = float(jnp.abs(pushed - closed).max() / jnp.abs(pushed).max())
+            y = jnp.asarray(np.random.default_rng(0).normal(scale=0.5, size=weights.size))
+            inner = jax.jit(lambda y, w=weights, c=concrete: c.coordinates.join(seen_of(c, w.split(y)), jnp))
+            state, pushed = jax.jvp(inner, (y,), (jnp.asarray(on_weights(y)),))
+            seen = coordinates.split(state)
+            wider = seen | {"S": scale * seen["S"], "QQ": scale**2 * seen["QQ"]}
+            error = np.abs(np.asarray(pushed) - closed(coordinates.join(wider, jnp))).max()
+        errors[K, L, m] = float(error / np.abs(pushed).max())
     return judged(max(errors.values()) < 1e-13, "exact at every width",
                   "relative difference " + ", ".join(f"{e:.1e} at (K, L, m) = {at}" for at, e in errors.items()),
                   note="K = 2: 40 coordinates a head, of which the attention has 36", tolerance=1e-13,
@@ -76,10 +77,17 @@ def ten_variables_suffice(omega: float = 0.1) -> Verdict:
                   tolerance=1e-9, values={"errors": errors})  # fmt: skip
 
 
-def _initial_grams(m: int, draws: int, exponent: float = 0.5, seed: int = 0) -> np.ndarray:
-    """M/ω² of a head with K = 2 from entries N(0, 1/m^(2·exponent))."""
-    F = np.random.default_rng(seed).normal(scale=m**-exponent, size=(draws, m, 8))
-    return np.swapaxes(F, 1, 2) @ F
+def _initial_grams(m: int, draws: int, exponent: float = 0.5, first: int = 0) -> np.ndarray:
+    """M/ω² of both heads at K = 2, from the weights that the runs of `draws` seeds start with.
+
+    With another exponent than 1/2, as if the entries were N(0, ω²/m^(2·exponent)).
+    """
+    concrete, found = SYSTEM.concrete(SYSTEM.setup(width=m), "L2", "simultaneous"), []
+    for seed in range(first, first + draws // 2):
+        weights = own_weights(concrete, seed)
+        F = np.concatenate([weights["W_K"], weights["W_Q"]], axis=-1) * m ** (0.5 - exponent) / concrete.values["omega"]
+        found.append(np.swapaxes(F, 1, 2) @ F)
+    return np.concatenate(found)
 
 
 def initial_values_are_zero_and_omega_squared(exponent: float = 0.5) -> Verdict:
@@ -98,7 +106,9 @@ def initial_values_concentrate(constant: float = 4.0) -> Verdict:
     """G.1: all inner products within ω²(√(4 log(8/δ)/m) + 4 log(8/δ)/m) with probability 1 - δ."""
     violations = {}
     for m, draws in ((20, 4000), (200, 4000), (2000, 1000)):
-        batches = [np.abs(_initial_grams(m, 250, seed=s) - np.eye(8)).max(axis=(1, 2)) for s in range(draws // 250)]
+        batches = [
+            np.abs(_initial_grams(m, 250, first=125 * s) - np.eye(8)).max(axis=(1, 2)) for s in range(draws // 250)
+        ]
         worst = np.concatenate(batches)
         for δ in (0.5, 0.1):
             x = constant * np.log(8 / δ) / m
@@ -113,21 +123,16 @@ def initial_values_concentrate(constant: float = 4.0) -> Verdict:
 
 def symmetric_state(K: int, v) -> np.ndarray:
     """The unlumped coordinates of both heads from the limit's entries."""
-    neurons, M = [], []
-    for head in (1, -1):
-        neurons.append(np.repeat([v["w_c"], head * v["w_v"]], K))
-        with_vc = dict(v) | {f"{x}_vc_{p}": v[f"{x}_cv_{p}"] for x in ("KK", "QQ") for p in ("same", "diff")}
-        block = {x: scores_of_limit({f"S_{k[len(x) + 1:]}": w for k, w in with_vc.items() if k.startswith(f"{x}_")},
-                                    K, head) for x in ("S", "KK", "QQ")}  # fmt: skip
-        M.append(np.block([[block["KK"], block["S"]], [block["S"].T, block["QQ"]]]))
-    with jax.enable_x64(True):
-        return np.asarray(ReducedLayout(K).join(np.array(neurons), np.array(M)))
+    with_vc = dict(v) | {f"{x}_vc_{p}": v[f"{x}_cv_{p}"] for x in ("KK", "QQ") for p in ("same", "diff")}
+    named = {x: {f"S_{k[len(x) + 1:]}": w for k, w in with_vc.items() if k.startswith(f"{x}_")}
+             for x in ("S", "KK", "QQ")}  # fmt: skip
+    seen = {x: np.array([scores_of_limit(entries, K, h) for h in (1, -1)]) for x, entries in named.items()}
+    seen["w"] = np.array([np.repeat([v["w_c"], head * v["w_v"]], K) for head in (1, -1)])
+    return SYSTEM.concrete(SYSTEM.setup(K=K), "L2", "simultaneous").coordinates.join(seen)
 
 
 def symmetric_subspace_is_invariant(asymmetry: float = 0.0) -> Verdict:
     """C.2–C.5: symmetry between groups and heads is kept; here for every K and L tried."""
-    from flowsys.systems.mixture.enumerated import unlumped_field  # brings sympy along
-
     errors = {}
     for K, L in ((2, 3), (3, 3), (3, 4)):
         there = run(60.0 * K, mode="simultaneous", K=K, L=L, rtol=1e-8)
@@ -135,7 +140,8 @@ def symmetric_subspace_is_invariant(asymmetry: float = 0.0) -> Verdict:
         expected = symmetric_state(K, {n: r[0] for n, r in rates(there, 0).items()})
         y = symmetric_state(K, entries)
         y = y + asymmetry * (np.arange(len(y)) == 0)
-        errors[K, L] = float(np.abs(unlumped_field(K, L, 0.5)(y) - expected).max() / np.abs(expected).max())
+        full = field(SYSTEM, SYSTEM.setup(K=K, L=L), level="L2", mode="simultaneous")
+        errors[K, L] = float(np.abs(full(y) - expected).max() / np.abs(expected).max())
     return judged(max(errors.values()) < 1e-12, "invariant",
                   "relative difference of the unlumped field to the symmetric one "
                   + ", ".join(f"{e:.1e} at (K, L) = {at}" for at, e in errors.items()),
@@ -146,12 +152,10 @@ def symmetric_subspace_is_invariant(asymmetry: float = 0.0) -> Verdict:
 def _deviation(width: int, at: str | float, limit: dict, **options) -> float:
     """rms over seeds of the largest deviation of a score of either head from the limit's."""
     expected = np.array([scores_of_limit(limit, 2, head) for head in (1, -1)])
-    layout, found = ReducedLayout(2), []
+    found = []
     for seed in range(SEEDS):
-        y = run(at, level="L2", width=width, seed=seed, observe=("S_cv_same",), rtol=1e-8, **options).states[-1]
-        with jax.enable_x64(True):
-            scores = np.asarray(layout.split(jnp.asarray(y))[1])[:, :4, 4:]
-        found.append(np.abs(scores - expected).max())
+        there = run(at, level="L2", width=width, seed=seed, observe=("S_cv_same",), rtol=1e-8, **options)
+        found.append(np.abs(there.blocks(at)["S"] - expected).max())
     return float(np.sqrt(np.mean(np.square(found))))
 
 
@@ -191,8 +195,8 @@ def _neuron_error(width: int, omega: float, b_limit: float, seeds: int) -> float
     v = values("T_1", b=b_limit)
     expected, found = np.array([np.repeat([v["w_c"], h * v["w_v"]], 2) for h in (1, -1)]), []
     for seed in range(seeds):
-        y = run("T_1", level="L2", width=width, seed=seed, omega=omega, observe=("w_c",), rtol=1e-8).states[-1]
-        found.append(np.abs(y.reshape(2, -1)[:, :4] - expected).max())
+        there = run("T_1", level="L2", width=width, seed=seed, omega=omega, observe=("w_c",), rtol=1e-8)
+        found.append(np.abs(there.blocks("T_1")["w"] - expected).max())
     return float(np.sqrt(np.mean(np.square(found))))
 
 

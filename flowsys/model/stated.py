@@ -1,0 +1,38 @@
+"""A form of a model that is stated, not found, in the model's own stages: a limit with sizes as symbols, a surrogate.
+
+What is known of the declaration (stages, events, horizon, what a run looks at) is taken from it; the samples are never
+enumerated, so a stated limit serves sizes that a found one cannot reach.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from flowsys.model.declaration import Stage as DeclaredStage
+from flowsys.model.declared import Declaration
+from flowsys.system.parameters import Setup
+from flowsys.system.problem import Field, Problem, Stage
+
+
+def stated_problem(
+    declaration: Declaration,
+    setup: Setup,
+    mode: str,
+    field: Field,
+    initial: np.ndarray,
+    arguments: Callable[[DeclaredStage], Any],
+    **more: Any,
+) -> Problem:
+    """The problem of a stated field; `arguments(stage)` gives the data of a declared stage."""
+    stages = declaration.stages[mode]
+    return Problem(
+        field=field,
+        initial=initial,
+        stages=tuple(Stage(s.name, arguments(s), declaration.until(s, setup), s.ends_on) for s in stages),
+        events=declaration.events_at(setup),
+        marks=declaration.marks_at(setup),
+        t_max=setup["t_max"],
+        default_at=declaration.default_at(setup, mode),
+        **more,
+    )
