@@ -265,3 +265,14 @@ def test_every_observable_is_the_stated_limits_at_symmetric_states(K, L):
     assert np.abs(finite - np.asarray(limit)).max() < 1e-12
     margins = [S.problem(setup, level, mode="simultaneous").derived["max_margin"] for level in ("L2", "L3")]
     assert margins[0](y) == pytest.approx(margins[1](sectors_of(K, L, y)), abs=1e-9)
+
+
+@pytest.mark.parametrize("variant", ["22", "10"])
+def test_single_entries_of_the_limit_are_their_classes_up_to_sign(variant):
+    """Every entry of both heads by name, stated against found."""
+    setup, names_of = S.setup(K=3), sorted(names(3))
+    stated, found = (
+        fs.solve(S, setup, mode="simultaneous", variant=v, at=[200.0], observe=names_of, rtol=1e-11)
+        for v in (variant, "found")
+    )
+    assert max(abs(stated[n][0] - found[n][0]) for n in names_of) < 1e-8

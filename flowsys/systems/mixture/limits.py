@@ -6,6 +6,8 @@ closed form [ours]: with τ = 2t/K,
     T_0.5 = K/2 [b + (e^(2b) - 1)/2],   F + e^F = 2b + e^(2b) + 5/8 (τ - τ_0.5),   F = w_c + 2 w_v + b.
 """
 
+from collections import ChainMap
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 
 import numpy as np
@@ -15,7 +17,7 @@ from flowsys.model.conserved import pair_invariants
 from flowsys.model.declaration import Stage
 from flowsys.model.stated import stated_problem
 from flowsys.program import Program
-from flowsys.program.arrays import Arguments, arguments, in_columns
+from flowsys.program.arrays import Arguments, arguments, in_columns, observed
 from flowsys.system import Setup
 from flowsys.system.problem import Problem, ProgramField
 from flowsys.systems.mixture import SYSTEM
@@ -81,11 +83,48 @@ def limit_problem(variant: str, setup: Setup, mode: str) -> Problem:
 
         return limit_margin(text, y, stage_arguments(SYSTEM.declaration.stages[mode][0]), K)
 
+    def of_class(name: str, y: np.ndarray) -> float:
+        return float(observed(text, (name,), "exact", np)(y, stage_arguments(SYSTEM.declaration.stages[mode][0]))[0])
+
     return stated_problem(
         SYSTEM.declaration, setup, mode, _field(variant), initial_state(text.state, setup["omega"]), stage_arguments,
-        derived={"max_margin": max_margin, "score_spread": lambda y: 0.0},
+        derived=ChainMap({"max_margin": max_margin, "score_spread": lambda y: 0.0}, SingleEntries(K, of_class)),
+        dear=entry_names(K),
         conserved=sector_spectra(variant) if variant == "22" else None, scale=setup["omega"] * setup["omega"],
     )  # fmt: skip
+
+
+@lru_cache(maxsize=16)
+def entry_names(K: int) -> frozenset[str]:
+    """The entries of w, S, KK and QQ of both heads, by the names they have at finite width."""
+    blocks = SYSTEM.declaration.concrete_blocks({"K": K, "omega": 1.0, "sigma_w": 1.0, "mode": "simultaneous"})
+    return frozenset(SYSTEM.declaration.coordinates_of(blocks).names)
+
+
+class SingleEntries(Mapping):
+    """{entry: function(state)} for single entries, each its class up to sign: S_minus_c1_v2 = -S_cv_diff."""
+
+    def __init__(self, K: int, of_class: Callable[[str, np.ndarray], float]):
+        self._K, self._of_class = K, of_class
+
+    def __getitem__(self, name: str) -> Callable[[np.ndarray], float]:
+        if name not in self:
+            raise KeyError(name)
+        matrix, head, *tokens = name.split("_")
+        kinds = "".join(token[0] for token in tokens)
+        sign = -1 if head == "minus" and kinds.count("v") == 1 else 1
+        part = "" if matrix == "w" else "_same" if tokens[0][1:] == tokens[1][1:] else "_diff"
+        found = f"{matrix}_{kinds if matrix in ('w', 'S') else ''.join(sorted(kinds))}{part}"
+        return lambda y: sign * self._of_class(found, y)
+
+    def __contains__(self, name: object) -> bool:
+        return name in entry_names(self._K)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(entry_names(self._K))
+
+    def __len__(self) -> int:
+        return len(entry_names(self._K))
 
 
 @lru_cache(maxsize=4)
