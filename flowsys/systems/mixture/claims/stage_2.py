@@ -226,7 +226,7 @@ CLAIMS = [
     claim("E.1-14", "Lemma E.1, Eq. (14)", "|W_Q v| ≥ |W_Q c| and |W_K c| ≥ |W_K v|", norms_are_ordered,
           control={"swap": True}, levels=TRAINED, takes="b T_1 s_star"),
     Claim("E.2", "Lemma E.2", "d/dt (S_cv, KK_cc, QQ_vv) ≥ β (KK_cc + QQ_vv, S_cv, S_cv) while scores ≤ C",
-          Inequality(">=", constant=None), growth_of_stage_2, path=SMALLER_OMEGA, regime=TWO_GROUPS, levels=FLOWS,
+          Inequality(">=", constant=None), growth_of_stage_2, path=SMALLER_OMEGA, regime=BOUNDED_SCORES, levels=FLOWS,
           takes="b T_1", control={"leader": "S_vc"}),
     claim("E.2-rate", "Lemma E.2", "the best β while S_cv ≤ 1 is w_c/18, its value at T_1", sharpens="E.2",
           measure=scores_grow_at_least_linearly_in_each_other, control={"score": 4.0}, levels=FLOWS, takes="b T_1"),
@@ -246,7 +246,7 @@ CLAIMS = [
           control={"mode": "simultaneous"}),
     Claim("E.6", "Lemma E.6", "the gates are open on conflicting samples on [T_1, T_2]",
           Sign({"plus": 1, "minus": 1}, strict=True), gates_on_conflicting_samples, path=SMALLER_OMEGA,
-          regime=TWO_GROUPS, levels=TRAINED, control={"samples": "consistent"}),
+          regime=BOUNDED_SCORES, levels=TRAINED, control={"samples": "consistent"}),
     claim("E.6-slide", "Lemma E.6", "run on beyond T_2, the wrong head's gate closes at a finite score, and slides",
           gate_closes_at_a_finite_score, sharpens="E.6", control={"stretch": 1.0}, takes="omega b T_1"),
 ]  # fmt: skip
