@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import subprocess
+from copy import copy
 from dataclasses import replace
 
 import pytest
@@ -29,12 +30,20 @@ def a_figure(setup) -> Drawing:
     return Drawing(figure, {}, "a line")
 
 
+def changed(system, **fields):
+    """The same model with other fields of a system."""
+    other = copy(system)
+    for name, value in fields.items():
+        object.__setattr__(other, name, value)
+    return other
+
+
 @pytest.fixture(scope="module")
 def page() -> str:
     """Every kind of part, each small: mixture with a diagram of 25 points, a figure of a line, a ladder of one rung."""
     small = NamedDiagram("T_2", ("b=0.1:1:5", "omega=0.05:0.3:5:log"), ("T_2",))
     rung = Rung("L2", "L3", "width", lambda m: m**-0.5, "width", (1.0, 4.0, 16.0), -0.5, 0.1)
-    system = replace(flowsys.load("mixture"), ladder=lambda setup: [rung], diagrams={"small": small},
+    system = changed(flowsys.load("mixture"), ladder=lambda setup: [rung], diagrams={"small": small},
                      figures={"1": a_figure})  # fmt: skip
     with pytest.MonkeyPatch.context() as patch:  # its verdicts on record and its statements are the package's
         patch.setattr("flowsys.systems.mixture.SYSTEM", system)
@@ -65,14 +74,15 @@ def test_every_link_has_its_target(page):
 def test_parts_that_are_kept_are_not_made_again(tmp_path, monkeypatch):
     made = []
     monkeypatch.setitem(MAKE, "figure", lambda system, name: made.append(name) or "a figure")
-    system = replace(flowsys.load("mixture"), ladder=None, diagrams={}, figures={"1": a_figure})
+    system = changed(flowsys.load("mixture"), ladder=None, diagrams={}, figures={"1": a_figure})
     pages = [report([system], directory=tmp_path) for _ in range(2)]
     assert made == ["1"] and pages[0] == pages[1] and "a figure" in pages[0]
 
 
 def test_parts_made_in_other_processes_are_the_same():
-    system = flowsys.load("mixture")
-    one = replace(system, ladder=None, figures={}, diagrams={"onset": system.diagrams["onset"]})
+    system = flowsys.load("cooccurrence")
+    name = next(iter(system.diagrams))
+    one = replace(system, ladder=None, figures={}, diagrams={name: system.diagrams[name]})
     assert report([one], workers=2) == report([one])
 
 

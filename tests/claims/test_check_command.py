@@ -99,7 +99,7 @@ def test_coverage_counts_statements_and_names_the_rest():
 
 
 def test_coverage_says_so_if_a_package_lists_no_statements(monkeypatch):
-    unlisted = dataclasses.replace(flowsys.load("mixture"), name="unlisted")
+    unlisted = dataclasses.replace(flowsys.load("parity"), name="unlisted")
     monkeypatch.setattr("flowsys.systems.load", lambda name: unlisted)
     answer = run("unlisted", "--coverage")
     assert answer.exit_code == 0, answer.output

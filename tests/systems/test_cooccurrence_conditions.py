@@ -42,19 +42,19 @@ def test_descent_is_stable_unless_another_rate_is_asked_for():
 
 
 def test_the_late_gradient_ratio_is_that_of_the_size_asked_for():
-    verdict = CLAIMS["the_gradient_ratio_tends_to_the_root_of_the_quadratic"].check(conditions(n=300.0, L=8.0))
+    verdict = CLAIMS["the_gradient_ratio_tends_to_the_root_of_the_quadratic"].check(SYSTEM, conditions(n=300.0, L=8.0))
     assert verdict.holds and verdict.parameters["n"] == 300
     assert f"R* = {max_margin(300, 8).gradient_ratio:.4f}" in verdict.measured
 
 
 def test_strong_attention_asked_for_turns_the_sign_of_a_score():
     strong = conditions(n=600.0, alpha=1.0, beta=1.0, m1=1.0, score_scale=2.0)
-    assert CLAIMS["scores_have_the_stated_signs"].check(strong).word is Word.FAILS
+    assert CLAIMS["scores_have_the_stated_signs"].check(SYSTEM, strong).word is Word.FAILS
 
 
 def test_first_rates_are_measured_at_the_width_and_seed_asked_for():
     output = CLAIMS["the_initial_output_is_small"]
-    one, two = (output.check(conditions("L0", width=96, seed=seed)) for seed in (0, 1))
+    one, two = (output.check(SYSTEM, conditions("L0", width=96, seed=seed)) for seed in (0, 1))
     assert "(m=96)" in one.measured and one.measured != two.measured
 
 
@@ -71,7 +71,7 @@ def test_first_rates_are_measured_at_the_width_and_seed_asked_for():
     ],
 )
 def test_what_cannot_be_measured_is_told_in_a_sentence(id, asked, why):
-    verdict = CLAIMS[id].check(asked)
+    verdict = CLAIMS[id].check(SYSTEM, asked)
     assert verdict.word is Word.NOT_TESTABLE and why in verdict.note
 
 
@@ -80,7 +80,7 @@ def test_what_cannot_be_measured_is_told_in_a_sentence(id, asked, why):
 def test_every_claim_with_finite_levels_has_a_verdict_there(level):
     # the others sweep the width themselves, or are about Appendix A
     takers = [c for c in CLAIMS.values() if level in c.levels and c.id not in SWEEPING]
-    silent = [c.id for c in takers if c.check(conditions(level, **dict(SMALL))).word is Word.NOT_TESTABLE]
+    silent = [c.id for c in takers if c.check(SYSTEM, conditions(level, **dict(SMALL))).word is Word.NOT_TESTABLE]
     assert len(takers) > 15 and silent == []
 
 
@@ -89,5 +89,5 @@ def test_every_claim_with_finite_levels_has_a_verdict_there(level):
 def test_types_rise_as_in_the_limit_from_a_calm_start_only(level):
     # σ_0 a tenth of Condition 1's: outputs of order 0.1 at the start, where Condition 1 itself has them of order 1
     rising = CLAIMS["the_loss_of_one_target_rises_first"]
-    assert rising.check(conditions(level, alpha=0.002)).holds
-    assert not rising.check(conditions(level)).holds
+    assert rising.check(SYSTEM, conditions(level, alpha=0.002)).holds
+    assert not rising.check(SYSTEM, conditions(level)).holds

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from flowsys.claims import Word
-from flowsys.systems.lego import section_7
+from flowsys.systems.lego import SYSTEM, section_7
 from flowsys.systems.lego.claims import experiment
 
 LENGTHS = (5, 10, 20, 40, 80, 160)
@@ -59,7 +59,7 @@ def test_without_kept_runs_a_claim_says_how_to_make_them(monkeypatch):
 
     monkeypatch.setattr(section_7, "packaged", nothing)
     claim = experiment._stored_claim(("S5",), "x", "Figure 1b", "s", None, control={})
-    assert claim.check().word is Word.NOT_TESTABLE and "no finished run of S5" in claim.check().note
+    assert claim.check(SYSTEM).word is Word.NOT_TESTABLE and "no finished run of S5" in claim.check(SYSTEM).note
 
 
 def test_one_seed_that_does_not_separate_is_enough_against_it(monkeypatch):

@@ -151,7 +151,7 @@ def test_finite_models_that_do_not_fit_are_refused(parameters, level, sentence):
 @pytest.mark.parametrize(("id", "level"), [(c.id, level) for c in SYSTEM.claims for level in c.levels if level != "L3"])
 def test_claims_at_finite_levels_hold_and_their_controls_do_not(id, level):
     claim = next(c for c in SYSTEM.claims if c.id == id)
-    assert claim.check(Conditions(level)).word is Word.HOLDS
+    assert claim.check(SYSTEM, Conditions(level)).word is Word.HOLDS
     with under(Conditions(level)):
         assert claim.control().word is Word.FAILS
 

@@ -14,7 +14,7 @@ SMALL = (("n", 10), ("k", 2))
 
 
 def found(id, level=None, seeds=None, **parameters):
-    return CLAIMS[id].check(Conditions(level, seeds, tuple(parameters.items())))
+    return CLAIMS[id].check(flowsys.load("parity"), Conditions(level, seeds, tuple(parameters.items())))
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ SYSTEM = load("prompt")
 
 
 def verdict(id, level=None, seeds=None, **parameters):
-    return SYSTEM_CLAIMS[id].check(Conditions(level, seeds, tuple(parameters.items())))
+    return SYSTEM_CLAIMS[id].check(SYSTEM, Conditions(level, seeds, tuple(parameters.items())))
 
 
 SYSTEM_CLAIMS = {claim.id: claim for claim in SYSTEM.claims}

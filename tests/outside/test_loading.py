@@ -14,7 +14,7 @@ from flowsys.systems.outside import from_file, models_in
 
 MINIMAL = """
 from dataclasses import replace
-from flowsys.systems.mixture import SYSTEM
+from flowsys.systems.parity import SYSTEM
 model = replace(SYSTEM, name="mine")
 """
 
@@ -48,7 +48,7 @@ def test_the_one_model_of_a_file_needs_no_name(tmp_path):
 def test_a_model_with_two_names_is_one_and_flowsys_own_are_not_the_file_s(tmp_path):
     path = written(tmp_path, MINIMAL + "the_same = model\n_hidden = replace(SYSTEM, name='hidden')\n")
     assert list(models_in(str(path))) == ["model"]
-    assert from_file(f"{path}:SYSTEM") is fs.load("mixture")
+    assert from_file(f"{path}:SYSTEM") is fs.load("parity")
 
 
 REFUSED = {
@@ -57,7 +57,7 @@ REFUSED = {
     "syntax": ("x = 1\ny = (", r"m.py, line 2: SyntaxError: '\(' was never closed\."),
     "exception": ("import math\n\n\ndef f():\n    return 1 / 0\n\n\nf()", "m.py, line 5: ZeroDivisionError: division"),
     "import": ("import there_is_none", "line 1: ModuleNotFoundError: No module named 'there_is_none'"),
-    "refusal": (MINIMAL + "model.setup(K=-1)", "line 5: K = -1 is not allowed"),
+    "refusal": (MINIMAL + "model.setup(k=-1)", "line 5: k = -1 is not allowed"),
     "exit": ("raise SystemExit(3)", "line 1: SystemExit: 3"),
     "zero": ("x = 1\0", "m.py: "),
 }
