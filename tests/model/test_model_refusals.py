@@ -251,7 +251,7 @@ FUNCTIONS = {
 def test_what_fails_inside_a_function_is_told_with_its_line(case):
     call, *words = FUNCTIONS[case]
     said = _refused(call)
-    assert all(word in said for word in (*words, "test_refusals.py, line ")), said
+    assert all(word in said for word in (*words, "test_model_refusals.py, line ")), said
 
 
 @pytest.mark.parametrize("level", ["L0", "L2", "L3"])
