@@ -71,7 +71,8 @@ def _loss(concrete: Concrete, view: View, arguments: Arguments, number: int) -> 
 def _observed(concrete: Concrete, view: View, arguments: Arguments, name: str) -> Any:
     """One observable, as one number."""
     X = concrete.populations[0].rows(arguments.data[0], arguments.share)
-    value = concrete.declaration.observe[name](GatedOps(), view, X, concrete.p(arguments.reals))
+    moving = View(view.arrays, lambda: view.arrays)  # rates have the shapes of what moves
+    value = concrete.declaration.observe[name](GatedOps(), moving, X, concrete.p(arguments.reals))
     _shape(f"observable {name}", value)
     return concrete.mean(name, value, arguments.share)
 

@@ -36,10 +36,10 @@ class Arguments(NamedTuple):
 
 
 class View:
-    """What the loss sees, `w.S`; `reads` collects the blocks it looked at."""
+    """What the loss sees, `w.S`; `reads` collects the blocks it looked at. Observables also see `w.rates.S`, dS/dt."""
 
-    def __init__(self, arrays: Mapping[str, Any]):
-        self._arrays, self._reads = arrays, set()
+    def __init__(self, arrays: Mapping[str, Any], moving: Callable[[], Mapping[str, Any]] | None = None):
+        self._arrays, self._reads, self._moving = arrays, set(), moving
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -52,6 +52,17 @@ class View:
     @property
     def reads(self) -> set[str]:
         return self._reads
+
+    @property
+    def arrays(self) -> Mapping[str, Any]:
+        return self._arrays
+
+    @cached_property
+    def rates(self) -> "View":
+        """How what is seen moves in the stage at hand."""
+        if self._moving is None:
+            raise InputError("w.rates is for observables: a loss or a measure has no rates of the weights.")
+        return View(self._moving())
 
 
 class Rows:
@@ -138,7 +149,7 @@ class Concrete:
         return self.declaration.events_at(self.values)
 
     def marks(self) -> dict[str, float]:
-        return self.declaration.marks_at(self.values)
+        return self.declaration.marks_at(self.values, self.mode)
 
     def until(self, stage: Stage) -> float | None:
         return self.declaration.until(stage, self.values)
@@ -224,7 +235,7 @@ class Concrete:
 
     def observed(self, ops: Any, seen: Mapping[str, Any], arguments: Arguments, names: Sequence[str]) -> dict[str, Any]:
         """The declared observables, each one number: means over the model's samples."""
-        w, p = View(seen), self.p(arguments.reals)
+        w, p = self.moving(seen, arguments), self.p(arguments.reals)
         X = self.populations[0].rows(arguments.data[0], arguments.share)
         total = 1.0 if self.populations[0].samples is None else self.populations[0].samples.total
         found = {}
@@ -234,6 +245,12 @@ class Concrete:
             else:
                 found[name] = self.mean(name, self.declaration.observe[name](ops, w, X, p), arguments.share)
         return found
+
+    def moving(self, seen: Mapping[str, Any], arguments: Arguments) -> View:
+        """What observables see: the blocks, and when asked for their rates under the flow."""
+        from flowsys.model.flows import rates_of, slopes_of
+
+        return View(seen, lambda: rates_of(self, seen, slopes_of(self, seen, arguments, "exact"), arguments))
 
     def measures(self, split: Callable[[np.ndarray], Mapping[str, Any]]) -> dict[str, Callable]:
         """The declared measures as functions of a state; `split` gives what the loss sees of it."""
@@ -252,7 +269,7 @@ class Concrete:
 
     def sample_observables(self, ops: Any, seen: Mapping[str, Any], arguments: Arguments) -> list[Any]:
         """The declared observables that have one number a sample, sample by sample."""
-        w, p, n = View(seen), self.p(arguments.reals), self.populations[0].n
+        w, p, n = self.moving(seen, arguments), self.p(arguments.reals), self.populations[0].n
         X = self.populations[0].rows(arguments.data[0], arguments.share)
         values = [observable(ops, w, X, p) for observable in self.declaration.observe.values()]
         return [value for value in values if getattr(value, "shape", ()) == (n,)]

@@ -32,9 +32,12 @@ class Size:
     low: int
     high: int
     meaning: str = ""
+    levels: tuple[str, ...] = LEVELS
 
     def parameter(self, name: str) -> Parameter:
-        return Parameter(name, self.default, self.meaning, low=self.low, high=self.high, integer=True)
+        return Parameter(
+            name, self.default, self.meaning, low=self.low, high=self.high, integer=True, levels=self.levels
+        )
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,9 @@ class Real:
     """A real parameter between `low` and `high`, both allowed; `log` if its natural scale is logarithmic.
 
     A default may be a function of the values of the parameters before it; `default_text` then says which. `open_low`
-    leaves `low` itself out. `levels` are those that read it.
+    leaves `low` itself out, `infinite` lets it be ∞. `levels` are those that read it. What `shapes` the weights or the
+    samples (a share of them, a size that a stated limit takes as a real number) is a value in the loss, never a symbol:
+    a derivation is made for one value of it, as for a size.
     """
 
     default: float | Callable[[Mapping[str, Any]], float]
@@ -53,6 +58,8 @@ class Real:
     default_text: str = ""
     open_low: bool = False
     levels: tuple[str, ...] = LEVELS
+    infinite: bool = False
+    shapes: bool = False
 
     def __post_init__(self):
         if self.log and not self.low > 0:
@@ -61,15 +68,15 @@ class Real:
     def parameter(self, name: str) -> Parameter:
         return Parameter(
             name, self.default, self.meaning, low=self.low, high=self.high, log=self.log,
-            default_text=self.default_text, open_low=self.open_low, levels=self.levels,
+            default_text=self.default_text, open_low=self.open_low, levels=self.levels, infinite=self.infinite,
         )  # fmt: skip
 
 
 class Choice:
     """A parameter with a few named values; the first is the default."""
 
-    def __init__(self, default: str, *others: str, meaning: str = ""):
-        self.values, self.meaning = (str(default), *map(str, others)), meaning
+    def __init__(self, default: str, *others: str, meaning: str = "", levels: tuple[str, ...] = LEVELS):
+        self.values, self.meaning, self.levels = (str(default), *map(str, others)), meaning, levels
         if len(set(self.values)) < len(self.values):
             raise InputError(f"Choice{self.values!r} names one value twice.")
 
@@ -77,7 +84,7 @@ class Choice:
         return f"Choice{self.values!r}"
 
     def parameter(self, name: str) -> Parameter:
-        return Parameter(name, self.values[0], self.meaning, choices=self.values)
+        return Parameter(name, self.values[0], self.meaning, choices=self.values, levels=self.levels)
 
 
 class Direct:
@@ -235,9 +242,9 @@ class Crossing:
 
 @dataclass(frozen=True)
 class Mark:
-    """An event at a given time: a number or a parameter's name."""
+    """An event at a given time: a number, a parameter's name, or a function of the parameters `p`."""
 
-    time: float | str
+    time: float | str | Callable[[Any], float]
     meaning: str = ""
 
 

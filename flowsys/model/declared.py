@@ -10,12 +10,12 @@ import numpy as np
 
 from flowsys.errors import InputError
 from flowsys.model.blocks import ConcreteBlock, concrete
-from flowsys.model.calling import Told, told
+from flowsys.model.calling import Told, called, told
 from flowsys.model.concrete import Concrete
 from flowsys.model.coordinates import Coordinates
 from flowsys.model.declaration import Choice, Crossing, Mark, Real, Size, Stage
 from flowsys.model.pairs import PairBlock
-from flowsys.model.values import Remembered
+from flowsys.model.values import Remembered, Values
 from flowsys.program import FUNCTIONS
 from flowsys.system.parameters import Parameter
 from flowsys.system.problem import Event
@@ -97,7 +97,7 @@ class Declaration:
 
     @property
     def reals(self) -> list[Parameter]:
-        return [p.parameter(name) for name, p in self.parameters.items() if isinstance(p, Real)]
+        return [p.parameter(name) for name, p in self.parameters.items() if isinstance(p, Real) and not p.shapes]
 
     @cached_property
     def real_names(self) -> tuple[str, ...]:
@@ -107,7 +107,7 @@ class Declaration:
     @cached_property
     def structural_names(self) -> tuple[str, ...]:
         """Parameters for which a derivation is made anew."""
-        return tuple(name for name, p in self.parameters.items() if not isinstance(p, Real))
+        return tuple(name for name in self.parameters if name not in self.real_names)
 
     @cached_property
     def observable_names(self) -> tuple[str, ...]:
@@ -164,6 +164,8 @@ class Declaration:
                     raise InputError(f"block {name}: its product, self-products and factors need five different names.")
             for own, kind in named.items():
                 check_name(kind, own)
+                if own == "rates":
+                    raise InputError(f"{kind} rates: the name is reserved (w.rates is how the blocks move).")
                 if own in taken:
                     hint = "; a second pair names its factors=… and selfs=…" if isinstance(block, PairBlock) else ""
                     raise InputError(f"the name {own} is used twice: for a {taken[own]} and for a {kind}{hint}.")
@@ -240,8 +242,10 @@ class Declaration:
 
     # -- events and times at the values of parameters -----------------------------------------------------------
 
-    def number(self, value: float | str, values: Mapping[str, Any], what: str) -> Any:
-        """A number, or the value of the parameter of that name; an array where many points are posed at once."""
+    def number(self, value: float | str | Callable, values: Mapping[str, Any], what: str) -> Any:
+        """A number, the parameter of that name, or a function of them; an array where many points are posed at once."""
+        if callable(value):
+            value = called(what, value, Values(values))
         if isinstance(value, str) and value not in values:
             raise InputError(f"{what} = {value} is not a parameter of {self.name}.")
         found = values[value] if isinstance(value, str) else value
@@ -259,7 +263,8 @@ class Declaration:
             if isinstance(e, Crossing)
         )  # fmt: skip
 
-    def marks_at(self, values: Mapping[str, Any]) -> dict[str, float]:
+    def marks_at(self, values: Mapping[str, Any], mode: str) -> dict[str, float]:
+        values = {**values, "mode": mode}
         marks = {name: e for name, e in self.events.items() if isinstance(e, Mark)}
         return {name: self.number(mark.time, values, f"event {name}: time") for name, mark in marks.items()}
 

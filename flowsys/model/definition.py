@@ -45,7 +45,8 @@ class Model(System):
     `blocks(p)` gives the weights, `samples(p)` the data, `loss(ops, w, X, p)` one number a sample (without samples:
     one number), `observe` further numbers by name. `stages` lists `fs.Stage`, or {mode: stages}; `events` are
     `fs.Crossing` and `fs.Mark`; `integrals` observables integrated in time; `batches(key, p)` fresh samples for SGD.
-    `variants` adds forms of a level, {level: {variant: (meaning, build(setup, mode))}}, the first the default.
+    `variants` adds forms of a level, {level: {variant: (meaning, build(setup, mode))}}, the first the default; in place
+    of the pair the name of a form of the engine's own, which the variant then is.
     `measures` are numbers that no formula gives, {name: function(w, X, p)} on NumPy arrays, taken of recorded states;
     `looks` what a run shows unasked, {mode: events and times}.
     """
@@ -72,7 +73,7 @@ class Model(System):
         learning_rate: float = 0.1,
         steps: int = 1000,
         modes: Mapping[str, str] | None = None,
-        variants: Mapping[str, Mapping[str, tuple[str, Builder]]] | None = None,
+        variants: Mapping[str, Mapping[str, tuple[str, Builder] | str]] | None = None,
         measures: Mapping[str, Callable] | None = None,
         looks: Mapping[str, Sequence[str | float]] | None = None,
         **more: Any,
@@ -178,7 +179,8 @@ class Model(System):
         }
         levels = {}
         for level in ("L0", "L1", "L2", "L3", "L4"):
-            forms = {k: meaning for k, (meaning, _) in self.variants.get(level, {}).items()} | own.get(level, {})
+            added, left = self.variants.get(level, {}), dict(own.get(level, {}))
+            forms = {k: left.pop(form) if isinstance(form, str) else form[0] for k, form in added.items()} | left
             if forms:
                 levels[level] = Variants(tuple(forms), tuple(forms.values()))
         return levels
@@ -203,12 +205,13 @@ class Model(System):
         return self.started(setup, level, variant, mode, None)
 
     def started(self, setup: Setup, level: str, variant: str, mode: str, start: Mapping[str, Any] | None) -> Problem:
-        if variant in self.variants.get(level, {}):
+        form = self.variants.get(level, {}).get(variant, variant)
+        if not isinstance(form, str):
             if start is not None:
                 raise InputError(
                     f"start is not allowed at {level} ({variant}): only the levels of the engine take one."
                 )
-            return self.variants[level][variant][1](setup, mode)
+            return form[1](setup, mode)
         concrete = self.concrete(setup, level, mode)
         if level == "L3":
             from flowsys.model.limit import limit_problem

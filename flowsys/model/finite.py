@@ -72,8 +72,9 @@ def training(
     declared, first = concrete.declaration, int(concrete.values["seed"])
     if seeds is not None and start is not None:
         raise InputError(f"seeds = {seeds} is not allowed with start: seeds differ in where they start.")
-    if seeds is not None and "seed" in declared.sample_reads(concrete):
-        raise InputError(f"seeds = {seeds} is not allowed: the samples of {declared.name} depend on the seed.")
+    for what, reads in (("samples", declared.sample_reads(concrete)), ("blocks", concrete.block_reads)):
+        if seeds is not None and "seed" in reads:
+            raise InputError(f"seeds = {seeds} is not allowed: the {what} of {declared.name} depend on the seed.")
     if variant in IN_BATCHES:
         for stage in concrete.stages:
             if stage.samples or stage.loss or stage.where:

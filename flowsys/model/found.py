@@ -224,7 +224,18 @@ class Writer:
         return sp.Add(*terms)
 
     def _called(self, function, X) -> Any:
-        return function(SymbolicOps(), View(self.seen()), X, self.p())
+        return function(SymbolicOps(), View(self.seen(), self.moving), X, self.p())
+
+    def moving(self) -> dict[str, np.ndarray]:
+        """The rates of what is seen, on the rates d_z of the classes."""
+        partition = self.lumping.partition
+        padded = np.array([*map(symbol, self.rate_names), sp.S.Zero], dtype=object)
+        flat = partition.signs.astype(int).astype(object) * padded[partition.labels]
+        return {name: flat[at] for name, at in self.lumping.coordinates.positions.items()}
+
+    @property
+    def rate_names(self) -> list[str]:
+        return [f"d_{z}" for z in self.symbols]
 
     def observables(self) -> dict[str, sp.Expr]:
         """The declared observables, each one number."""
@@ -258,7 +269,7 @@ class Writer:
                 observed[name] = self.flat[self.lumping.coordinates.index[name]]
         loss = self.loss()
         blocks: list[Any] = [FoundFlow(self)] + ([Integrals(integrals)] if integrals else [])
-        known = {*self.symbols, *self.entries, *integrals}
+        known = {*self.symbols, *self.entries, *integrals, *map(symbol, self.rate_names)}
         for part in self.parts:
             known |= {*part.level.columns, *map(symbol, part.totals)}
         of_parts = [expression for part in self.parts for expression in (part.loss, *part.totals.values())]

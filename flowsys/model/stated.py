@@ -31,7 +31,7 @@ def stated_problem(
         initial=initial,
         stages=tuple(Stage(s.name, arguments(s), declaration.until(s, setup), s.ends_on) for s in stages),
         events=declaration.events_at(setup),
-        marks=declaration.marks_at(setup),
+        marks=declaration.marks_at(setup, mode),
         t_max=setup["t_max"],
         default_at=declaration.default_at(setup, mode),
         **more,

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from flowsys.runs.solving import solve
-from flowsys.runs.training import train
 from flowsys.sweeps import Axis, make_sweep
 from flowsys.sweeps.memory import run_in_memory
 from flowsys.systems.cooccurrence import SYSTEM
