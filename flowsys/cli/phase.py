@@ -222,7 +222,7 @@ def _draw(diagram, picture: Path, logarithmic: bool, system, named, quantity: st
     rows = -(-len(parts) // columns)
     size = (7, 5.2) if len(parts) == 1 else (1 + 4.6 * columns, 0.4 + 4.2 * rows)
     figure = Figure(figsize=size, layout="constrained")
-    over = named.overlay(diagram, system) if named else {"title": _title(diagram)}
+    over = named.overlay(diagram, system) if named else {"title": f"{diagram.origin['system']}\n{diagram.subtitle}"}
     if quantity is not None:
         over["over_seeds"] = "median"
     title = over.pop("title")
@@ -238,15 +238,6 @@ def _draw(diagram, picture: Path, logarithmic: bool, system, named, quantity: st
     for place in places[len(parts) :]:
         place.set_axis_off()
     write_atomically(picture, lambda temporary: figure.savefig(temporary, dpi=150))
-
-
-def _title(diagram) -> str:
-    """What was swept, where no named diagram says it."""
-    from flowsys.sweeps.named import fixed_values
-
-    origin = diagram.origin
-    said = [origin.get("system", ""), origin.get("level", ""), origin.get("mode", ""), fixed_values(diagram)]
-    return ", ".join(filter(None, said))
 
 
 def _draw_trajectory(trajectory, picture: Path, quantity: str | None, logarithmic: bool) -> None:

@@ -80,19 +80,23 @@ def show(
     if found.paper.venue:
         console.print(f"{found.paper.title} ({found.paper.venue})")
     console.print()
-    table = Table("parameter", "default", "allowed", "meaning", "levels")
+    table = Table("parameter", "symbol", "default", "allowed", "meaning", "levels")
     for p in found.parameters:
         levels = "" if len(p.levels) == 5 else " ".join(p.levels)
-        table.add_row(p.name, _default(p, found.mode_defaults), p.allowed, p.meaning, levels)
+        table.add_row(
+            p.name, found.names.symbol(p.name), _default(p, found.mode_defaults), p.allowed, p.meaning, levels
+        )
     console.print(table)
     diagrams = {name: _diagram(diagram) for name, diagram in found.diagrams.items()}
     marked = {name: meaning + _dear(found, name) for name, meaning in found.observables.items()}
     observables = _told_together(marked)
     named = {"mode": found.modes, "event": found.events, "observable": observables, "diagram": diagrams}
     for title, entries in named.items():
-        table = Table(title, "meaning")
+        has_symbols = title in ("event", "observable")
+        table = Table(title, *["symbol"] * has_symbols, "meaning")
         for name, meaning in entries.items():
-            table.add_row(name, meaning)
+            symbol = " … ".join(map(found.names.symbol, name.split(" … "))) if has_symbols else ""
+            table.add_row(name, *[symbol] * has_symbols, meaning)
         if entries:
             console.print(table)
     table = Table("level", "variant", "meaning")
@@ -175,6 +179,7 @@ def _as_dict(system) -> dict:
                 "default": _default(p, system.mode_defaults),
                 "allowed": p.allowed,
                 "meaning": p.meaning,
+                "symbol": system.names.symbol(p.name),
                 "levels": list(p.levels),
             }
             for p in system.parameters
@@ -183,6 +188,8 @@ def _as_dict(system) -> dict:
         "levels": {level: dict(zip(v.names, v.meanings)) for level, v in system.levels.items()},
         "events": dict(system.events),
         "observables": dict(system.observables),
+        "symbols": {name: system.names.symbol(name) for name in (*system.events, *system.observables)},
+        "clocks": {mode: system.names.clock(mode)._asdict() for mode in system.modes},
         "dear": {name: list(levels) for name, levels in system.dear.items()},
         "diagrams": {name: diagram.title for name, diagram in system.diagrams.items()},
         "claims": _claims(system),

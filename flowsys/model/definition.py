@@ -113,6 +113,7 @@ class Model(System):
             "derive": self._derive,
             "ladder": self._ladder,
             "claims": claims,
+            "latex": declaration.latex,
         }
         super().__init__(**(values | more))
 
@@ -132,8 +133,7 @@ class Model(System):
     # -- what the declaration says ------------------------------------------------------------------------------
 
     def _parameters(self, width: int, learning_rate: float, horizon: float) -> tuple[Parameter, ...]:
-        latex = self.declaration.latex
-        own = [replace(p.parameter(k), latex=latex.get(k, "")) for k, p in self.declaration.parameters.items()]
+        own = [p.parameter(name) for name, p in self.declaration.parameters.items()]
         finite = [
             Parameter("width", width, "inner width m of the finite model", low=1, integer=True, levels=FINITE),
             Parameter("seed", 0, "seed of the random start", low=0, high=2**31 - 1, integer=True, levels=FINITE),
@@ -153,11 +153,11 @@ class Model(System):
         return example
 
     def _as_read(self, parameter: Parameter, example: Concrete) -> Parameter:
-        """A parameter with its symbol, and the seed at all levels where the data is drawn with it."""
+        """A parameter; the seed is one of all levels where the data is drawn with it."""
         modes = (Concrete(self.declaration, example.values, mode) for mode in self.declaration.stages)
         is_of_data = parameter.name == "seed" and any("seed" in self.declaration.sample_reads(mode) for mode in modes)
         changes = {"meaning": "seed of the data and of the random start", "levels": LEVELS} if is_of_data else {}
-        return replace(parameter, latex=self.declaration.latex.get(parameter.name, ""), **changes)
+        return replace(parameter, **changes)
 
     def _has_limit(self, example: Concrete) -> bool:
         reads = {*example.block_reads, *self.declaration.sample_reads(example)}

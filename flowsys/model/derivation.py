@@ -5,7 +5,6 @@ import time
 import jax
 import jax.numpy as jnp
 import numpy as np
-import sympy as sp
 
 from flowsys.model.checks import tried
 from flowsys.model.concrete import Concrete
@@ -16,6 +15,7 @@ from flowsys.model.verified import against_field
 from flowsys.symbolic.derivation import Derivation
 from flowsys.symbolic.lumping import describe
 from flowsys.symbolic.render import flow_equations, loss_equations
+from flowsys.system.names import spelled
 
 
 def derivation(concrete: Concrete) -> Derivation:
@@ -30,7 +30,7 @@ def derivation(concrete: Concrete) -> Derivation:
     words = describe(lumping.partition, names)
     sizes = [f"{name} = {concrete.values[name]}" for name in concrete.declaration.structural_names]
     symbols = (*statement.state, *statement.entries, *statement.parameters)
-    latex = {str(x): spelled(str(x)) for x in symbols if "_" in str(x)} | concrete.declaration.latex
+    latex = {str(x): spelled(str(x).removesuffix("_entry")) for x in symbols} | concrete.declaration.latex
     return Derivation(
         program=found.program,
         equations=flow_equations(statement, latex),
@@ -48,13 +48,6 @@ def derivation(concrete: Concrete) -> Derivation:
         autodiff=max(against_field(lumping, found), closure(lumping)),
         seconds=seconds,
     )
-
-
-def spelled(name: str) -> str:
-    r"""LaTeX of the name of an entry: S_{\mathrm{plus},0} of S_plus_0."""
-    head, *labels = name.removesuffix("_entry").split("_")
-    upright = [text if len(text) <= 2 or text.isdigit() else rf"\mathrm{{{text}}}" for text in labels]
-    return f"{sp.latex(sp.Symbol(head))}_{{{','.join(upright)}}}"
 
 
 def closure(lumping: Lumping) -> float:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from flowsys.sweeps.diagram import PhaseDiagram
+from flowsys.system.names import assignments
 
 MOST = 6
 
@@ -26,9 +27,6 @@ def _at(diagram: PhaseDiagram, further: list[int], place: int) -> tuple[PhaseDia
     pick = tuple(places.get(i, slice(None)) for i in range(len(diagram.axes)))
     axes = tuple(axis for i, axis in enumerate(diagram.axes) if i not in places)
     quantities = {name: values[pick] for name, values in diagram.quantities.items()}
-    where = ", ".join(f"{diagram.axes[i].name} = {_text(diagram.axes[i].values[k])}" for i, k in places.items())
+    at = {diagram.axes[i].name: diagram.axes[i].values[k] for i, k in places.items()}
+    where = assignments(at, diagram.origin.get("symbols", {}))
     return PhaseDiagram(axes, quantities, diagram.outcomes[pick], diagram.origin), where
-
-
-def _text(value) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)

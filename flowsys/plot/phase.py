@@ -49,7 +49,9 @@ def phase(
     name = quantity or next(iter(diagram.quantities))
     axes, values, outcomes = _shown(diagram, name, over_seeds)
     if values.ndim == 1:
-        return _curve(axes[0], values, outcomes, ax, name, logarithmic, title, _symbol(diagram, axes[0]))
+        return _curve(
+            axes[0], values, outcomes, ax, diagram.label(name), logarithmic, title, diagram.symbol(axes[0].name)
+        )
     x, y = axes[:2]
     picture = np.ma.masked_invalid(values.T)
     low, high = limits or (None, None)
@@ -57,7 +59,7 @@ def phase(
     norm = LogNorm(low, high) if logarithmic and is_positive else Normalize(low, high)
     mesh = ax.pcolormesh(_edges(x), _edges(y), picture, norm=norm, cmap="viridis", rasterized=True)
     is_share = over_seeds == "share above 0" and len(axes) < len(diagram.axes)
-    label = f"share of seeds with {name} > 0" if is_share else name
+    label = f"share of seeds with {diagram.label(name)} > 0" if is_share else diagram.label(name)
     ax.figure.colorbar(mesh, ax=ax).set_label(label, fontsize="medium" if len(label) < 45 else "small")
     _hatch_outcomes(x, y, outcomes, ax)
     for line, (colour, style) in zip(boundary, cycle(product(("crimson", "darkorange"), ("-", "--", ":")))):
@@ -68,7 +70,7 @@ def phase(
         ax.contour(_positions(x), _positions(y), level, [contour.level], colors="white", linestyles=style, linewidths=1)
         ax.plot([], [], color="0.75", linestyle=style, label=contour.label)
     for axis, where in ((x, "x"), (y, "y")):
-        _scale(ax, axis, where, _symbol(diagram, axis))
+        _scale(ax, axis, where, diagram.symbol(axis.name))
     if ax.get_legend_handles_labels()[0]:
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), frameon=False, fontsize="small", ncols=2)
     ax.set_title(title, fontsize="medium")
@@ -103,12 +105,6 @@ def _over_seeds(axes: Sequence[Axis], values: np.ndarray, outcomes: np.ndarray, 
         pick = lambda i: np.take_along_axis(ordered, np.clip(i, 0, None), axis=place).squeeze(place)
         shown = (pick((count - 1) // 2) + pick(count // 2)) / 2
     return [axis for axis in axes if axis.name != "seed"], shown, first
-
-
-def _symbol(diagram: PhaseDiagram, axis: Axis) -> str:
-    """The paper's symbol of an axis where its parameter has one, else its name."""
-    latex = diagram.origin.get("symbols", {}).get(axis.name)
-    return f"${latex}$" if latex else axis.name
 
 
 def _curve(axis: Axis, values: np.ndarray, outcomes, ax: Axes, name: str, logarithmic: bool, title: str, symbol: str):

@@ -5,8 +5,14 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 
 from flowsys.runs.trajectory import Trajectory
+from flowsys.system.names import typeset
 
 FEW = 10  # rows that a line alone would not show
+
+
+def shown(result: Trajectory, name: str) -> str:
+    """What a picture calls a series, an event, a parameter, or time (`t`)."""
+    return typeset(result.symbol(name))
 
 
 def trajectory(
@@ -21,17 +27,29 @@ def trajectory(
             ax.plot(result.t, result[name], color=f"C{i}", **dots)
         else:
             points = {"marker": "o", "markersize": 4} if len(result) < FEW else {}
-            ax.plot(result.t, result[name], color=f"C{i}", linewidth=1.5, label=f"{name} {label}".strip(), **points)
+            ax.plot(
+                result.t,
+                result[name],
+                color=f"C{i}",
+                linewidth=1.5,
+                label=f"{shown(result, name)} {label}".strip(),
+                **points,
+            )
     if is_training:
         ax.plot([], [], ".", color="0.4", label=label or "training")
     for t, event in zip(result.t, result.labels):
         if event:
             ax.axvline(t, color="0.7", linewidth=0.8, linestyle=":")
             ax.annotate(
-                event, (t, 1.0), xycoords=("data", "axes fraction"), fontsize="x-small", va="bottom", ha="center"
+                shown(result, event),
+                (t, 1.0),
+                xycoords=("data", "axes fraction"),
+                fontsize="x-small",
+                va="bottom",
+                ha="center",
             )
     if logarithmic:
         ax.set_xscale("log")
-    ax.set_xlabel("t")
+    ax.set_xlabel(shown(result, "t"))
     ax.legend(frameon=False, fontsize="small")
     return ax

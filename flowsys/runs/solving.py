@@ -15,6 +15,7 @@ from flowsys.integrate.record import Tolerances
 from flowsys.runs.automatic import SOLVERS, integrate
 from flowsys.runs.trajectory import Origin, Trajectory
 from flowsys.system import Setup, System
+from flowsys.system.names import Names
 from flowsys.system.problem import Problem, ProgramField
 from flowsys.version import VERSION
 
@@ -63,7 +64,7 @@ def solve(
     return _integrate(
         problem, requests, events, times, observe,
         (rtol, atol, max_steps), solver, kink_width, on_progress,
-        Origin(system.name, level, variant, mode, dict(setup), VERSION, command, system.place), system.observables,
+        Origin(system.name, level, variant, mode, dict(setup), VERSION, command, system.place), system.names,
     )  # fmt: skip
 
 
@@ -90,7 +91,7 @@ def _integrate(
     kink_width,
     on_progress,
     origin: Origin,
-    meanings: Mapping[str, str],
+    named: Names,
 ) -> Trajectory:
     with double_precision(problem):
         run = integrate(problem, times, events, Tolerances(*tolerances), solver, kink_width, on_progress)
@@ -123,7 +124,8 @@ def _integrate(
         origin=origin,
         statistics=statistics,
         requested=requests,
-        meanings={name: meanings[name] for name in series if name in meanings},
+        meanings=named.meanings(series),
+        symbols=named.symbols({*series, *filter(None, labels), *origin.parameters}, origin.mode),
         layout=problem.layout,
     )
 

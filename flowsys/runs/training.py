@@ -20,6 +20,7 @@ from flowsys.runs.layout import in_a_row
 from flowsys.runs.solving import plain_requests
 from flowsys.runs.trajectory import Origin, Trajectory
 from flowsys.system import Setup, System
+from flowsys.system.names import Names
 from flowsys.system.problem import Event, Stage
 from flowsys.version import VERSION
 
@@ -202,7 +203,7 @@ def train(
         _save(save_weights, training.descent.arrays(last))
     origin = Origin(system.name, "L0", variant, mode, dict(setup), VERSION, command, system.place)
     layout = in_a_row({name: array.shape for name, array in arrays.items()}) if keeps else {}
-    return _trajectory(rows, names, at, plan, origin, η, system.observables, layout)
+    return _trajectory(rows, names, at, plan, origin, η, system.names, layout)
 
 
 def _why_no_weights(system: System, seeds: int | None) -> str:
@@ -320,7 +321,7 @@ def _run(training: Training, names, plan: _Plan, η: float, batched: bool, stop_
 
 
 def _trajectory(
-    rows: Sequence[_Row], names, at, plan: _Plan, origin: Origin, η: float, meanings: Mapping[str, str], layout
+    rows: Sequence[_Row], names, at, plan: _Plan, origin: Origin, η: float, named: Names, layout
 ) -> Trajectory:
     values = np.array([row.values for row in rows])
     labels = tuple(row.label for row in rows)
@@ -344,6 +345,7 @@ def _trajectory(
         origin=origin,
         statistics={"steps": done, "learning_rate": η},
         requested=tuple(at) if at is not None else tuple(label for label in labels if label),
-        meanings={name: meanings[name] for name in names if name in meanings},
+        meanings=named.meanings(names),
+        symbols=named.symbols({*names, *filter(None, labels), *origin.parameters}, origin.mode),
         layout=layout,
     )

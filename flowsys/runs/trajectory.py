@@ -16,6 +16,7 @@ import numpy as np
 from flowsys.errors import InputError
 from flowsys.integrate.outcome import Ending, Outcome
 from flowsys.runs.layout import Placed
+from flowsys.system.names import spelled
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class Trajectory:
-    """Series over the rows of a run, with their `meanings` in words where the system gives them.
+    """Series over the rows of a run, with their `meanings` in words where the system gives them, and LaTeX `symbols`.
 
     `labels` holds an event's name where a row is one, else an empty string.
     """
@@ -62,6 +63,11 @@ class Trajectory:
     requested: tuple[str | float, ...] = ()
     meanings: Mapping[str, str] = field(default_factory=dict)
     layout: Mapping[str, Placed] = field(default_factory=dict)
+    symbols: Mapping[str, str] = field(default_factory=dict)
+
+    def symbol(self, name: str) -> str:
+        """The LaTeX of a series, an event, a parameter or of time (`t`)."""
+        return self.symbols.get(name) or spelled(name)
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in self.series:
@@ -203,8 +209,8 @@ def _picture(trajectory: Trajectory) -> str:
     look = {"marker": "."} if trajectory.origin.level == "L0" else {}
     for i, name in enumerate(list(trajectory.series)[:4]):
         first, *_ = ax.plot(trajectory.t, trajectory[name], color=f"C{i}", **look)
-        first.set_label(name)
-    ax.set_xlabel("t")
+        first.set_label(f"${trajectory.symbol(name)}$")
+    ax.set_xlabel(f"${trajectory.symbol('t')}$")
     ax.legend(frameon=False, fontsize="small")
     text = StringIO()
     figure.savefig(text, format="svg")
@@ -219,6 +225,7 @@ def _attributes(trajectory: Trajectory) -> dict[str, str]:
         "remarks": json.dumps(trajectory.outcome.remarks),
         "statistics": json.dumps(trajectory.statistics),
         "requested": json.dumps(trajectory.requested),
+        "symbols": json.dumps(dict(sorted(trajectory.symbols.items()))),
         "layout": json.dumps({name: placed.as_dict() for name, placed in trajectory.layout.items()}),
     }
 
@@ -248,4 +255,5 @@ def load(path: str | Path) -> Trajectory:
         requested=tuple(json.loads(dataset.attrs["requested"])),
         meanings={str(k): v.attrs["long_name"] for k, v in dataset.data_vars.items() if "long_name" in v.attrs},
         layout={name: Placed.from_dict(plain) for name, plain in json.loads(dataset.attrs["layout"]).items()},
+        symbols=json.loads(dataset.attrs.get("symbols", "{}")),
     )

@@ -13,6 +13,7 @@ import numpy as np
 
 from flowsys.sweeps import netcdf
 from flowsys.sweeps.axes import Axis
+from flowsys.system.names import assignments, spelled, typeset
 
 OUTCOMES = (
     "completed",
@@ -58,6 +59,24 @@ class PhaseDiagram:
     @property
     def shape(self) -> tuple[int, ...]:
         return tuple(len(axis) for axis in self.axes)
+
+    def symbol(self, name: str) -> str:
+        """What a picture calls an axis or a parameter."""
+        return typeset(self.origin.get("symbols", {}).get(name) or spelled(name))
+
+    def label(self, quantity: str) -> str:
+        """What a picture calls a quantity."""
+        return self.origin.get("labels", {}).get(quantity) or quantity.replace("_", " ")
+
+    @property
+    def subtitle(self) -> str:
+        """The level, the mode and what is fixed, in symbols; smoothed kinks where they are."""
+        origin = self.origin
+        mode = str(origin.get("mode") or "").replace("_", " ")
+        smoothed = f"kinks smoothed over {origin['kink_width']:g}" if origin.get("kink_width") else ""
+        seeds = f"{origin['seeds']} seeds a point" if origin.get("seeds", 1) > 1 else ""
+        fixed = assignments(origin.get("fixed", {}), origin.get("symbols", {}))
+        return ", ".join(filter(None, (origin.get("level", ""), mode, fixed, smoothed, seeds)))
 
     def outcome_counts(self) -> dict[str, int]:
         """How many points ended in which way."""

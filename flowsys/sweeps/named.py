@@ -68,12 +68,5 @@ class NamedDiagram:
             "boundary": self.boundary(setup, *plane) if self.boundary and own else (),
             "contours": self.contours(setup) if self.contours and own else (),
             "over_seeds": self.over_seeds,
-            "title": "\n".join(filter(None, (self.title, fixed_values(diagram)))),
+            "title": "\n".join(filter(None, (self.title, diagram.subtitle))),
         }
-
-
-def fixed_values(diagram: PhaseDiagram, at_most: int = 6) -> str:
-    """The parameters that were set for a diagram, as text."""
-    fixed = [f"{name} = {value:.4g}" if isinstance(value, float) else f"{name} = {value}"
-             for name, value in diagram.origin.get("fixed", {}).items()]  # fmt: skip
-    return ", ".join(fixed[:at_most])

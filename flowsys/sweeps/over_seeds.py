@@ -17,6 +17,7 @@ import numpy as np
 from flowsys.errors import InputError
 from flowsys.sweeps.diagram import CODES, has_value
 from flowsys.system import Setup
+from flowsys.system.names import Names
 
 _PATTERN = re.compile(r"(mean|std|median|share|q\d{1,2})\((.+)\)")
 
@@ -46,6 +47,13 @@ class Statistic:
 
     def value(self, of: Mapping) -> np.ndarray:
         return self.inner.value(of)
+
+    def label(self, names: Names, mode: str) -> str:
+        of = self.inner.label(names, mode)
+        if self.kind == "share":
+            return f"share of seeds that have {of}"
+        words = {"std": "standard deviation"}.get(self.kind) or self.kind.replace("q", "quantile ")
+        return f"{words} over seeds of {of}"
 
     def over(self, values: np.ndarray) -> np.ndarray:
         """Of values (points × seeds), NaN where a seed has none."""

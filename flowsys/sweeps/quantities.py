@@ -22,6 +22,7 @@ import numpy as np
 from flowsys.errors import InputError
 from flowsys.sweeps.over_seeds import Statistic, is_statistic
 from flowsys.sweeps.verdicts import OfClaim
+from flowsys.system.names import Names, typeset
 
 _FITTED = re.compile(r"(?P<kind>rate|exponent)\((?P<observable>[^()@]+)\)@t=(?P<start>.+?)\.\.(?P<end>.+)")
 _N_FITTED = 17
@@ -38,9 +39,18 @@ class Term:
         where = self.at if isinstance(self.at, str) else f"t={self.at:g}"
         return f"{self.observable}@{where}" if self.observable else str(where)
 
+    def symbol(self, names: Names, mode: str) -> str:
+        """T_{2}, w_c(T_2), w_c(t = 300)."""
+        time = names.clock(mode).symbol
+        where = names.symbol(self.at) if isinstance(self.at, str) else f"{time} = {number(self.at)}"
+        return f"{names.symbol(self.observable)}({where})" if self.observable else where
+
 
 class Quantity(Protocol):
-    """Something with a name, made of terms; `value` maps the terms (each an array over points) to its own array."""
+    """Something with a name, made of terms; `value` maps the terms (each an array over points) to its own array.
+
+    `label` is what a picture calls it, in the system's symbols.
+    """
 
     name: str
 
@@ -48,6 +58,8 @@ class Quantity(Protocol):
     def terms(self) -> tuple[Term, ...]: ...
 
     def value(self, of: Mapping[Term, np.ndarray]) -> np.ndarray: ...
+
+    def label(self, names: Names, mode: str) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -68,6 +80,10 @@ class Compared:
             with np.errstate(divide="ignore", invalid="ignore"):  # a point without a value says so in its outcome
                 return np.divide(of[self.first], of[self.over])
         return of[self.first] if self.minus is None else of[self.first] - of[self.minus]
+
+    def label(self, names: Names, mode: str) -> str:
+        first, *other = (term.symbol(names, mode) for term in self.terms)
+        return typeset(f" {'/' if self.over else '-'} ".join([first, *other]))
 
 
 @dataclass(frozen=True)
@@ -95,6 +111,21 @@ class Fitted:
             y = np.log(np.abs(np.array([of[term] for term in self.terms])))
             centred = x - x.mean()
             return np.tensordot(centred, y, axes=1) / (centred**2).sum()
+
+    def label(self, names: Names, mode: str) -> str:
+        time = names.clock(mode).symbol
+        over = rf"d\,\log {time}" if self.is_exponent else f"d{time}"
+        stretch = rf"{number(self.start)} \leq {time} \leq {number(self.end)}"
+        return rf"$d\,\log |{names.symbol(self.observable)}|\,/\,{over}$, ${stretch}$"
+
+
+def number(value: float) -> str:
+    r"""A number in LaTeX: 300, 10^{4}, 3\times 10^{-5}."""
+    text = f"{value:g}"
+    if "e" not in text:
+        return text
+    digits, power = text.split("e")
+    return (rf"{digits}\times " if digits != "1" else "") + f"10^{{{int(power)}}}"
 
 
 def parse_quantity(text: str, events: tuple[str, ...], level: str | None = None) -> Quantity:

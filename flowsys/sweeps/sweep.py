@@ -101,8 +101,8 @@ class Sweep:
 
     @property
     def origin(self) -> dict[str, Any]:
-        """Provenance for the file, and the paper's symbols of its axes."""
-        latex = {p.name: p.latex for p in self.system.parameters if p.latex}
+        """Provenance for the file, and how what it holds reads on a picture."""
+        names = self.system.names
         return {
             "system": self.system.name,
             "place": self.system.place,
@@ -116,7 +116,8 @@ class Sweep:
             "solver": self.solver,
             "kink_width": self.kink_width,
             "seeds": self.seeds,
-            "symbols": {axis.name: latex[axis.name] for axis in self.axes if axis.name in latex},
+            "symbols": names.symbols([axis.name for axis in self.axes] + list(self.fixed), self.mode),
+            "labels": {quantity.name: quantity.label(names, self.mode) for quantity in self.quantities},
             "version": VERSION,
             "code": self.code,
             "digest": self.digest,

@@ -19,6 +19,7 @@ import numpy as np
 from flowsys.errors import InputError
 from flowsys.sweeps.diagram import CODES
 from flowsys.system import Setup, System
+from flowsys.system.names import Names
 
 if TYPE_CHECKING:
     from flowsys.claims import Verdict
@@ -50,6 +51,10 @@ class OfClaim:
         if refused:
             raise InputError(f"observable {self.name}: {refused}")
         return quantity
+
+    def label(self, names: Names, mode: str) -> str:
+        words = {"constant": "best constant", "margin": "distance into the regime", "fit": "fitted slope"}
+        return f"{words.get(self.what, self.what)} of claim {self.claim}"
 
     def conditions(self, setup: Setup, seeds: int):
         from flowsys.claims.conditions import Conditions

@@ -6,8 +6,9 @@ itself; `training` gives the finite-width model to train (L0, a `Training` of `f
 if asked); `derive` runs the engine on the packaged definition; `dear` names observables that take more than about a
 millisecond a row, with the levels where they do: they are computed only where they are asked for by name; `columns`
 names, where the field is a program, the parameters that `build` takes as arrays too, one number a point: its problem
-then is that of all the points at once (`flowsys.system.problem`). Everything else (command line, sweeps, comparison,
-checks) works from these values. Two files are found by their names beside it, if they are there: `statements.py`, the
+then is that of all the points at once (`flowsys.system.problem`); `latex` gives names their symbols and `clocks` the
+clocks of modes that have their own (`flowsys.system.names`). Everything else (command line, sweeps, comparison, checks)
+works from these values. Two files are found by their names beside it, if they are there: `statements.py`, the
 numbered statements of the paper, and `verdicts.json`, the verdicts on record.
 """
 
@@ -20,6 +21,7 @@ from typing import Any
 
 from flowsys.errors import InputError
 from flowsys.machine.kept import digest_of_sources
+from flowsys.system.names import Clock, Names
 from flowsys.system.parameters import Parameter, Setup
 from flowsys.system.problem import Problem
 from flowsys.system.references import Paper
@@ -70,6 +72,8 @@ class System:
     claims: Sequence[Any] = ()
     figures: Mapping[str, Callable[[Setup], Any]] = field(default_factory=dict)
     diagrams: Mapping[str, Any] = field(default_factory=dict)
+    latex: Mapping[str, str] = field(default_factory=dict)
+    clocks: Mapping[str, Clock] = field(default_factory=dict)
     source: Source | None = field(default=None, compare=False)
 
     @property
@@ -77,6 +81,11 @@ class System:
         """The package under `flowsys/systems/` that defines it; None for a system made elsewhere, whatever its name."""
         name = f"{PACKAGES}.{self.name}"
         return name if getattr(sys.modules.get(name), "SYSTEM", None) is self else None
+
+    @property
+    def names(self) -> Names:
+        """How its names read: symbols, words, clocks."""
+        return Names(self)
 
     @property
     def place(self) -> str:
@@ -113,10 +122,13 @@ class System:
 
     def _repr_markdown_(self) -> str:
         """What a notebook shows: the parameters, and the reduced equations in LaTeX."""
-        rows = "\n".join(f"| `{p.name}` | {p.meaning} | {p.allowed.replace('|', '/')} |" for p in self.parameters)
+        rows = "\n".join(
+            f"| ${self.names.symbol(p.name)}$ | `{p.name}` | {p.meaning} | {p.allowed.replace('|', '/')} |"
+            for p in self.parameters
+        )
         equations = "\n\n".join(f"$${text}$$" for text in (self.equations() if self.equations else {}).values())
         paper = f"*{self.paper.title}* ({self.paper.venue})\n\n" if self.paper.venue else ""
-        table = f"| parameter | meaning | allowed |\n|---|---|---|\n{rows}"
+        table = f"| symbol | parameter | meaning | allowed |\n|---|---|---|---|\n{rows}"
         return f"**{self.name}**: {self.summary}\n\n{paper}{table}\n\n{equations}"
 
     def setup(self, mode: str | None = None, **given: Any) -> Setup:

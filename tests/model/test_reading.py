@@ -39,4 +39,4 @@ def test_the_seed_counts_at_every_level_where_the_data_is_drawn_with_it():
 
 
 def test_a_parameter_has_the_symbol_that_was_declared():
-    assert next(p for p in seeded(False).parameters if p.name == "c").latex == r"\lambda"
+    assert seeded(False).names.symbol("c") == r"\lambda"

@@ -24,6 +24,7 @@ Time is gradient-flow time of the loss as written (learning rate × epochs); the
 
 from flowsys.errors import InputError
 from flowsys.system import FINITE, LazyMapping, LazySequence, Setup, System, Variants, late, late_value
+from flowsys.system.names import Clock
 from flowsys.system.problem import Problem
 from flowsys.system.references import Paper
 from flowsys.systems.cooccurrence.phases import EVENTS, MODES
@@ -96,6 +97,8 @@ SYSTEM = System(
     training=late("flowsys.systems.cooccurrence.training:training"),
     derive=late("flowsys.systems.cooccurrence.derive:derive"),
     equations=late_value("flowsys.systems.cooccurrence.reduced:EQUATIONS"),
+    latex=LazyMapping(late_value("flowsys.systems.cooccurrence.notation:LATEX")),
+    clocks={"dimensionless": Clock(r"\tau", "β times gradient-flow time")},
     ladder=late("flowsys.systems.cooccurrence.ladder:ladder"),
     claims=LazySequence(late_value("flowsys.systems.cooccurrence.claims:CLAIMS")),
     figures=LazyMapping(late_value("flowsys.systems.cooccurrence.figures:FIGURES")),

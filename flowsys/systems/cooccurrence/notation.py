@@ -31,3 +31,40 @@ for _p in "123":
         LATEX |= {f"S_{_p}_r{_T}": rf"S_{{{_p},r_{_T}}}", f"S_r{_T}_{_p}": rf"S_{{r_{_T},{_p}}}"}
 for _T in "1234":
     LATEX |= {f"S_r{_T}_same_word": rf"S_{{r_{_T},r_{_T}}}", f"S_r{_T}_same_sample": rf"S_{{r_{_T},r_{_T}'}}"}
+
+_WORD = {"1": r"\mu_1", "2": r"\mu_2", "3": r"\mu_3", "r": "r", "self": r"\mathrm{itself}"}
+LATEX |= {
+    "n": "n", "rho": r"\rho", "delta": r"\delta", "lambda_": r"\lambda", "theta": r"\vartheta", "epsilon": r"\epsilon",
+    "C_T_1": "C_{T_1}", "split": r"\Delta G_0", "d": "d", "data_seed": r"\mathrm{seed\ of\ the\ sentences}",
+    "loss_peak": r"T_{\mathrm{peak}}", "T_theta": r"T_{\vartheta}", "T_star": r"T_{\star}",
+    "T_1_clock": r"C_{T_1}/\beta", "test_loss": r"\mathcal{L}_{\mathrm{test}}",
+    "attention_deviation": r"L^2 \max|p-1/L|", "R": "R",
+    "overtaking": r"-\dot{G}(\mu_3)-\max(\dot{G}(\mu_1),\dot{G}(\mu_2))", "least_margin": r"\min_i y_i F_i",
+    "least_value": r"\min(G(\mu_1),G(\mu_2),-G(\mu_3))", "c_growth": r"c/\beta",
+    "balance_negative": r"(g_{I_2}+g_{I_3}+g_{I_4}-g_{I_1})/\Sigma g",
+    "balance_positive": r"(g_{I_1}-g_{I_2})/\Sigma g",
+    "gradient_order": r"\mathrm{order\ of\ the}\ g_{I_T}",
+    "target_imbalance": r"|g_{I_2}-g_{I_3}|/\min(g_{I_2},g_{I_3})",
+    "score_signs": r"\min(\dot{S}_{12},\dot{S}_{21},-\dot{S}_{31},-\dot{S}_{32})",
+}  # fmt: skip
+for _name in ("VV", "KK", "QQ"):
+    LATEX |= {f"{_name}_{_p}{_q}": rf"{_name}_{{{_p}{_q}}}" for _p in "123" for _q in "123"}
+for _T in "1234":
+    LATEX |= {f"F_type{_T}": f"F_{{I_{_T}}}", f"g_type{_T}": f"g_{{I_{_T}}}"}
+    LATEX[f"loss_type{_T}"] = rf"\mathcal{{L}}_{{I_{_T}}}"
+    for _query in "123r":  # attention of a query on a key, as the paper writes it
+        LATEX |= {
+            f"p_type{_T}_{_query}_{_key}": rf"p^{{I_{_T}}}_{{q\leftarrow {_WORD[_query]},k\leftarrow {_mark}}}"
+            for _key, _mark in _WORD.items()
+        }
+for _moving in (
+    "G_mu1",
+    "G_mu2",
+    "G_mu3",
+    "S_12",
+    "S_21",
+    "S_31",
+    "S_32",
+    *(f"{_x}{_T}" for _x in ("G_r", "F_type") for _T in "1234"),
+):
+    LATEX[f"d_{_moving}"] = rf"\dot{{{LATEX[_moving][0]}}}{LATEX[_moving][1:]}"

@@ -33,6 +33,7 @@ import numpy as np
 
 from flowsys.errors import InputError
 from flowsys.system import FINITE, LazyMapping, LazySequence, Setup, System, Variants, late, late_value
+from flowsys.system.names import Clock
 from flowsys.system.problem import Problem
 from flowsys.system.references import Paper
 from flowsys.systems.lego.groups import sizes
@@ -150,6 +151,10 @@ SYSTEM = System(
     training=_training,
     derive=late("flowsys.systems.lego.derive:derive"),
     equations=late_value("flowsys.systems.lego.reduced:EQUATIONS"),
+    latex=LazyMapping(late_value("flowsys.systems.lego.notation:LATEX")),
+    clocks=dict.fromkeys(
+        ("stage_2", "algorithm_2"), Clock(r"\tau", "gradient-flow time over the number of variables, t / n_x")
+    ),
     ladder=late("flowsys.systems.lego.ladder:ladder"),
     claims=LazySequence(late_value("flowsys.systems.lego.claims:CLAIMS")),
     figures=LazyMapping(late_value("flowsys.systems.lego.figures:FIGURES")),

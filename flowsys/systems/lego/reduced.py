@@ -1974,7 +1974,7 @@ EQUATIONS = {
     'c': '\\frac{d}{dt} c = - \\frac{\\partial_{c}\\mathcal{L}}{n_y^{2}}',
     'e': '\\frac{d}{dt} e = - \\frac{\\partial_{e}\\mathcal{L}}{n_y^{2} \\left(n_y - 1\\right)}',
     'alpha': '\\frac{d}{dt} \\alpha = - \\partial_{\\alpha}\\mathcal{L}',
-    'beta': '\\frac{d}{dt} \\beta = - \\partial_{\\beta}\\mathcal{L} \\tfrac{1}{n_x-1}',
+    'beta': '\\frac{d}{dt} \\beta = - \\partial_{\\beta}\\mathcal{L} (n_x-1)^{-1}',
     'gamma': '\\frac{d}{dt} \\gamma = - \\partial_{\\gamma}\\mathcal{L}',
-    'delta': '\\frac{d}{dt} \\delta = - \\partial_{\\delta}\\mathcal{L} \\tfrac{1}{n_x-1}',
+    'delta': '\\frac{d}{dt} \\delta = - \\partial_{\\delta}\\mathcal{L} (n_x-1)^{-1}',
 }

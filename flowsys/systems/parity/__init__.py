@@ -104,6 +104,7 @@ SYSTEM = System(
     training=late("flowsys.systems.parity.training:training"),
     derive=late("flowsys.systems.parity.derive:derive"),
     equations=late_value("flowsys.systems.parity.reduced:EQUATIONS"),
+    latex=LazyMapping(late_value("flowsys.systems.parity.notation:LATEX")),
     ladder=late("flowsys.systems.parity.ladder:ladder"),
     claims=LazySequence(late_value("flowsys.systems.parity.claims:CLAIMS")),
     figures=LazyMapping(late_value("flowsys.systems.parity.figures:FIGURES")),

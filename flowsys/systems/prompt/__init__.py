@@ -111,6 +111,7 @@ SYSTEM = System(
     training=_training,
     derive=_derive,
     equations=late_value("flowsys.systems.prompt.reduced:EQUATIONS"),
+    latex=LazyMapping(late_value("flowsys.systems.prompt.notation:LATEX")),
     ladder=late("flowsys.systems.prompt.ladder:ladder"),
     claims=LazySequence(late_value("flowsys.systems.prompt.claims:CLAIMS")),
     figures=LazyMapping(late_value("flowsys.systems.prompt.figures:FIGURES")),

@@ -1,0 +1,113 @@
+r"""How a system's names read: its symbol in LaTeX, its words, and the clock its times are told on.
+
+A system declares symbols once (`latex={name: symbol}`) and, where a mode has a clock of its own, that (`clocks`).
+Tables, pictures, equations, notebooks and the report ask here. A name without a symbol is spelled by rule: `w_c` is
+w_c, `eta_0` is \eta_0, a word stays an upright word. Symbols are what KaTeX and matplotlib both set.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from flowsys.system.definition import System
+
+
+class Clock(NamedTuple):
+    """What time is: its symbol and what it measures."""
+
+    symbol: str
+    words: str
+
+
+FLOW = Clock("t", "gradient-flow time of the loss as written (training: learning rate × steps)")
+
+COMMON = {
+    "loss": r"\mathcal{L}", "width": "m", "learning_rate": r"\eta", "t_max": r"t_{\max}", "t": "t",
+    "accuracy": r"\mathrm{accuracy}", "seed": r"\mathrm{seed}",
+}  # fmt: skip
+_GREEK = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi "
+    "omega varpi varrho Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega"
+).split()
+_SIGNS = {"star": r"\star", "plus": "+", "minus": "-", "prime": r"\prime", "inf": r"\infty", "max": r"\max",
+          "min": r"\min", "ell": r"\ell"}  # fmt: skip
+
+
+class Names:
+    """The names of one system."""
+
+    def __init__(self, system: "System"):
+        self._system = system
+
+    def symbol(self, name: str) -> str:
+        """The LaTeX of a parameter, event, observable or coordinate, without dollars."""
+        if name in self._system.latex:
+            return self._system.latex[name]
+        declared = next((p.latex for p in self._system.parameters if p.name == name), "")
+        return declared or spelled(name)
+
+    def words(self, name: str) -> str:
+        """What a name means; nothing if it is none of the system's."""
+        for meanings in (self._system.observables, self._system.events):
+            if name in meanings:
+                return meanings[name]
+        return next((p.meaning for p in self._system.parameters if p.name == name), "")
+
+    def clock(self, mode: str | None = None) -> Clock:
+        """The clock that times and rates of a mode are told on."""
+        return self._system.clocks.get(self._system.mode(mode), FLOW)
+
+    def symbols(self, names: Iterable[str], mode: str | None = None) -> dict[str, str]:
+        """Those of many names and of time, for what travels without its system."""
+        return {name: self.symbol(name) for name in names} | {"t": self.clock(mode).symbol}
+
+    def meanings(self, names: Iterable[str]) -> dict[str, str]:
+        """The words of those that have any."""
+        return {name: words for name in names if (words := self.words(name))}
+
+
+def spelled(name: str) -> str:
+    r"""LaTeX of a name by rule: S_{\mathrm{plus},0} of S_plus_0, \eta_{0} of eta_0, an upright word of a word."""
+    if name in COMMON:
+        return COMMON[name]
+    head, *labels = name.removesuffix("_").split("_")
+    stem = head.rstrip("0123456789")
+    if stem and stem != head:
+        head, labels = stem, [head[len(stem) :], *labels]
+    if not _is_symbol(head):
+        return rf"\mathrm{{{name.replace('_', chr(92) + ' ')}}}"
+    below = ",".join(_label(text) for text in labels if text)
+    return f"{_head(head)}_{{{below}}}" if below else _head(head)
+
+
+def _is_symbol(head: str) -> bool:
+    return len(head) <= 2 or head in _GREEK or head in COMMON or head == "eps"
+
+
+def _head(text: str) -> str:
+    return COMMON.get(text) or (r"\epsilon" if text == "eps" else f"\\{text}" if text in _GREEK else text)
+
+
+def _label(text: str) -> str:
+    if text in _SIGNS:
+        return _SIGNS[text]
+    if text in _GREEK:
+        return f"\\{text}"
+    return text if len(text) <= 2 or text[0].isdigit() else rf"\mathrm{{{text}}}"
+
+
+def typeset(symbol: str) -> str:
+    """A symbol for a label of a picture."""
+    return f"${symbol}$"
+
+
+def told(value: Any) -> str:
+    """A value as a label has it: few digits, infinity as its sign."""
+    if isinstance(value, str):
+        return value
+    return r"$\infty$" if value == float("inf") else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def assignments(values: Mapping[str, Any], symbols: Mapping[str, str]) -> str:
+    """What is fixed in a picture, in symbols: "$K$ = 2, $\\omega$ = 0.1"."""
+    return ", ".join(f"{typeset(symbols.get(k) or spelled(k))} = {told(v)}" for k, v in values.items())

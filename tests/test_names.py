@@ -1,0 +1,39 @@
+"""Every name of every system has a symbol that pictures can set, words, and a clock."""
+
+import pytest
+from matplotlib.mathtext import MathTextParser
+
+from flowsys.system.names import FLOW, spelled
+from flowsys.systems import load, names
+
+PARSER = MathTextParser("path")
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_name_has_a_symbol_that_can_be_set(name):
+    system = load(name)
+    known = (*(p.name for p in system.parameters), *system.events, *system.observables)
+    for each in (*known, *system.latex):
+        PARSER.parse(f"${system.names.symbol(each)}$")  # raises with the place of a mistake
+    assert all(system.names.words(each) for each in known)
+
+
+@pytest.mark.parametrize("name", names())
+def test_different_observables_have_different_symbols(name):
+    system = load(name)
+    symbols: dict[str, str] = {}
+    for each in system.observables:
+        assert symbols.setdefault(system.names.symbol(each), each) == each
+
+
+def test_a_name_without_a_symbol_is_spelled_by_rule():
+    spellings = {
+        "w_c": "w_{c}", "eta_0": r"\eta_{0}", "T_0.5": "T_{0.5}", "m1": "m_{1}", "lambda_": r"\lambda",
+        "loss_type2": r"\mathcal{L}_{\mathrm{type2}}", "S_plus_0": "S_{+,0}", "least_margin": r"\mathrm{least\ margin}",
+    }  # fmt: skip
+    assert {name: spelled(name) for name in spellings} == spellings
+
+
+def test_the_clock_is_the_modes_own():
+    assert load("lego").names.clock("stage_2").symbol == r"\tau"
+    assert load("lego").names.clock("stage_1") == FLOW
