@@ -18,7 +18,7 @@ def diagram(*shape: int) -> PhaseDiagram:
 
 def test_panels_are_the_third_axis_at_the_first_value_of_the_others():
     parts = panels(diagram(2, 3, 4, 5))
-    assert [where for _, where in parts] == [f"z = {i}, w = 1" for i in (1, 2, 3, 4)]
+    assert [where for _, where in parts] == [f"$z$ = {i}, $w$ = 1" for i in (1, 2, 3, 4)]
     for i, (part, _) in enumerate(parts):
         assert part.shape == (2, 3)
         assert np.array_equal(part.quantities["q"], diagram(2, 3, 4, 5).quantities["q"][:, :, i, 0])
@@ -26,7 +26,7 @@ def test_panels_are_the_third_axis_at_the_first_value_of_the_others():
 
 def test_a_long_third_axis_is_thinned_to_its_ends():
     whole = panels(diagram(2, 2, 40))
-    assert len(whole) == 6 and whole[0][1] == "z = 1" and whole[-1][1] == "z = 40"
+    assert len(whole) == 6 and whole[0][1] == "$z$ = 1" and whole[-1][1] == "$z$ = 40"
     assert panels(diagram(4, 5))[0][1] == ""
 
 
