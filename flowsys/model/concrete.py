@@ -143,6 +143,10 @@ class Concrete:
     def pairs(self) -> list[PairBlock]:
         return [block for block in self.blocks.values() if isinstance(block, PairBlock)]
 
+    def population_of(self, stage: Stage) -> int:
+        """Which of the populations a stage trains on."""
+        return self._of_stage[self.stages.index(stage)]
+
     # -- names and numbers --------------------------------------------------------------------------------------
 
     def events(self) -> tuple[Event, ...]:

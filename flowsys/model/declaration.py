@@ -253,7 +253,8 @@ class Stage:
     """A stretch of training: what trains, on which samples, with which loss, and when it ends.
 
     `trains` lists blocks (None: all that train), `where` names a 0/1 array of the samples whose weights are
-    renormalised; `until` is a time or a parameter's name, `ends_on` an event.
+    renormalised; `until` is a time or a parameter's name, `ends_on` an event. The last stage goes on to
+    t_max, whatever its end.
     """
 
     name: str

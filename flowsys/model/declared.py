@@ -22,7 +22,7 @@ from flowsys.system.problem import Event
 
 RESERVED = {"t", "t_max", "width", "seed", "learning_rate", "loss", "total", "kink_width", "mode"}
 EVERYWHERE = ("learning_rate", "t_max", "seed")
-_OF_PROGRAMS = re.compile(r"(weight_\d+|share|data_\d+_\w+?)_\d+|total_weight")
+_OF_PROGRAMS = re.compile(r"sample_(weight|share|data|total)(_\w*)?")
 Stages = Mapping[str, Sequence[Stage]]
 
 
@@ -287,7 +287,7 @@ def check_name(kind: str, name: str, plain: bool = True) -> None:
         raise InputError(f"{kind} {name}: the name is reserved.")
     if kind == "observable" and name in RESERVED:
         raise InputError(f"observable {name}: the name is reserved{' (the loss is always there)' * (name == 'loss')}.")
-    if kind == "parameter" and _OF_PROGRAMS.fullmatch(name):
-        raise InputError(f"parameter {name}: the name is reserved for the weights and the data of samples.")
+    if kind in ("parameter", "block") and _OF_PROGRAMS.fullmatch(name):
+        raise InputError(f"{kind} {name}: the name is reserved for the weights and the data of samples.")
     if plain and (not name.isidentifier() or iskeyword(name) or name in FUNCTIONS or name.startswith("_")):
         raise InputError(f"{kind} {name}: a name is made of letters, digits and underscores, and is no function.")

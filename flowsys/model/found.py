@@ -40,11 +40,25 @@ def exact(value: float) -> sp.Expr:
 
 def _root(x: Any) -> Any:
     """√x; what sympy makes of √(x²), an Abs, as a function that a program has."""
-    found = np.array(primitives.sqrt(x), dtype=object)
+    return _replaced(primitives.sqrt(x), lambda e: e.replace(sp.Abs, primitives.Magnitude))
+
+
+def _powers(values: Any) -> Any:
+    """What a model computed, with the |x|^(2r) that sympy makes of (x²)^r in functions that a program has.
+
+    An Abs alone is left to be refused: Python's abs(x) has a kink that no gate holds, ops.abs has one.
+    """
+    is_power = lambda e: e.is_Pow and isinstance(e.base, sp.Abs)
+    return _replaced(values, lambda e: e.replace(is_power, lambda e: primitives.Magnitude(*e.base.args) ** e.exp))
+
+
+def _replaced(values: Any, change) -> Any:
+    """A number or an array of numbers with those that hold an Abs changed."""
+    found = np.array(values, dtype=object)
     for at in np.ndindex(found.shape):
-        if found[at].has(sp.Abs):
-            found[at] = found[at].replace(sp.Abs, primitives.Magnitude)
-    return found if isinstance(x, np.ndarray) else found[()]
+        if isinstance(found[at], sp.Basic) and found[at].has(sp.Abs):
+            found[at] = change(found[at])
+    return found if isinstance(values, np.ndarray) else found[()]
 
 
 def slots_of(lumping: Lumping) -> Slots:
@@ -224,7 +238,7 @@ class Writer:
         return sp.Add(*terms)
 
     def _called(self, function, X) -> Any:
-        return function(SymbolicOps(), View(self.seen(), self.moving), X, self.p())
+        return _powers(function(SymbolicOps(), View(self.seen(), self.moving), X, self.p()))
 
     def moving(self) -> dict[str, np.ndarray]:
         """The rates of what is seen, on the rates d_z of the classes."""
@@ -248,7 +262,7 @@ class Writer:
             function = population.loss if name == "loss" else self.concrete.declaration.observe[name]
             value = self._called(function, X)
             value = (shares * value).sum() if np.shape(value) == np.shape(shares) and X is not None else value
-            found[name] = sp.sympify(value) * (symbol("total_weight") if name == "loss" else 1)
+            found[name] = sp.sympify(value) * (symbol("sample_total") if name == "loss" else 1)
         return found
 
     def _summed(self, name: str) -> sp.Expr:
@@ -256,7 +270,7 @@ class Writer:
         names = {f"{name}_of_{table.name}" for table in self.slots.tables}
         found = [symbol(total) for part in self.parts for total in part.totals if total in names]
         if found:
-            return sp.Add(*found) * (symbol("total_weight") if name == "loss" else 1)
+            return sp.Add(*found) * (symbol("sample_total") if name == "loss" else 1)
         return sp.sympify(self._called(self.concrete.declaration.observe[name], None))
 
     def statement(self, events: Sequence[str]) -> Statement:

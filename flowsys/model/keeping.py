@@ -48,15 +48,15 @@ class Slots:
         return tuple(np.unique(labels, return_index=True)[1] for labels in self.groups)
 
     def weight_names(self, population: int) -> list[str]:
-        return [f"weight_{population}_{g}" for g in range(len(self.rows[population]))]
+        return [f"sample_weight_{population}_{g}" for g in range(len(self.rows[population]))]
 
     @property
     def share_names(self) -> list[str]:
-        return [f"share_{g}" for g in range(len(self.rows[0]))]
+        return [f"sample_share_{g}" for g in range(len(self.rows[0]))]
 
     @property
     def entry_names(self) -> list[str]:
-        return [f"data_{j}_{name}_{'_'.join(map(str, place))}" for j, name, place in self.entries]
+        return [f"sample_data_{j}_{name}_{'_'.join(map(str, place))}" for j, name, place in self.entries]
 
     def values_of_tables(self, concrete: Concrete, stage: int) -> dict[str, dict[str, np.ndarray]]:
         """The tables in a stage, by name and column."""
@@ -84,7 +84,7 @@ class Slots:
             name: float(numbers[j][array][place]) for name, (j, array, place) in zip(self.entry_names, self.entries)
         }
         samples = concrete.populations[0].samples
-        found["total_weight"] = 1.0 if samples is None else float(samples.total)
+        found["sample_total"] = 1.0 if samples is None else float(samples.total)
         found |= {f"train_{name}": on for name, on in concrete.trains(concrete.stages[stage]).items()}
         for block in concrete.blocks.values():
             found |= {f"rate_{name}": float(rate) for name, rate in block.weight_rates().items()}

@@ -75,9 +75,17 @@ class Lumping:
         )
 
     def _culprit(self, draw: Draw) -> str:
+        """What is not finite at the start of a draw, and where the draw is."""
+        asked, there = self.concrete.reals(), draw.concrete.reals()
+        values = "".join(f", at {name} = {value:.6g}" for name, value in there.items() if value != asked[name])
+        losses = self._of_samples(draw.start, draw)
+        for stage in self.concrete.stages:
+            if not np.isfinite(losses[self.concrete.population_of(stage)][0]).all():
+                shared = ", and every stage's loss is evaluated throughout" if len(self.concrete.stages) > 1 else ""
+                return f"the loss of stage {stage.name} is not{values}{shared}"
         rates, _ = self._evaluate(draw.start, draw)
         wrong = np.flatnonzero(~np.isfinite(rates).all(axis=1))
-        return f"d {self.coordinates.names[wrong[0]]}/dt is not" if len(wrong) else "at random points"
+        return f"d {self.coordinates.names[wrong[0]]}/dt is not{values}" if len(wrong) else "at random points"
 
     def _point(self, partition: Partition, rng) -> np.ndarray:
         """Random class values; diagonals so large that the Gram matrices are positive definite (Gershgorin)."""

@@ -98,7 +98,11 @@ class Trajectory:
     def blocks(self, at: str | float) -> dict[str, np.ndarray]:
         """The blocks of weights, or what the loss sees of them, at an event or a time that was recorded."""
         if not self.layout:
-            why = "it kept no states" if not self.states.size else f"{self.origin.system} does not declare them"
+            why = (
+                "it kept no states"
+                if not self.states.size
+                else f"{self.origin.level} ({self.origin.variant}) of {self.origin.system} is not made of them"
+            )
             raise InputError(f"the trajectory cannot give blocks: {why}.")
         rows = self._rows_of(at)
         if not rows:

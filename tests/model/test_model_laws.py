@@ -121,3 +121,26 @@ def test_fresh_batches_are_those_of_a_loop_by_hand():
             w = {name: w[name] - 0.1 * slopes[name] for name in w}
     assert a["S_0_0"][-1] == pytest.approx(float(np.asarray(w["W_K"])[:, 0] @ np.asarray(w["W_Q"])[:, 0]), rel=1e-12)
     assert a["v_1"][-1] == pytest.approx(float(w["v"][1]), rel=1e-12)
+
+
+def test_what_sympy_simplifies_and_how_blocks_are_called_changes_nothing():
+    """(v²)^r becomes |v|^(2r) in sympy, and blocks may be called as parts of a program are."""
+
+    def flow(name):
+        model = fs.Model(
+            "powers",
+            parameters={"r": fs.Real(1.5, 1, 3)},
+            blocks=lambda p: {name: fs.Direct(2, 2, start=np.array([[-1.0, 0.5], [0.3, 2.0]]))},
+            samples=lambda p: fs.Samples(x=[1.0, 2.0, 3.0], weight=[0.2, 0.3, 0.5]),
+            loss=lambda ops, w, X, p: (
+                (getattr(w, name)[0, 0] ** 2) ** p.r * X.x + 0.5 * (getattr(w, name)[1] - X.x[:, None]).sum(1) ** 2
+            ),
+        )
+        limit, reduced = (fs.solve(model, level=level, at=[0.4]) for level in ("L3", "L2"))
+        return [limit[f"{name}_{i}"][-1] for i in ("0_0", "1_0")], [reduced[f"{name}_{i}"][-1] for i in ("0_0", "1_0")]
+
+    plain = flow("v")
+    for name in ("weight", "share", "data"):
+        limit, reduced = flow(name)
+        np.testing.assert_allclose(limit, reduced, rtol=1e-8)
+        np.testing.assert_allclose(limit, plain[0], rtol=1e-12)

@@ -90,7 +90,32 @@ DECLARATIONS = {
     "shape of read": (lambda: _blocks(v=fs.Direct(TWO, read=np.ones((2, 3)))), "block v", "shape (2,)"),
     "three reads": (lambda: _paired(read=(None, None, None)), "block S", "3 maps"),
     "reserved parameter": (lambda: _model(parameters={"width": fs.Size(1, 1, 2)}), "width", "reserved"),
-    "parameter of programs": (lambda: _model(parameters={"share_0": fs.Real(1.0, 0, 2)}), "share_0", "reserved"),
+    "parameter of programs": (
+        lambda: _model(parameters={"sample_share_0": fs.Real(1.0, 0, 2)}),
+        "parameter sample_share_0", "reserved",
+    ),
+    "block of programs": (lambda: _blocks(sample_weight=fs.Direct(2)), "block sample_weight", "reserved"),
+    "stage without a loss at the start": (
+        lambda: _solve(
+            _model(stages=[
+                fs.Stage("first", until=1.0),
+                fs.Stage("second", loss=lambda ops, w, X, p: ops.log(0 * w.v[X.k])),
+            ]),
+            "L3",
+        ),
+        "loss of stage second", "throughout",
+    ),
+    "power of a negative number": (
+        lambda: _solve(
+            _model(
+                parameters={"r": fs.Real(3.0, 1, 4)},
+                blocks=lambda p: {"v": fs.Direct(TWO, start=-1.0)},
+                loss=lambda ops, w, X, p: w.v[X.k] ** p.r,
+            ),
+            "L3",
+        ),
+        "not finite", "at r = ",
+    ),
     "parameter of training": (
         lambda: _model(parameters={"train_v": fs.Real(1.0, 0, 2)}),
         "train_v", "reserved", "block v",
