@@ -34,7 +34,7 @@ def _tried(concrete: Concrete) -> frozenset[str]:
         for i in range(len(concrete.populations)):
             jax.eval_shape(lambda i=i: _loss(concrete, view, arguments, i))
         reads = frozenset(view.reads)
-        for name in concrete.declaration.observe:
+        for name in concrete.observe:
             jax.eval_shape(lambda name=name: _observed(concrete, view, arguments, name))
     _check_events(concrete)
     _check_reads(concrete, reads)
@@ -48,7 +48,7 @@ def _check_names(concrete: Concrete) -> None:
         twice = next(name for i, name in enumerate(names) if concrete.coordinates.index[name] != i)
         raise InputError(f"two entries of the blocks of {declared.name} have the name {twice}: choose other labels.")
     for kind, taken in (
-        ("an observable", declared.observe), ("an integral", declared.integrals), ("a parameter", concrete.values)
+        ("an observable", concrete.observe), ("an integral", declared.integrals), ("a parameter", concrete.values)
     ):  # fmt: skip
         for name in taken:
             if name in concrete.coordinates.index:
@@ -72,7 +72,7 @@ def _observed(concrete: Concrete, view: View, arguments: Arguments, name: str) -
     """One observable, as one number."""
     X = concrete.populations[0].rows(arguments.data[0], arguments.share)
     moving = View(view.arrays, lambda: view.arrays)  # rates have the shapes of what moves
-    value = concrete.declaration.observe[name](GatedOps(), moving, X, concrete.p(arguments.reals))
+    value = concrete.observe[name](GatedOps(), moving, X, concrete.p(arguments.reals))
     _shape(f"observable {name}", value)
     return concrete.mean(name, value, arguments.share)
 
@@ -85,7 +85,7 @@ def _shape(what: str, values: Any) -> tuple[int, ...]:
 
 
 def _check_events(concrete: Concrete) -> None:
-    known = {*concrete.declaration.observable_names, *concrete.declaration.integrals}
+    known = {*concrete.observable_names, *concrete.declaration.integrals}
     for event in concrete.events():
         if event.observable not in known and event.observable not in concrete.coordinates.index:
             raise InputError(

@@ -40,6 +40,7 @@ class View:
 
     def __init__(self, arrays: Mapping[str, Any], moving: Callable[[], Mapping[str, Any]] | None = None):
         self._arrays, self._reads, self._moving = arrays, set(), moving
+        self._shared: dict[tuple[str, int], tuple[Any, Any]] = {}
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -56,6 +57,13 @@ class View:
     @property
     def arrays(self) -> Mapping[str, Any]:
         return self._arrays
+
+    def once(self, what: str, X: Any, find: Callable[[], Any]) -> Any:
+        """What several observables of these samples share, such as an attention: found once, under a name."""
+        key = what, id(X)
+        if key not in self._shared:
+            self._shared[key] = X, find()  # with X, so that its id stays its own
+        return self._shared[key][1]
 
     @cached_property
     def rates(self) -> "View":
@@ -148,6 +156,20 @@ class Concrete:
         return self._of_stage[self.stages.index(stage)]
 
     # -- names and numbers --------------------------------------------------------------------------------------
+
+    @cached_property
+    def observe(self) -> dict[str, Callable]:
+        """The declared observables at these sizes."""
+        return self.declaration.observe_at(self.values, self.refused)
+
+    @property
+    def observable_names(self) -> tuple[str, ...]:
+        return ("loss", *self.observe)
+
+    def default_names(self) -> tuple[str, ...]:
+        """What a run shows unasked: all observables, and the entries if they are few."""
+        few = self.coordinates.names if self.coordinates.size <= self.declaration.MOST_SHOWN else ()
+        return tuple(dict.fromkeys((*self.observable_names, *self.declaration.integrals, *few)))
 
     def events(self) -> tuple[Event, ...]:
         return self.declaration.events_at(self.values)
@@ -247,7 +269,7 @@ class Concrete:
             if name == "loss":
                 found[name] = total * self.mean(name, self.populations[0].loss(ops, w, X, p), arguments.share)
             else:
-                found[name] = self.mean(name, self.declaration.observe[name](ops, w, X, p), arguments.share)
+                found[name] = self.mean(name, self.observe[name](ops, w, X, p), arguments.share)
         return found
 
     def moving(self, seen: Mapping[str, Any], arguments: Arguments) -> View:
@@ -275,7 +297,7 @@ class Concrete:
         """The declared observables that have one number a sample, sample by sample."""
         w, p, n = self.moving(seen, arguments), self.p(arguments.reals), self.populations[0].n
         X = self.populations[0].rows(arguments.data[0], arguments.share)
-        values = [observable(ops, w, X, p) for observable in self.declaration.observe.values()]
+        values = [observable(ops, w, X, p) for observable in self.observe.values()]
         return [value for value in values if getattr(value, "shape", ()) == (n,)]
 
     def mean(self, name: str, value: Any, share: Any) -> Any:

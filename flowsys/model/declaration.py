@@ -26,18 +26,24 @@ Axis = int | Sequence[Any]
 
 @dataclass(frozen=True)
 class Size:
-    """An integer parameter between `low` and `high`, both allowed: a number of tokens, a length, a dimension."""
+    """An integer parameter between `low` and `high`, both allowed: a number of tokens, a length, a dimension.
 
-    default: int
+    Defaults by a function, `infinite` and `levels` are as those of `Real`.
+    """
+
+    default: float | Callable[[Mapping[str, Any]], float]
     low: int
     high: int
     meaning: str = ""
+    default_text: str = ""
     levels: tuple[str, ...] = LEVELS
+    infinite: bool = False
 
     def parameter(self, name: str) -> Parameter:
         return Parameter(
-            name, self.default, self.meaning, low=self.low, high=self.high, integer=True, levels=self.levels
-        )
+            name, self.default, self.meaning, low=self.low, high=self.high, integer=True,
+            default_text=self.default_text, levels=self.levels, infinite=self.infinite,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -228,10 +234,10 @@ def _plain(name: str, values: Any, dtype: Any = None) -> Any:
 
 @dataclass(frozen=True)
 class Crossing:
-    """An observable that crosses a threshold (a number or a parameter's name), upwards (+1) or downwards (-1)."""
+    """An observable that crosses a threshold (as the time of a `Mark`), upwards (+1) or downwards (-1)."""
 
     observable: str
-    threshold: float | str
+    threshold: float | str | Callable[[Any], Any]
     direction: int
     meaning: str = ""
 

@@ -42,9 +42,7 @@ class Declaration:
         self.name, self.blocks = name, Told(f"blocks of {name}", blocks)
         self.samples, self.loss = told(f"samples of {name}", samples), Told(f"the loss of {name}", loss)
         self.parameters: dict[str, Size | Real | Choice] = dict(parameters or {})
-        self.observe: dict[str, Callable] = {
-            key: Told(f"observable {key} of {name}", function) for key, function in (observe or {}).items()
-        }
+        self._observe, self._observe_at = self._told_observables(observe), Remembered(self._observables_of)
         self.events: dict[str, Crossing | Mark] = dict(events or {})
         self.integrals: dict[str, str] = dict(integrals or {})
         self.batches, self.latex = told(f"batches of {name}", batches), dict(latex or {})
@@ -109,19 +107,27 @@ class Declaration:
         """Parameters for which a derivation is made anew."""
         return tuple(name for name in self.parameters if name not in self.real_names)
 
-    @cached_property
-    def observable_names(self) -> tuple[str, ...]:
-        return ("loss", *self.observe)
+    def _told_observables(self, observe: Any) -> Any:
+        if callable(observe):
+            return Told(f"observe of {self.name}", observe)
+        return {key: Told(f"observable {key} of {self.name}", f) for key, f in (observe or {}).items()}
 
-    def default_names(self, coordinates: Coordinates) -> tuple[str, ...]:
-        """What a run shows unasked: all observables, and the entries if they are few."""
-        few = coordinates.names if coordinates.size <= self.MOST_SHOWN else ()
-        return tuple(dict.fromkeys((*self.observable_names, *self.integrals, *few)))
+    def _observables_of(self, p) -> dict[str, Callable]:
+        found = self._told_observables(self._observe(p))
+        for name in found:
+            check_name("observable", name)
+            if name in self.parameters or name in self.measures:
+                raise InputError(f"the name {name} is used twice: for a parameter or measure and for an observable.")
+        return found
+
+    def observe_at(self, values: Mapping[str, Any], refused: Mapping[str, str] | None = None) -> dict[str, Callable]:
+        """The declared observables; a function of the parameters may give them, by sizes."""
+        return self._observe_at(values, refused) if callable(self._observe) else self._observe
 
     def _check_names(self) -> None:
         kinds = {
-            "parameter": self.parameters, "observable": self.observe, "event": self.events, "integral": self.integrals,
-            "measure": self.measures,
+            "parameter": self.parameters, "observable": {} if callable(self._observe) else self._observe,
+            "event": self.events, "integral": self.integrals, "measure": self.measures,
         }  # fmt: skip
         seen: dict[str, str] = {}
         for kind, names in kinds.items():
@@ -138,11 +144,11 @@ class Declaration:
         for name, event in self.events.items():
             if not isinstance(event, Crossing | Mark):
                 raise InputError(f"event {name} is a {type(event).__name__}: it must be fs.Crossing or fs.Mark.")
+        known = ("loss", *self._observe) if not callable(self._observe) else tuple(self.integrals.values())
         for name, observable in self.integrals.items():
-            if observable not in self.observable_names:
+            if observable not in known:
                 raise InputError(
-                    f"integral {name} is of {observable}, which is not an observable; there are "
-                    f"{', '.join(self.observable_names)}."
+                    f"integral {name} is of {observable}, which is not an observable; there are {', '.join(known)}."
                 )
         for mode, stages in self.stages.items():
             for stage in stages:
@@ -155,7 +161,8 @@ class Declaration:
 
     def check_blocks(self, blocks: Mapping[str, ConcreteBlock]) -> None:
         """Refuse names of blocks, factors and self-products that are taken."""
-        taken = dict.fromkeys(self.parameters, "parameter") | dict.fromkeys(self.observe, "observable")
+        plain = () if callable(self._observe) else self._observe
+        taken = dict.fromkeys(self.parameters, "parameter") | dict.fromkeys(plain, "observable")
         for name, block in blocks.items():
             named = {name: "block"}
             if isinstance(block, PairBlock):

@@ -43,8 +43,9 @@ class Model(System):
     """A system made from one declaration; see the module for an example and `flowsys show --template` for a file.
 
     `blocks(p)` gives the weights, `samples(p)` the data, `loss(ops, w, X, p)` one number a sample (without samples:
-    one number), `observe` further numbers by name. `stages` lists `fs.Stage`, or {mode: stages}; `events` are
-    `fs.Crossing` and `fs.Mark`; `integrals` observables integrated in time; `batches(key, p)` fresh samples for SGD.
+    one number), `observe` further numbers by name, or `observe(p)` those of given sizes. `stages` lists `fs.Stage`, or
+    {mode: stages}; `events` are `fs.Crossing` and `fs.Mark`; `integrals` observables integrated in time;
+    `batches(key, p)` fresh samples for SGD.
     `variants` adds forms of a level, {level: {variant: (meaning, build(setup, mode))}}, the first the default; in place
     of the pair the name of a form of the engine's own, which the variant then is.
     `measures` are numbers that no formula gives, {name: function(w, X, p)} on NumPy arrays, taken of recorded states;
@@ -59,7 +60,7 @@ class Model(System):
         loss: Callable,
         parameters: Mapping[str, Size | Real | Choice] | None = None,
         samples: Callable[[Any], Samples] | None = None,
-        observe: Mapping[str, Callable] | None = None,
+        observe: Mapping[str, Callable] | Callable[[Any], Mapping[str, Callable]] | None = None,
         events: Mapping[str, Crossing | Mark] | None = None,
         stages: Sequence[Stage] | Stages | None = None,
         claims: Sequence[Any] = (),
@@ -187,10 +188,11 @@ class Model(System):
 
     def _observables(self, parameters: Sequence[Parameter]) -> dict[str, str]:
         found = {"loss": "the loss, averaged over the samples"}
-        found |= {key: _meaning(function) for key, function in self.declaration.observe.items()}
+        example = self._example(parameters)
+        found |= {key: _meaning(function) for key, function in example.observe.items()}
         found |= {key: _meaning(function) for key, function in self.declaration.measures.items()}
         found |= {key: f"{o}, integrated in time" for key, o in self.declaration.integrals.items()}
-        coordinates = self._example(parameters).coordinates
+        coordinates = example.coordinates
         for block, places in coordinates.positions.items() if coordinates.size <= 400 else ():
             found |= dict.fromkeys((coordinates.names[i] for i in np.unique(places)), f"{ENTRY} {block}")
         return found
@@ -225,13 +227,14 @@ class Model(System):
         return self.trained(setup, variant, mode, seeds, None)
 
     def trained(self, setup: Setup, variant: str, mode: str, seeds: int | None, start: Mapping[str, Any] | None):
-        if variant in self.variants.get("L0", {}):
+        form = self.variants.get("L0", {}).get(variant, variant)
+        if not isinstance(form, str):
             if start is not None:
                 raise InputError(f"start is not allowed at L0 ({variant}): only what follows from blocks takes one.")
-            return self.variants["L0"][variant][1](setup, mode, seeds)
+            return form[1](setup, mode, seeds)
         from flowsys.model.finite import training
 
-        return training(self.concrete(setup, "L0", mode), variant, seeds, start, self.steps)
+        return training(self.concrete(setup, "L0", mode), form, seeds, start, self.steps)
 
     def _derive(self, setup: Setup, variant: str):
         from flowsys.model.derivation import derivation

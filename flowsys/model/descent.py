@@ -28,7 +28,7 @@ IN_BATCHES = ("sgd", "sgd_gram")
 
 def descent(concrete: Concrete, variant: str) -> Descent:
     """The descent of a variant, compiled once for a structure."""
-    declared, entries = concrete.declaration.observable_names, concrete.coordinates
+    declared, entries = concrete.observable_names, concrete.coordinates
     integrals = tuple(concrete.declaration.integrals.items())
     on_seen, in_batches = variant in ON_SEEN, variant in IN_BATCHES
 
@@ -68,7 +68,7 @@ def descent(concrete: Concrete, variant: str) -> Descent:
         return found | dict(state["integrals"])
 
     names = tuple(dict.fromkeys((*declared, *(name for name, _ in integrals), *entries.names)))
-    hidden = frozenset((*names, *entries.averages)) - frozenset(concrete.declaration.default_names(entries))
+    hidden = frozenset((*names, *entries.averages)) - frozenset(concrete.default_names())
     flat = lambda state, _: entries.join({name: np.asarray(array) for name, array in seen(state).items()})
     measures = {
         name: lambda state, arguments, name=name: concrete.measured(seen(state), arguments, name)

@@ -47,7 +47,7 @@ def flow_problem(concrete: Concrete, level: str, start: Mapping[str, Any] | None
             field = compiled(("L2", concrete.structure), lambda: reduced_field(concrete))
             initial, flat = coordinates.join(seen), lambda y: y
             layout = {name: Placed(at.shape, 0, at) for name, at in coordinates.positions.items()}
-    shown = concrete.declaration.default_names(coordinates)
+    shown = concrete.default_names()
     return Problem(
         field=field,
         initial=np.concatenate([initial, np.zeros(len(concrete.declaration.integrals))]),
@@ -72,7 +72,9 @@ def training(
     declared, first = concrete.declaration, int(concrete.values["seed"])
     if seeds is not None and start is not None:
         raise InputError(f"seeds = {seeds} is not allowed with start: seeds differ in where they start.")
-    for what, reads in (("samples", declared.sample_reads(concrete)), ("blocks", concrete.block_reads)):
+    observed_only = variant in IN_BATCHES  # fresh batches train, the samples are what they are observed on
+    reads_of_samples = set() if observed_only else declared.sample_reads(concrete)
+    for what, reads in (("samples", reads_of_samples), ("blocks", concrete.block_reads)):
         if seeds is not None and "seed" in reads:
             raise InputError(f"seeds = {seeds} is not allowed: the {what} of {declared.name} depend on the seed.")
     if variant in IN_BATCHES:

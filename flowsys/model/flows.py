@@ -129,7 +129,7 @@ def weight_shapes(concrete: Concrete, width: int) -> dict[str, tuple[int, ...]]:
 
 def _field(concrete: Concrete, names, size: int, rates, split, kinks: str, again) -> FunctionField:
     """The field with its observables, integrals and switching functions."""
-    declared, entries = tuple(concrete.declaration.observable_names), concrete.coordinates
+    declared, entries = concrete.observable_names, concrete.coordinates
     integrals = tuple(concrete.declaration.integrals.items())
     exact = "smooth" if kinks == "smooth" else "exact"
 

@@ -215,8 +215,8 @@ class Writer:
         weight = symbol(table.columns[0])
         (value,) = np.broadcast_to(np.asarray(self._called(population.loss, X), dtype=object), 1)
         totals: dict[str, sp.Expr] = {}
-        for name in self.concrete.declaration.observable_names if table.population == 0 else ():
-            function = population.loss if name == "loss" else self.concrete.declaration.observe[name]
+        for name in self.concrete.observable_names if table.population == 0 else ():
+            function = population.loss if name == "loss" else self.concrete.observe[name]
             observed = self._called(function, X)
             if np.shape(observed) == (1,):
                 totals[f"{name}_of_{table.name}"] = X.weight[0] * observed[0]
@@ -254,12 +254,12 @@ class Writer:
     def observables(self) -> dict[str, sp.Expr]:
         """The declared observables, each one number."""
         if any(table.population == 0 for table in self.slots.tables):
-            return {name: self._summed(name) for name in self.concrete.declaration.observable_names}
+            return {name: self._summed(name) for name in self.concrete.observable_names}
         found, population = {}, self.concrete.populations[0]
         shares = np.array([symbol(name) for name in self.slots.share_names], dtype=object)
         X = self.rows(0, population, shares)
-        for name in self.concrete.declaration.observable_names:
-            function = population.loss if name == "loss" else self.concrete.declaration.observe[name]
+        for name in self.concrete.observable_names:
+            function = population.loss if name == "loss" else self.concrete.observe[name]
             value = self._called(function, X)
             value = (shares * value).sum() if np.shape(value) == np.shape(shares) and X is not None else value
             found[name] = sp.sympify(value) * (symbol("sample_total") if name == "loss" else 1)
@@ -271,7 +271,7 @@ class Writer:
         found = [symbol(total) for part in self.parts for total in part.totals if total in names]
         if found:
             return sp.Add(*found) * (symbol("sample_total") if name == "loss" else 1)
-        return sp.sympify(self._called(self.concrete.declaration.observe[name], None))
+        return sp.sympify(self._called(self.concrete.observe[name], None))
 
     def statement(self, events: Sequence[str]) -> Statement:
         """The lumped model, stated for `assemble`; entries that events watch are observed too."""

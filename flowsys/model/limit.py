@@ -241,7 +241,7 @@ def limit_problem(concrete: Concrete, start: Mapping[str, Any] | None = None) ->
     stages = []
     for number, stage in enumerate(concrete.stages):
         stages.append(Stage(stage.name, arguments_of(found, concrete, number), concrete.until(stage), stage.ends_on))
-    declared = concrete.declaration.default_names(coordinates)
+    declared = concrete.default_names()
     hidden = [] if n_classes <= concrete.declaration.MOST_SHOWN else found.program.state
     further = ChainMap(Entries(coordinates, found), Classes(concrete, found.partition))
     seen_of_state = lambda state: coordinates.split(found.partition.lift(state[:n_classes]))

@@ -49,7 +49,7 @@ def against_field(lumping: Lumping, found: Found, points: int = 3) -> float:
 def against_observables(lumping: Lumping, found: Found) -> dict[str, float]:
     """The declared observables by program and by model: the largest differences, relative."""
     concrete, n = lumping.concrete, lumping.partition.n_classes
-    names = tuple(concrete.declaration.observable_names)
+    names = concrete.observable_names
     evaluate = observed(found.program, names, "exact", np)
 
     @jax.jit
