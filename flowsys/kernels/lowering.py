@@ -257,12 +257,24 @@ class Lowering:
         return "i1", w.value(f"load i1, ptr {place}")
 
     def _choice(self, node: ast.IfExp) -> Typed:
-        condition = self._condition(node.test)
-        a, b = self._expression(node.body), self._expression(node.orelse)
+        """`a if c else b`: as in Python, only the side that is chosen is evaluated."""
+        w = self.w
+        then, otherwise, from_then, from_other, end = (w.fresh(x) for x in ("then", "else", "then", "else", "end"))
+        w.do(f"br i1 {self._condition(node.test)}, label %{then}, label %{otherwise}")
+        w.label(then)
+        a = self._expression(node.body)
+        w.do(f"br label %{from_then}")
+        w.label(otherwise)
+        b = self._expression(node.orelse)
+        w.do(f"br label %{from_other}")
         kind = a[0] if a[0] == b[0] else "double"
-        (_, x), (_, y) = self._converted(a, kind), self._converted(b, kind)
-        name = text_type(kind)
-        return kind, self.w.value(f"select i1 {condition}, {name} {x}, {name} {y}")
+        name, place = text_type(kind), w.local(text_type(kind))
+        for label, value in ((from_then, a), (from_other, b)):
+            w.label(label)
+            w.do(f"store {name} {self._converted(value, kind)[1]}, ptr {place}")
+            w.do(f"br label %{end}")
+        w.label(end)
+        return kind, w.value(f"load {name}, ptr {place}")
 
     def _call(self, name: str, node: ast.Call) -> Typed:
         w, arguments = self.w, [self._expression(a) for a in node.args]

@@ -2,8 +2,9 @@
 
 Functions on numbers and memory only: `f64` and `i64` scalars, `Doubles` and `Integers` (pointers, indexed and shifted
 by adding), records (pointers to structures, read by attribute); assignments, `if`, `while`, `for … in range(…)`,
-`break`, `continue`, `return`. Names of the module that are numbers are constants. Every variable keeps the type of its
-first assignment. Anything else is refused, with its line.
+`break`, `continue`, `return`. Names of the modules that are numbers are constants. Functions of all modules share one
+namespace, and so do constants: a name that means two things is refused. Every variable keeps the type of its first
+assignment. Anything else is refused, with its line.
 """
 
 import ast
@@ -56,14 +57,23 @@ class Compiler:
         self.constants: dict[str, float] = {}
         self.records: dict[str, dict] = {}
         self.functions: list[ast.FunctionDef] = []
+        homes: dict[str, str] = {}
         for module in modules:
             for name, value in vars(module).items():
                 if isinstance(value, int | float):
+                    if name not in constants and self.constants.get(name, value) != value:
+                        raise SyntaxError(f"{name} is {self.constants[name]} elsewhere, but {value} in {module.__name__}")
                     self.constants[name] = value
                 if isinstance(value, type) and getattr(value, "is_record", False):
                     self.records[name] = record_fields(value)
             tree = parsed(inspect.getsource(module))
-            self.functions += [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+            for node in tree.body:
+                if isinstance(node, ast.FunctionDef):
+                    if node.name in homes or node.name in external:
+                        where = homes.get(node.name, "the code that is given")
+                        raise SyntaxError(f"{node.name} is a function of {where} and of {module.__name__}")
+                    homes[node.name] = module.__name__
+                    self.functions.append(node)
         self.constants |= constants
         self.signatures: dict[str, tuple[tuple[str, ...], str]] = dict(external)
         for node in self.functions:

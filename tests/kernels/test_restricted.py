@@ -35,6 +35,16 @@ def mean_below(x: Doubles, n: i64, bound: f64) -> f64:
         total += x[i]
         count += 1
     return total / count if count > 0 else -1.0
+
+
+def once(counter: Integers) -> i64:
+    counter[0] += 1
+    return counter[0]
+
+
+def counted(counter: Integers, is_asked: i64) -> f64:
+    """Only the side that is chosen is evaluated; the sides may be of two types."""
+    return once(counter) if is_asked != 0 else 0.5
 '''
 
 
@@ -63,3 +73,26 @@ def test_what_is_not_in_the_subset_is_refused(body, monkeypatch):
     source = f"from flowsys.kernels.restricted import i64\n\n\ndef f(n: i64) -> i64:\n    {body}\n"
     with pytest.raises((SyntaxError, KeyError)):
         Compiler([module(source, monkeypatch)], {}, {}, True).text({"f"})
+
+
+def test_only_the_side_that_is_chosen_is_evaluated(monkeypatch):
+    text, declared = Compiler([module(SOURCE, monkeypatch)], {}, {}, True).text({"counted"})
+    library = loaded(compiled("\n".join([*declared, text]), this_host()), this_host())
+    kind = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p, ctypes.c_int64)
+    counted, counter = kind(library.address("counted")), (ctypes.c_int64 * 1)(0)
+    assert [counted(ctypes.addressof(counter), asked) for asked in (0, 1, 0, 1)] == [0.5, 1.0, 0.5, 2.0]
+    assert counter[0] == 2
+
+
+def test_a_name_that_means_two_things_is_refused(monkeypatch):
+    made = module(SOURCE, monkeypatch)
+    with pytest.raises(SyntaxError, match="collatz is a function of made and of made"):
+        Compiler([made, made], {}, {}, True)
+    with pytest.raises(SyntaxError, match="collatz is a function of the code that is given and of made"):
+        Compiler([made], {}, {"collatz": (("i64",), "i64")}, True)
+    other = types.ModuleType("other")
+    other.LIMIT = 8
+    monkeypatch.setattr("inspect.getsource", lambda m: SOURCE if m is made else "")
+    with pytest.raises(SyntaxError, match="LIMIT is 7 elsewhere, but 8 in other"):
+        Compiler([made, other], {}, {}, True)
+    assert Compiler([made, other], {"LIMIT": 9}, {}, True).constants["LIMIT"] == 9
