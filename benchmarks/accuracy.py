@@ -101,7 +101,7 @@ def main() -> None:
             median, worst, calm = np.median(found), np.max(found), np.max(np.array(found)[good])
             met = "met" if median <= MEDIAN and worst <= WORST else "NOT met"
             bar = f"; bar {met}" if name != "LSODA" else ""
-            print(f"  {name}: error / rtol median {median:.2g}, worst {worst:.2g}, worst of the well-conditioned points "
+            print(f"  {name}: error / rtol median {median:.2g}, worst {worst:.2g}, worst of the well-conditioned "
                   f"{calm:.2g}{bar}", flush=True)  # fmt: skip
 
 

@@ -62,7 +62,8 @@ class Compiler:
             for name, value in vars(module).items():
                 if isinstance(value, int | float):
                     if name not in constants and self.constants.get(name, value) != value:
-                        raise SyntaxError(f"{name} is {self.constants[name]} elsewhere, but {value} in {module.__name__}")
+                        other = self.constants[name]
+                        raise SyntaxError(f"{name} is {other} elsewhere, but {value} in {module.__name__}")
                     self.constants[name] = value
                 if isinstance(value, type) and getattr(value, "is_record", False):
                     self.records[name] = record_fields(value)
