@@ -39,14 +39,19 @@ def figure(
     draw = found.figures[number]
     if paper and not has_paper_sizes(draw):
         raise InputError(f"--paper is not allowed with figure {number} of {found.name}: it has no other size.")
+    setup = found.setup(mode_of(draw), **options.assignments(set))
     more = {"on_run": lambda name: typer.echo(name, err=True)} if paper else {}
     try:
-        drawing = draw(found.setup(mode_of(draw), **options.assignments(set)), **more)
+        drawing = draw(setup, **more)
     except KeyboardInterrupt:
         kept = "; what was trained is kept, and the same command goes on from there" if paper else ""
         typer.echo(f"flowsys: interrupted{kept}.", err=True)
         raise typer.Exit(130) from None
+    if unheeded := drawing.unheeded(setup):
+        raise InputError(
+            f"--set {unheeded[0]} is not allowed with figure {number} of {found.name}: it is drawn at its own."
+        )
     if drawing.notes:
         typer.echo(drawing.notes)
-    for path in drawing.save(out or f"{found.name}-figure-{number}.png"):
+    for path in drawing.save(out or f"{found.name}-figure-{number}.png", options.command_line()):
         typer.echo(f"wrote {path}")

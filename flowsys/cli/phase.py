@@ -126,7 +126,7 @@ def phase(
         typer.echo(f"wrote {path}")
         return
     drawn = path.with_suffix(".png")
-    _draw(load_diagram(path, DRAWN), drawn, log or bool(named and named.logarithmic), found, named)
+    _draw(load_diagram(path, DRAWN), drawn, log or None, found, named)
     typer.echo(f"wrote {path} and {drawn}")
 
 
@@ -179,7 +179,7 @@ def plot(
         found = options.system_of(None, source) if source else at_hand(diagram.origin)
         if source and found.name != diagram.origin.get("system"):
             raise InputError(f"file = {file} is a diagram of {diagram.origin.get('system')}, not of {found.name}.")
-        _draw(diagram, picture, log, found, found and _named_alike(diagram, found), quantity)
+        _draw(diagram, picture, log or None, found, found and _named_alike(diagram, found), quantity)
     typer.echo(f"wrote {picture}")
 
 
@@ -204,40 +204,16 @@ def _named_alike(diagram, system):
     return None
 
 
-def _draw(diagram, picture: Path, logarithmic: bool, system, named, quantity: str | None = None) -> None:
-    import matplotlib
-    import numpy as np
-
-    matplotlib.use("Agg")
-    from matplotlib.figure import Figure
-
+def _draw(diagram, picture: Path, logarithmic: bool | None, system, named, quantity: str | None = None) -> None:
     from flowsys.machine.files import write_atomically
-    from flowsys.plot import panels
-    from flowsys.plot import phase as draw
+    from flowsys.plot import diagram_figure
+    from flowsys.plot.drawing import save_picture
 
     if quantity is not None and quantity not in diagram.quantities:
         raise InputError(f"quantity = {quantity} is not in the file; it holds {', '.join(diagram.quantities)}.")
-    parts = panels(diagram)
-    columns = min(len(parts), 3)
-    rows = -(-len(parts) // columns)
-    size = (7, 5.2) if len(parts) == 1 else (1 + 4.6 * columns, 0.4 + 4.2 * rows)
-    figure = Figure(figsize=size, layout="constrained")
-    over = named.overlay(diagram, system) if named else {"title": f"{diagram.origin['system']}\n{diagram.subtitle}"}
-    if quantity is not None:
-        over["over_seeds"] = "median"
-    title = over.pop("title")
-    if len(parts) > 1:
-        shown = np.concatenate([p.quantities[quantity or next(iter(p.quantities))].ravel() for p, _ in parts])
-        shown = shown[np.isfinite(shown)]
-        over["limits"] = (float(shown.min()), float(shown.max())) if shown.size else None
-        figure.suptitle(title, fontsize="medium")
-    log = logarithmic or bool(named and named.logarithmic)
-    places = figure.subplots(rows, columns, squeeze=False).ravel()
-    for place, (part, where) in zip(places, parts):
-        draw(part, place, quantity, log, title=where or title, **over)
-    for place in places[len(parts) :]:
-        place.set_axis_off()
-    write_atomically(picture, lambda temporary: figure.savefig(temporary, dpi=150))
+    figure = diagram_figure(diagram, system, named, quantity, logarithmic)
+    command = diagram.origin.get("command", "")
+    write_atomically(picture, lambda temporary: save_picture(figure, temporary, command))
 
 
 def _draw_trajectory(trajectory, picture: Path, quantity: str | None, logarithmic: bool) -> None:

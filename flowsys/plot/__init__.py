@@ -1,9 +1,16 @@
 """Pictures of values: a function draws on a given Axes, or makes a Figure of several; nothing here computes or shows.
 
-Theory is a line, simulation is dots, in every picture of the house.
+Theory is a line, simulation is dots with error bars over seeds, in every picture of the house; names are symbols
+(`flowsys.system.names`).
 """
 
+from flowsys.plot.diagrams import diagram_figure as diagram_figure
+from flowsys.plot.marks import dots as dots
+from flowsys.plot.marks import heat as heat
+from flowsys.plot.marks import lettered as lettered
+from flowsys.plot.marks import line as line
 from flowsys.plot.panels import panels as panels
 from flowsys.plot.phase import phase as phase
 from flowsys.plot.residuals import residuals as residuals
+from flowsys.plot.trajectory import shown as shown
 from flowsys.plot.trajectory import trajectory as trajectory

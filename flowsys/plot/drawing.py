@@ -1,39 +1,66 @@
-"""A paper's figure made again: the picture and the trajectories it was drawn from."""
+"""A paper's figure made again: the picture and the data it was drawn from."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import signature
 from pathlib import Path
 from typing import Any
 
 from flowsys.runs.trajectory import Trajectory
+from flowsys.system import Setup
+
+_COMMAND_IN = {".png": "Description", ".pdf": "Subject", ".svg": "Description"}
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A matplotlib figure with its data; `notes` says what a reader should see in it."""
+    """A matplotlib figure with its runs; `notes` says what a reader should see in it."""
 
     figure: Any
     data: Mapping[str, Trajectory]
     notes: str = ""
 
-    def save(self, picture: str | Path) -> list[Path]:
-        """Write the picture (PNG or PDF, by its name) and one netCDF file for each trajectory beside it."""
-        from flowsys.machine.files import write_atomically
+    def save(self, picture: str | Path, command: str = "") -> list[Path]:
+        """Write the picture (PNG, PDF or SVG, by its name), a CSV file of all it shows, a netCDF file for each run.
+
+        All of them carry the command.
+        """
+        from flowsys.machine.files import write_atomically, write_text
+        from flowsys.plot.drawn import as_csv
 
         picture = Path(picture)
-        written = [write_atomically(picture, lambda temporary: self.figure.savefig(temporary, dpi=150))]
-        for name, trajectory in self.data.items():
-            written.append(trajectory.save(picture.with_name(f"{picture.stem}-{name}.nc")))
+        written = [write_atomically(picture, lambda temporary: save_picture(self.figure, temporary, command))]
+        table = picture.with_suffix(".csv")
+        write_text(table, as_csv(self.figure, command))
+        written.append(table)
+        for name, run in self.data.items():
+            run = replace(run, origin=replace(run.origin, command=command or run.origin.command))
+            written.append(run.save(picture.with_name(f"{picture.stem}-{name}.nc")))
         return written
+
+    def unheeded(self, setup: Setup) -> list[str]:
+        """Parameters that were given but are not what every run behind the figure was made with."""
+        runs = [run.origin.parameters for run in self.data.values()]
+        heeded = lambda name: bool(runs) and all(run.get(name) == setup[name] for run in runs)
+        return sorted(name for name in setup.given if not heeded(name))
+
+
+def save_picture(figure: Any, path: str | Path, command: str = "", dpi: int = 150) -> None:
+    """Write a figure; the file carries the command that makes it."""
+    field = _COMMAND_IN.get(Path(path).suffix.lower())
+    figure.savefig(path, dpi=dpi, metadata={field: command} if command and field else None)
 
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """How a figure is drawn from a setup, for figures that start from the defaults of a `mode` of their own."""
+    """How a figure is drawn from a setup, for figures that start from the defaults of a `mode` of their own.
+
+    `caption` says what the paper shows there, in a sentence of our own.
+    """
 
     draw: Callable[..., Drawing]
-    mode: str
+    mode: str | None = None
+    caption: str = ""
 
     def __call__(self, setup: Any, **options: Any) -> Drawing:
         return self.draw(setup, **options)
@@ -42,6 +69,14 @@ class PaperFigure:
 def mode_of(figure: Callable[..., Drawing]) -> str | None:
     """The mode whose defaults a figure starts from; None is the system's first."""
     return figure.mode if isinstance(figure, PaperFigure) else None
+
+
+def caption_of(figure: Callable[..., Drawing]) -> str:
+    """What the paper shows in this figure: the caption, or else the first line of the drawing function."""
+    if isinstance(figure, PaperFigure):
+        return figure.caption or caption_of(figure.draw)
+    function = getattr(figure, "func", figure)
+    return (function.__doc__ or "").strip().split("\n")[0]
 
 
 def has_paper_sizes(figure: Callable[..., Drawing]) -> bool:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from flowsys.sweeps.diagram import PhaseDiagram
-from flowsys.system.names import assignments
+from flowsys.system.names import assignments, in_lines
 
 MOST = 6
 
@@ -28,5 +28,5 @@ def _at(diagram: PhaseDiagram, further: list[int], place: int) -> tuple[PhaseDia
     axes = tuple(axis for i, axis in enumerate(diagram.axes) if i not in places)
     quantities = {name: values[pick] for name, values in diagram.quantities.items()}
     at = {diagram.axes[i].name: diagram.axes[i].values[k] for i, k in places.items()}
-    where = assignments(at, diagram.origin.get("symbols", {}))
+    where = in_lines(assignments(at, diagram.origin.get("symbols", {})))
     return PhaseDiagram(axes, quantities, diagram.outcomes[pick], diagram.origin), where

@@ -1,80 +1,140 @@
-"""A phase diagram: colour for values, hatching where there is an outcome instead, lines for the theory."""
+"""A phase diagram: colour for values, hatching where there is an outcome instead, lines for the theory.
 
-from collections.abc import Sequence
+What is predicted is red or orange, what is measured black with a white rim; a pair of them shares a dash. The legend
+shows every line as it is drawn, and none that is not there.
+"""
+
+from collections.abc import Mapping, Sequence
 from itertools import cycle, product
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import PolyCollection
-from matplotlib.colors import LogNorm, Normalize
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.patheffects import Normal, Stroke
 
+from flowsys.plot.colours import VERDICT_COLOURS, VERDICTS, of_phases, of_values
+from flowsys.plot.outcomes import hatch_cells, hatch_spans
+from flowsys.plot.scales import edges, positions, scale
 from flowsys.sweeps.axes import Axis
-from flowsys.sweeps.diagram import CODES, OUTCOMES, PhaseDiagram
-from flowsys.sweeps.named import Contour, Line
+from flowsys.sweeps.diagram import CODES, PhaseDiagram
+from flowsys.sweeps.named import Contour, Line, Phases
 from flowsys.sweeps.refine import filled
+from flowsys.system.names import told
 
-_HATCHES = {
-    CODES[name]: hatch
-    for name, hatch in (
-        ("event not reached by t_max", "////"),
-        ("invalid parameters", "xxxx"),
-        ("step budget used up", "...."),
-        ("step size underflow", "++++"),
-        ("state not finite", "oooo"),
-        ("quantity not finite", "OO"),
-        ("claim not testable", "----"),
-        ("outside the claim's regime", "||||"),
-    )
-}
+DASHES = ("-", "--", ":")
+PREDICTED = ("crimson", "darkorange")
+MEASURED = {"color": "black", "linewidth": 1.3}
+RIM = [Stroke(linewidth=3.0, foreground="white"), Normal()]
 
 
 def phase(
     diagram: PhaseDiagram,
     ax: Axes,
     quantity: str | None = None,
-    logarithmic: bool = False,
+    logarithmic: bool | None = None,
     boundary: Sequence[Line] = (),
     title: str = "",
     contours: Sequence[Contour] = (),
     over_seeds: str = "median",
     limits: tuple[float, float] | None = None,
+    phases: Phases | None = None,
+    words: Mapping[str, str] | None = None,
 ) -> Axes:
     """Draw a quantity over the first axis (and the second, if there is one; further axes at their first value).
 
     Seeds are no axis of a picture where there is another one: it shows their median, or the share of them above 0.
     Boundaries are the theory's lines, contours are lines of other measured quantities; `limits` are those of the
-    colours (of the y axis, where there is one axis only).
+    colours (of the y axis, where there is one axis only); `phases` turns values into phases with names; `words` says
+    what outcomes mean here.
     """
     name = quantity or next(iter(diagram.quantities))
     axes, values, outcomes = _shown(diagram, name, over_seeds)
-    if values.ndim == 1:
-        return _curve(
-            axes[0], values, outcomes, ax, diagram.label(name), logarithmic, title, diagram.symbol(axes[0].name)
-        )
-    x, y = axes[:2]
-    picture = np.ma.masked_invalid(values.T)
-    low, high = limits or (None, None)
-    is_positive = picture.count() and picture.min() > 0 and (low is None or low > 0)
-    norm = LogNorm(low, high) if logarithmic and is_positive else Normalize(low, high)
-    mesh = ax.pcolormesh(_edges(x), _edges(y), picture, norm=norm, cmap="viridis", rasterized=True)
+    words = _horizon(diagram) | dict(words or {})
     is_share = over_seeds == "share above 0" and len(axes) < len(diagram.axes)
     label = f"share of seeds with {diagram.label(name)} > 0" if is_share else diagram.label(name)
-    ax.figure.colorbar(mesh, ax=ax).set_label(label, fontsize="medium" if len(label) < 45 else "small")
-    _hatch_outcomes(x, y, outcomes, ax)
-    for line, (colour, style) in zip(boundary, cycle(product(("crimson", "darkorange"), ("-", "--", ":")))):
-        ax.plot(line.x, line.y, color=colour, linewidth=1.8, linestyle=style, label=line.label)
-    known = [contour for contour in contours if contour.quantity in diagram.quantities]
-    for contour, style in zip(known, cycle(("-", "--", ":"))):
-        level = np.ma.masked_invalid(_shown(diagram, contour.quantity, "median")[1].T)
-        ax.contour(_positions(x), _positions(y), level, [contour.level], colors="white", linestyles=style, linewidths=1)
-        ax.plot([], [], color="0.75", linestyle=style, label=contour.label)
-    for axis, where in ((x, "x"), (y, "y")):
-        _scale(ax, axis, where, diagram.symbol(axis.name))
+    if values.ndim == 1:
+        _curve(diagram, name, axes[0], values, outcomes, ax, logarithmic, words)
+        ax.set_ylabel(label)
+        for line, (colour, dash) in zip(boundary, cycle(product(PREDICTED, DASHES))):
+            _line(ax, line, color=colour, linestyle=dash, linewidth=1.8)
+    else:
+        _map(diagram, axes, values, outcomes, ax, label, logarithmic, limits, phases, name)
+        hatch_cells(edges(axes[0]), edges(axes[1]), outcomes, ax, words)
+        for line, (colour, dash) in zip(boundary, cycle(product(PREDICTED, DASHES))):
+            _line(ax, line, color=colour, linestyle=dash, linewidth=1.8)
+        known = [contour for contour in contours if contour.quantity in diagram.quantities]
+        for contour, dash in zip(known, cycle(DASHES)):
+            _contour(diagram, contour, axes, ax, dash)
+    for axis, where in zip(axes, "xy"):
+        scale(ax, axis, where, diagram.symbol(axis.name))
     if ax.get_legend_handles_labels()[0]:
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), frameon=False, fontsize="small", ncols=2)
-    ax.set_title(title, fontsize="medium")
+    ax.set_title(title, fontsize="medium", wrap=True)
     return ax
+
+
+def _horizon(diagram: PhaseDiagram) -> dict[str, str]:
+    """Until when an event was waited for, where that was set."""
+    t_max = diagram.origin.get("fixed", {}).get("t_max")
+    if t_max is None:
+        return {}
+    return {"event not reached by t_max": f"not reached by {diagram.symbol('t')} = {told(t_max)}"}
+
+
+def _map(
+    diagram: PhaseDiagram, axes, values, outcomes, ax: Axes, label: str, logarithmic, limits, phases, name
+) -> None:
+    is_verdict = name.startswith("verdict(")
+    if phases or is_verdict:
+        colours = of_phases(phases) if phases else of_phases(VERDICTS, VERDICT_COLOURS)
+        values = (phases or VERDICTS).number(values)
+    else:
+        colours = of_values(values, logarithmic, limits)
+    picture = np.ma.masked_invalid(values.T)
+    mesh = ax.pcolormesh(edges(axes[0]), edges(axes[1]), picture, norm=colours.norm, cmap=colours.cmap, rasterized=True)
+    colours.bar(mesh, ax, label)
+
+
+def _line(ax: Axes, line: Line, **look) -> None:
+    """A predicted line, where any of it lies on the picture."""
+    if np.isfinite(np.asarray(line.x, dtype=float) + np.asarray(line.y, dtype=float)).any():
+        ax.plot(line.x, line.y, label=line.label, **look)
+
+
+def _contour(diagram: PhaseDiagram, contour: Contour, axes: Sequence[Axis], ax: Axes, dash: str) -> None:
+    """A measured contour, where the quantity takes the value."""
+    level = np.ma.masked_invalid(_shown(diagram, contour.quantity, "median")[1].T)
+    if not level.count() or not level.min() <= contour.level <= level.max() or min(level.shape) < 2:
+        return
+    drawn = ax.contour(
+        positions(axes[0]), positions(axes[1]), level, [contour.level], colors=MEASURED["color"], linestyles=dash,
+        linewidths=MEASURED["linewidth"],
+    )  # fmt: skip
+    drawn.set_path_effects(RIM)
+    ax.plot([], [], linestyle=dash, label=contour.label, path_effects=RIM, **MEASURED)
+
+
+def _curve(diagram, name: str, axis: Axis, values, outcomes, ax: Axes, logarithmic, words) -> None:
+    """One axis: the theory as a line with its points, training as dots with the spread over seeds."""
+    at = positions(axis)
+    if diagram.origin.get("level") == "L0":
+        spread = _spread(diagram, name)
+        ax.errorbar(at, values, yerr=spread, fmt="o", markersize=4, capsize=2, color="C0")
+    else:
+        ax.plot(at, values, marker="o", markersize=3, linewidth=1, color="C0")
+    hatch_spans(edges(axis), outcomes, ax, words)
+    known = values[np.isfinite(values)]
+    spans = known.size and known.min() > 0 and known.max() > 100 * known.min()
+    if known.size and (known > 0).all() and (spans if logarithmic is None else logarithmic):
+        ax.set_yscale("log")
+
+
+def _spread(diagram: PhaseDiagram, name: str) -> np.ndarray | None:
+    """Below and above the median over seeds: to the quartiles; None without an axis of seeds."""
+    names = [axis.name for axis in diagram.axes]
+    if "seed" not in names or len(names) != 2:
+        return None
+    low, middle, high = np.nanquantile(diagram.quantities[name], (0.25, 0.5, 0.75), axis=names.index("seed"))
+    return np.array([middle - low, high - middle])
 
 
 def _shown(diagram: PhaseDiagram, name: str, over_seeds: str):
@@ -82,7 +142,7 @@ def _shown(diagram: PhaseDiagram, name: str, over_seeds: str):
     values, outcomes = filled(diagram.quantities[name], diagram.outcomes)
     axes, values, outcomes = _over_seeds(diagram.axes, values, outcomes, over_seeds)
     extra = (..., *[0] * max(values.ndim - 2, 0))
-    return axes, values[extra], outcomes[extra]
+    return axes[:2], values[extra], outcomes[extra]
 
 
 def _over_seeds(axes: Sequence[Axis], values: np.ndarray, outcomes: np.ndarray, kind: str):
@@ -105,90 +165,3 @@ def _over_seeds(axes: Sequence[Axis], values: np.ndarray, outcomes: np.ndarray, 
         pick = lambda i: np.take_along_axis(ordered, np.clip(i, 0, None), axis=place).squeeze(place)
         shown = (pick((count - 1) // 2) + pick(count // 2)) / 2
     return [axis for axis in axes if axis.name != "seed"], shown, first
-
-
-def _curve(axis: Axis, values: np.ndarray, outcomes, ax: Axes, name: str, logarithmic: bool, title: str, symbol: str):
-    positions, edges = _positions(axis), _edges(axis)
-    ax.plot(positions, values, marker="o", markersize=3, linewidth=1)
-    for code, hatch in _HATCHES.items():
-        for first, last in _runs(outcomes == code):
-            ax.axvspan(edges[first], edges[last], facecolor="0.93", edgecolor="0.6", hatch=hatch, linewidth=0, zorder=0)
-        if (outcomes == code).any():
-            ax.fill_between([], [], [], facecolor="0.93", edgecolor="0.55", hatch=hatch, label=OUTCOMES[code])
-    _scale(ax, axis, "x", symbol)
-    if logarithmic and (values[np.isfinite(values)] > 0).all():
-        ax.set_yscale("log")
-    ax.set_ylabel(name)
-    ax.set_title(title, fontsize="medium")
-    if ax.get_legend_handles_labels()[0]:
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), frameon=False, fontsize="small", ncols=2)
-    return ax
-
-
-def _runs(here: np.ndarray) -> list[tuple[int, int]]:
-    """Where runs of True begin, and where they have ended."""
-    steps = np.flatnonzero(np.diff(np.concatenate([[False], here, [False]]).astype(int)))
-    return list(zip(steps[::2].tolist(), steps[1::2].tolist()))
-
-
-def _hatch_outcomes(x: Axis, y: Axis, outcomes: np.ndarray, ax: Axes) -> None:
-    """Hatch every kind of point that has no value, with its name in the legend."""
-    across, up = _edges(x), _edges(y)
-    for code, hatch in _HATCHES.items():
-        corners = [
-            [(across[a], up[c]), (across[b], up[c]), (across[b], up[d]), (across[a], up[d])]
-            for a, b, c, d in _rectangles(np.equal(outcomes.T, code))
-        ]
-        if corners:
-            look = {"facecolor": "0.93", "hatch": hatch}
-            ax.add_collection(PolyCollection(corners, edgecolor="0.6", linewidth=0, rasterized=True, **look))
-            ax.fill_between([], [], [], edgecolor="0.55", label=OUTCOMES[code], **look)
-
-
-def _rectangles(here: np.ndarray) -> list[tuple[int, int, int, int]]:
-    """The True cells of a grid (rows × columns) as few rectangles: first and past column, first and past row."""
-    done, begun = [], {}
-    for row in range(len(here) + 1):
-        runs = set(_runs(here[row])) if row < len(here) else set()
-        done += [(*run, begun.pop(run), row) for run in [*begun] if run not in runs]
-        begun |= dict.fromkeys(runs - set(begun), row)
-    return done
-
-
-def _positions(axis: Axis) -> np.ndarray:
-    numbers = all(isinstance(v, int | float) for v in axis.values)
-    return np.array(axis.values, dtype=float) if numbers else np.arange(len(axis), dtype=float)
-
-
-def _edges(axis: Axis) -> np.ndarray:
-    """Cell edges half-way between the values (geometrically on a logarithmic axis)."""
-    positions = _positions(axis)
-    if len(positions) == 1:
-        return positions[0] + np.array([-0.5, 0.5])
-    warp, unwarp = (np.log, np.exp) if axis.spacing == "log" else (lambda v: v, lambda v: v)
-    middles = (warp(positions)[1:] + warp(positions)[:-1]) / 2
-    first, last = 2 * warp(positions)[0] - middles[0], 2 * warp(positions)[-1] - middles[-1]
-    return unwarp(np.concatenate([[first], middles, [last]]))
-
-
-def _scale(ax: Axes, axis: Axis, where: str, symbol: str) -> None:
-    set_scale, set_label = (ax.set_xscale, ax.set_xlabel) if where == "x" else (ax.set_yscale, ax.set_ylabel)
-    drawn = ax.xaxis if where == "x" else ax.yaxis
-    if axis.spacing == "log":
-        set_scale("log")
-        _plain_ticks(drawn, axis)
-    elif all(float(v).is_integer() for v in axis.values if not isinstance(v, str)):
-        drawn.set_major_locator(MaxNLocator(integer=True))
-    set_label(symbol)
-    if any(isinstance(v, str) for v in axis.values):
-        (ax.set_xticks if where == "x" else ax.set_yticks)(range(len(axis)), labels=[str(v) for v in axis.values])
-
-
-def _plain_ticks(drawn, axis: Axis) -> None:
-    """1, 2, 5, 10, … instead of powers where a logarithmic axis spans less than two decades."""
-    low, high = axis.values[0], axis.values[-1]
-    if not 1 / 100 < low / high < 100:
-        return
-    drawn.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    drawn.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    drawn.set_minor_formatter(NullFormatter())

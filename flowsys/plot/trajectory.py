@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 from matplotlib.axes import Axes
 
+from flowsys.plot.marks import dots, line
 from flowsys.runs.trajectory import Trajectory
 from flowsys.system.names import typeset
 
 FEW = 10  # rows that a line alone would not show
+MOST = 40  # dots of training over time, with error bars where there are seeds
 
 
 def shown(result: Trajectory, name: str) -> str:
@@ -18,38 +21,34 @@ def shown(result: Trajectory, name: str) -> str:
 def trajectory(
     result: Trajectory, ax: Axes, names: Sequence[str] | None = None, *, label: str = "", logarithmic: bool = False
 ) -> Axes:
-    """Draw named series: a line for theory (L1 … L4), dots for training (L0)."""
+    """Draw named series: a line for theory (L1 … L4), dots for training (L0), with error bars over seeds."""
     is_training = result.origin.level == "L0"
-    for i, name in enumerate(names if names is not None else list(result.series)[:4]):
+    names = list(names) if names is not None else list(result.series)[:4]
+    for i, name in enumerate(names):
+        called = f"{shown(result, name)} {label}".strip()
         if is_training:
-            # dots take the colours of the lines they lie on, and one entry in the legend for all
-            dots = {"linestyle": "none", "marker": ".", "markersize": 4}
-            ax.plot(result.t, result[name], color=f"C{i}", **dots)
+            _trained(result, ax, name, i)
         else:
             points = {"marker": "o", "markersize": 4} if len(result) < FEW else {}
-            ax.plot(
-                result.t,
-                result[name],
-                color=f"C{i}",
-                linewidth=1.5,
-                label=f"{shown(result, name)} {label}".strip(),
-                **points,
-            )
-    if is_training:
-        ax.plot([], [], ".", color="0.4", label=label or "training")
+            line(ax, result.t, result[name], called, f"C{i}", **points)
+    if is_training:  # dots take the colours of the lines they lie on, and one entry in the legend for all
+        n_seeds = next((result[name].shape[1] for name in names if result[name].ndim > 1), 1)
+        over = f": mean and standard deviation of {n_seeds} seeds" if n_seeds > 1 else ""
+        ax.plot([], [], "o", color="0.4", markersize=3, label=f"{label or 'training'} (dots{over})")
+    if len(names) == 1 and not ax.get_ylabel():
+        ax.set_ylabel(shown(result, names[0]))
     for t, event in zip(result.t, result.labels):
         if event:
             ax.axvline(t, color="0.7", linewidth=0.8, linestyle=":")
-            ax.annotate(
-                shown(result, event),
-                (t, 1.0),
-                xycoords=("data", "axes fraction"),
-                fontsize="x-small",
-                va="bottom",
-                ha="center",
-            )
+            look = {"fontsize": "x-small", "va": "bottom", "ha": "center"}
+            ax.annotate(shown(result, event), (t, 1.0), xycoords=("data", "axes fraction"), **look)
     if logarithmic:
         ax.set_xscale("log")
     ax.set_xlabel(shown(result, "t"))
     ax.legend(frameon=False, fontsize="small")
     return ax
+
+
+def _trained(result: Trajectory, ax: Axes, name: str, number: int) -> None:
+    rows = np.unique(np.linspace(0, len(result) - 1, min(MOST, len(result))).round().astype(int))
+    dots(ax, result.t[rows], result[name][rows], "", f"C{number}", markersize=3)

@@ -36,15 +36,12 @@ def _answer(holds: bool | None) -> Cell:
 
 def diagram(system: System, name: str) -> str:
     """A named phase diagram, swept now."""
-    from matplotlib.figure import Figure
-
-    from flowsys.plot import phase as draw
+    from flowsys.plot import diagram_figure
     from flowsys.sweeps.memory import run_in_memory, sweep_of
 
     named = system.diagrams[name]
     result = run_in_memory(sweep_of(system, named))
-    picture = Figure(figsize=(7, 5), layout="constrained")
-    draw(result, picture.subplots(), None, named.logarithmic, **named.overlay(result, system))
+    picture = diagram_figure(result, system, named)
     counts = "; ".join(f"{n} {outcome}" for outcome, n in result.outcome_counts().items())
     return figure(picture, f"Diagram {name}: {_untypeset(named.title)}. Points: {counts}.")
 

@@ -24,6 +24,14 @@ class Axis:
     def __len__(self) -> int:
         return len(self.values)
 
+    @property
+    def text(self) -> str:
+        """How the axis is written on the command line."""
+        if self.spacing == "list" or len(self) == 1:
+            return f"{self.name}={','.join(map(str, self.values))}"
+        ends = f"{self.name}={self.values[0]}:{self.values[-1]}:{len(self)}"
+        return f"{ends}:log" if self.spacing == "log" else ends
+
 
 def parse_axis(text: str) -> Axis:
     """The axis a text describes."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from flowsys.sweeps import netcdf
 from flowsys.sweeps.axes import Axis
-from flowsys.system.names import assignments, spelled, typeset
+from flowsys.system.names import assignments, in_lines, spelled, typeset
 
 OUTCOMES = (
     "completed",
@@ -70,13 +70,14 @@ class PhaseDiagram:
 
     @property
     def subtitle(self) -> str:
-        """The level, the mode and what is fixed, in symbols; smoothed kinks where they are."""
+        """The level, the mode and what is fixed, in symbols; smoothed kinks and seeds where there are any."""
         origin = self.origin
         mode = str(origin.get("mode") or "").replace("_", " ")
         smoothed = f"kinks smoothed over {origin['kink_width']:g}" if origin.get("kink_width") else ""
         seeds = f"{origin['seeds']} seeds a point" if origin.get("seeds", 1) > 1 else ""
-        fixed = assignments(origin.get("fixed", {}), origin.get("symbols", {}))
-        return ", ".join(filter(None, (origin.get("level", ""), mode, fixed, smoothed, seeds)))
+        values = {**origin.get("usual", {}), **origin.get("fixed", {})}
+        fixed = assignments(values, origin.get("symbols", {}))
+        return in_lines((origin.get("level", ""), mode, *fixed, smoothed, seeds))
 
     def outcome_counts(self) -> dict[str, int]:
         """How many points ended in which way."""

@@ -29,6 +29,17 @@ class Contour(NamedTuple):
     label: str
 
 
+class Phases(NamedTuple):
+    """Values told apart as phases: below the first edge the first words, and so on."""
+
+    edges: tuple[float, ...]
+    words: tuple[str, ...]
+
+    def number(self, values: np.ndarray) -> np.ndarray:
+        """The phase of each value, counted from 0; NaN stays NaN."""
+        return np.where(np.isfinite(values), np.searchsorted(self.edges, values, side="right"), np.nan)
+
+
 Boundary = Callable[[Setup, np.ndarray, np.ndarray], Sequence[Line]]
 """(what is fixed in the diagram, x values, y values) to the theory's lines."""
 
@@ -41,7 +52,9 @@ class NamedDiagram:
 
     With `seeds`, every point is run from so many random starts, and its quantities are statistics over them.
     `over_seeds` says what the picture shows of an axis of seeds: their median, or the share of seeds whose value is
-    above 0 (a seed that never comes to the event asked for counts as one whose value is not).
+    above 0 (a seed that never comes to the event asked for counts as one whose value is not). `phases` gives stretches
+    of values names; `words` says what an outcome means in this diagram ("above 150" for "quantity not finite").
+    `logarithmic` is chosen by the values unless it is said.
     """
 
     title: str
@@ -53,10 +66,12 @@ class NamedDiagram:
     fixed: Mapping[str, Any] = field(default_factory=dict)
     kink_width: float | None = None
     seeds: int = 1
-    logarithmic: bool = False
+    logarithmic: bool | None = None
     boundary: Boundary | None = None
     contours: Callable[[Setup], Sequence[Contour]] | None = None
     over_seeds: Literal["median", "share above 0"] = "median"
+    phases: Phases | None = None
+    words: Mapping[str, str] = field(default_factory=dict)
 
     def overlay(self, diagram: PhaseDiagram, system: System) -> dict[str, Any]:
         """What is drawn over a computed diagram and beside it; lines only if its axes are the diagram's own."""
@@ -68,5 +83,7 @@ class NamedDiagram:
             "boundary": self.boundary(setup, *plane) if self.boundary and own else (),
             "contours": self.contours(setup) if self.contours and own else (),
             "over_seeds": self.over_seeds,
+            "phases": self.phases,
+            "words": self.words,
             "title": "\n".join(filter(None, (self.title, diagram.subtitle))),
         }

@@ -22,7 +22,7 @@ import numpy as np
 from flowsys.errors import InputError
 from flowsys.sweeps.over_seeds import Statistic, is_statistic
 from flowsys.sweeps.verdicts import OfClaim
-from flowsys.system.names import Names, typeset
+from flowsys.system.names import Names, number, typeset
 
 _FITTED = re.compile(r"(?P<kind>rate|exponent)\((?P<observable>[^()@]+)\)@t=(?P<start>.+?)\.\.(?P<end>.+)")
 _N_FITTED = 17
@@ -117,15 +117,6 @@ class Fitted:
         over = rf"d\,\log {time}" if self.is_exponent else f"d{time}"
         stretch = rf"{number(self.start)} \leq {time} \leq {number(self.end)}"
         return rf"$d\,\log |{names.symbol(self.observable)}|\,/\,{over}$, ${stretch}$"
-
-
-def number(value: float) -> str:
-    r"""A number in LaTeX: 300, 10^{4}, 3\times 10^{-5}."""
-    text = f"{value:g}"
-    if "e" not in text:
-        return text
-    digits, power = text.split("e")
-    return (rf"{digits}\times " if digits != "1" else "") + f"10^{{{int(power)}}}"
 
 
 def parse_quantity(text: str, events: tuple[str, ...], level: str | None = None) -> Quantity:

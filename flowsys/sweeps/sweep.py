@@ -26,6 +26,7 @@ from flowsys.system.problem import Problem, ProgramField
 from flowsys.version import VERSION
 
 CHUNK = 1024
+LEADING = 6  # a system declares what matters most first
 MAX_STEPS = 50_000  # per point: a sweep names the point and goes on
 CHUNK_ONE_BY_ONE = 8  # points that cannot be batched are slow, and are stored and sent around in smaller portions
 
@@ -100,9 +101,32 @@ class Sweep:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
+    def command(self) -> str:
+        """The command that makes the diagram (before it was refined), whichever way it was asked for."""
+        system = self.system.name if self.system.package or not self.system.place else f"--from {self.system.place}"
+        told = [f"flowsys phase {system}", *(f"--axis {axis.text}" for axis in self.axes)]
+        told.append(f"--observable '{','.join(quantity.name for quantity in self.quantities)}'")
+        told.append(f"--level {self.level} --variant {self.variant} --mode {self.mode}")
+        told += [f"--set {name}={value}" for name, value in self.fixed.items()]
+        usual = {"rtol": 1e-8, "atol": None, "solver": "auto", "kink_width": None, "seeds": 1}
+        told += [
+            f"--{name.replace('_', '-')} {getattr(self, name)}" for name, v in usual.items() if getattr(self, name) != v
+        ]
+        return " ".join(told)
+
+    @property
+    def _usual(self) -> dict[str, Any]:
+        """The system's leading parameters where they are neither swept nor set: a picture names them too."""
+        taken = {axis.name for axis in self.axes} | set(self.fixed)
+        leading = [p for p in self.system.parameters if self.level in p.levels][:LEADING]
+        defaults = self.system.mode_defaults.get(self.mode, {})
+        free = {p.name: defaults.get(p.name, p.default) for p in leading if p.name not in taken}
+        return {name: value for name, value in free.items() if not callable(value)}
+
+    @property
     def origin(self) -> dict[str, Any]:
         """Provenance for the file, and how what it holds reads on a picture."""
-        names = self.system.names
+        names, usual = self.system.names, self._usual
         return {
             "system": self.system.name,
             "place": self.system.place,
@@ -116,8 +140,10 @@ class Sweep:
             "solver": self.solver,
             "kink_width": self.kink_width,
             "seeds": self.seeds,
-            "symbols": names.symbols([axis.name for axis in self.axes] + list(self.fixed), self.mode),
+            "usual": usual,
+            "symbols": names.symbols([*(axis.name for axis in self.axes), *self.fixed, *usual], self.mode),
             "labels": {quantity.name: quantity.label(names, self.mode) for quantity in self.quantities},
+            "command": self.command,
             "version": VERSION,
             "code": self.code,
             "digest": self.digest,

@@ -101,13 +101,36 @@ def typeset(symbol: str) -> str:
     return f"${symbol}$"
 
 
+def number(value: float) -> str:
+    r"""A number in LaTeX: 300, 10^{4}, 3\times 10^{-5}."""
+    text = f"{value:g}"
+    if "e" not in text:
+        return text
+    digits, power = text.split("e")
+    return (rf"{digits}\times " if digits != "1" else "") + f"10^{{{int(power)}}}"
+
+
 def told(value: Any) -> str:
-    """A value as a label has it: few digits, infinity as its sign."""
-    if isinstance(value, str):
-        return value
-    return r"$\infty$" if value == float("inf") else f"{value:.4g}" if isinstance(value, float) else str(value)
+    """A value as a label has it: in few digits, as LaTeX where it has a power or is infinite."""
+    if not isinstance(value, int | float):
+        return str(value)
+    if value == float("inf"):
+        return r"$\infty$"
+    text = number(float(f"{value:.4g}")) if isinstance(value, float) else str(value)
+    return typeset(text) if "\\" in text or "^" in text else text
 
 
-def assignments(values: Mapping[str, Any], symbols: Mapping[str, str]) -> str:
-    """What is fixed in a picture, in symbols: "$K$ = 2, $\\omega$ = 0.1"."""
-    return ", ".join(f"{typeset(symbols.get(k) or spelled(k))} = {told(v)}" for k, v in values.items())
+def assignments(values: Mapping[str, Any], symbols: Mapping[str, str]) -> list[str]:
+    """What is fixed in a picture, in symbols: "$K$ = 2", "$\\omega$ = 0.1"."""
+    return [f"{typeset(symbols.get(k) or spelled(k))} = {told(v)}" for k, v in values.items()]
+
+
+def in_lines(parts: Iterable[str], width: int = 80) -> str:
+    """Parts with commas between them, in lines that a title has room for."""
+    lines: list[str] = []
+    for part in filter(None, parts):
+        if lines and len(lines[-1]) + len(part) < width:
+            lines[-1] += f", {part}"
+        else:
+            lines.append(part)
+    return ",\n".join(lines)

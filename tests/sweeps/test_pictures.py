@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from flowsys.plot import panels
 from flowsys.plot import phase as draw
-from flowsys.plot.phase import _rectangles
+from flowsys.plot.outcomes import rectangles, told
 from flowsys.sweeps import Axis, PhaseDiagram
 from flowsys.sweeps.diagram import CODES, OUTCOMES, has_value
 
@@ -40,16 +40,16 @@ def test_every_outcome_without_a_value_is_hatched_and_named(outcome, n_axes):
     values, ends = plain.quantities["q"].copy(), plain.outcomes.copy()
     values[1:3], ends[1:3] = np.nan, CODES[outcome]
     ax = draw(PhaseDiagram(plain.axes, {"q": values}, ends), Figure().subplots())
-    assert outcome in [text.get_text() for text in ax.get_legend().get_texts()]
+    assert told(CODES[outcome], {}) in [text.get_text() for text in ax.get_legend().get_texts()]
 
 
 def test_hatched_rectangles_cover_the_cells_once():
     here = np.random.default_rng(0).random((9, 13)) < 0.6
     covered = np.zeros(here.shape, dtype=int)
-    for a, b, c, d in _rectangles(here):
+    for a, b, c, d in rectangles(here):
         covered[c:d, a:b] += 1
     assert np.array_equal(covered, here.astype(int))
-    assert len(_rectangles(np.ones((50, 70), dtype=bool))) == 1
+    assert len(rectangles(np.ones((50, 70), dtype=bool))) == 1
 
 
 def test_whole_numbers_have_whole_ticks():

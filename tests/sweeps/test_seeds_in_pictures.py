@@ -5,6 +5,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from flowsys.plot import phase as draw
+from flowsys.plot.outcomes import told
 from flowsys.sweeps import Axis, PhaseDiagram
 from flowsys.sweeps.diagram import CODES
 from flowsys.sweeps.named import Contour
@@ -33,7 +34,7 @@ def test_the_median_leaves_out_seeds_without_a_value():
 def test_a_seed_without_the_event_is_not_above_zero_and_one_that_failed_is_left_out():
     ax, shown = colours(over_seeds="share above 0")
     np.testing.assert_allclose(shown, [[2 / 3, 2 / 3], [0.0, np.nan]])
-    assert "step size underflow" in ax.get_legend_handles_labels()[1]
+    assert told(CODES["step size underflow"], {}) in ax.get_legend_handles_labels()[1]
 
 
 @pytest.mark.parametrize("quantity, drawn", [("r", True), ("not there", False)])

@@ -1,0 +1,60 @@
+"""Which colours a map is drawn in: by sign, by decades, by phase.
+
+Values of both signs are told apart by a diverging map around 0; positive values over more than two decades by a
+logarithmic one; phases and verdicts are colours with words, not a scale.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import BoundaryNorm, CenteredNorm, ListedColormap, LogNorm, Normalize
+
+from flowsys.sweeps.named import Phases
+
+DECADES = 2  # a map over more of them is logarithmic
+PHASES = ("#3b6fb6", "#e3b23c", "#4c9f62", "#b3423a", "#8a5aa8", "#7a7a7a")
+VERDICTS = Phases((0.25, 0.75), ("does not hold", "holds in part", "holds"))
+VERDICT_COLOURS = ("#b3423a", "#e3b23c", "#4c9f62")
+
+
+@dataclass(frozen=True)
+class Colours:
+    """A colour map with its norm; `words` where colours are phases."""
+
+    cmap: Any
+    norm: Normalize
+    words: tuple[str, ...] = ()
+
+    def bar(self, mesh: Any, ax: Axes, label: str) -> None:
+        """The colour bar: a scale, or the names of the phases."""
+        bar = ax.figure.colorbar(mesh, ax=ax)
+        bar.set_label(label, fontsize="medium" if len(label) < 60 else "small")
+        if self.words:
+            edges = np.asarray(self.norm.boundaries)
+            bar.set_ticks((edges[1:] + edges[:-1]) / 2, labels=list(self.words))
+            bar.ax.tick_params(length=0)
+            bar.ax.minorticks_off()
+
+
+def of_phases(phases: Phases, colours: tuple[str, ...] = PHASES) -> Colours:
+    """A colour for each phase; values are the phases' numbers."""
+    n = len(phases.words)
+    return Colours(ListedColormap(colours[:n]), BoundaryNorm(np.arange(n + 1) - 0.5, n), tuple(phases.words))
+
+
+def of_values(
+    values: np.ndarray, logarithmic: bool | None = None, limits: tuple[float, float] | None = None
+) -> Colours:
+    """The map that fits the values (or the limits, where panels share them); `logarithmic` decides where it can be."""
+    known = values[np.isfinite(values)] if limits is None else np.array(limits, dtype=float)
+    if not known.size:
+        return Colours("viridis", Normalize())
+    low, high = float(known.min()), float(known.max())
+    if low < 0 < high:
+        return Colours("RdBu_r", CenteredNorm(0.0, max(-low, high)))
+    spans = low > 0 and high > 10**DECADES * low
+    if low > 0 and (spans if logarithmic is None else logarithmic):
+        return Colours("viridis", LogNorm(low, high))
+    return Colours("viridis", Normalize(low, high))

@@ -1,0 +1,42 @@
+"""A swept diagram as a figure: panels where there is a third axis, the named diagram's lines and words over it."""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from flowsys.plot.panels import panels
+from flowsys.plot.phase import phase
+from flowsys.sweeps.diagram import PhaseDiagram
+from flowsys.sweeps.named import NamedDiagram
+from flowsys.system import System
+
+
+def diagram_figure(
+    diagram: PhaseDiagram,
+    system: System | None = None,
+    named: NamedDiagram | None = None,
+    quantity: str | None = None,
+    logarithmic: bool | None = None,
+) -> Figure:
+    """The picture of one quantity (default: the first)."""
+    parts = panels(diagram)
+    columns = min(len(parts), 3)
+    rows = -(-len(parts) // columns)
+    size = (7.2, 5.4) if len(parts) == 1 else (1 + 4.6 * columns, 0.4 + 4.2 * rows)
+    figure = Figure(figsize=size, layout="constrained")
+    plain = {"title": f"{diagram.origin.get('system', '')}\n{diagram.subtitle}".strip()}
+    over = named.overlay(diagram, system) if named and system else plain
+    if quantity is not None and quantity != next(iter(diagram.quantities)):
+        over |= {"over_seeds": "median", "phases": None}
+    title = over.pop("title")
+    if len(parts) > 1:
+        shown = np.concatenate([p.quantities[quantity or next(iter(p.quantities))].ravel() for p, _ in parts])
+        shown = shown[np.isfinite(shown)]
+        over["limits"] = (float(shown.min()), float(shown.max())) if shown.size else None
+        figure.suptitle(title, fontsize="medium")
+    logarithmic = logarithmic if logarithmic is not None or named is None else named.logarithmic
+    places = figure.subplots(rows, columns, squeeze=False).ravel()
+    for place, (part, where) in zip(places, parts):
+        phase(part, place, quantity, logarithmic, title=where or title, **over)
+    for place in places[len(parts) :]:
+        place.set_axis_off()
+    return figure

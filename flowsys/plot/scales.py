@@ -1,0 +1,48 @@
+"""Axes of a sweep on a picture: where cells lie, how ticks read."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+from flowsys.sweeps.axes import Axis
+
+
+def positions(axis: Axis) -> np.ndarray:
+    """The values of an axis, or their places where they are words."""
+    numbers = all(isinstance(v, int | float) for v in axis.values)
+    return np.array(axis.values, dtype=float) if numbers else np.arange(len(axis), dtype=float)
+
+
+def edges(axis: Axis) -> np.ndarray:
+    """Cell edges half-way between the values (geometrically on a logarithmic axis)."""
+    at = positions(axis)
+    warp, unwarp = (np.log, np.exp) if axis.spacing == "log" else (lambda v: v, lambda v: v)
+    if len(at) == 1:
+        return unwarp(warp(at)[0] + np.array([-0.5, 0.5]))
+    middles = (warp(at)[1:] + warp(at)[:-1]) / 2
+    first, last = 2 * warp(at)[0] - middles[0], 2 * warp(at)[-1] - middles[-1]
+    return unwarp(np.concatenate([[first], middles, [last]]))
+
+
+def scale(ax: Axes, axis: Axis, where: str, symbol: str) -> None:
+    """Scale, ticks and label of the x or the y axis."""
+    set_scale, set_label = (ax.set_xscale, ax.set_xlabel) if where == "x" else (ax.set_yscale, ax.set_ylabel)
+    drawn = ax.xaxis if where == "x" else ax.yaxis
+    if axis.spacing == "log":
+        set_scale("log")
+        _plain_ticks(drawn, axis)
+    elif all(float(v).is_integer() for v in axis.values if not isinstance(v, str)):
+        drawn.set_major_locator(MaxNLocator(integer=True))
+    set_label(symbol)
+    if any(isinstance(v, str) for v in axis.values):
+        (ax.set_xticks if where == "x" else ax.set_yticks)(range(len(axis)), labels=[str(v) for v in axis.values])
+
+
+def _plain_ticks(drawn, axis: Axis) -> None:
+    """1, 2, 5, 10, … instead of powers where a logarithmic axis spans less than two decades."""
+    low, high = axis.values[0], axis.values[-1]
+    if not 1 / 100 < low / high < 100:
+        return
+    drawn.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    drawn.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    drawn.set_minor_formatter(NullFormatter())

@@ -1,0 +1,96 @@
+"""Pictures tell the truth: maps by sign, decades and phase; legends as drawn; dots with bars; data beside figures."""
+
+import csv
+import io
+
+import numpy as np
+import pytest
+from matplotlib.colors import BoundaryNorm, CenteredNorm, LogNorm
+from matplotlib.figure import Figure
+
+from flowsys.plot import dots, heat
+from flowsys.plot import phase as draw
+from flowsys.plot.colours import of_values
+from flowsys.plot.drawing import Drawing
+from flowsys.plot.drawn import HEAD, as_csv
+from flowsys.sweeps import Axis, PhaseDiagram
+from flowsys.sweeps.diagram import CODES
+from flowsys.sweeps.named import Contour, Line, Phases
+
+X, Y = Axis("x", (1.0, 2.0, 3.0)), Axis("y", (1.0, 2.0))
+
+
+def diagram(values, **origin) -> PhaseDiagram:
+    values = np.asarray(values, dtype=float)
+    outcomes = np.where(np.isfinite(values), 0, CODES["quantity not finite"]).astype(np.uint8)
+    return PhaseDiagram((X, Y), {"q": values}, outcomes, {"labels": {"q": "$q$"}, **origin})
+
+
+def test_signed_values_get_a_diverging_map_around_zero():
+    norm = of_values(np.array([-1.0, 3.0])).norm
+    assert isinstance(norm, CenteredNorm) and norm.vcenter == 0
+
+
+@pytest.mark.parametrize("values, asked, is_log", [
+    ([1.0, 1e3], None, True), ([1.0, 50.0], None, False), ([1.0, 50.0], True, True), ([0.0, 1e3], True, False),
+])  # fmt: skip
+def test_values_over_decades_get_a_logarithmic_map(values, asked, is_log):
+    assert isinstance(of_values(np.array(values), asked).norm, LogNorm) == is_log
+
+
+def test_phases_are_colours_with_words():
+    phases = Phases((0.0,), ("stuck", "learns"))
+    figure = Figure()
+    ax = draw(diagram([[-1, 2], [3, -0.5], [np.nan, 0]]), figure.subplots(), phases=phases)
+    assert isinstance(ax.collections[0].norm, BoundaryNorm)
+    np.testing.assert_array_equal(np.ma.filled(ax.collections[0].get_array(), -1).ravel(), [0, 1, -1, 1, 0, 1])
+    assert [t.get_text() for t in figure.axes[1].get_yticklabels()] == ["stuck", "learns"]
+
+
+def test_the_legend_has_what_is_drawn_and_nothing_else():
+    there, not_there = (
+        Line(np.array([1.0, 2]), np.array([1.0, 2]), "predicted"),
+        Line(np.full(2, np.nan), np.ones(2), "gone"),
+    )
+    contours = (Contour("q", 2.5, "measured"), Contour("q", 99.0, "never"))
+    ax = draw(diagram([[1, 2], [3, 4], [5, 6]]), Figure().subplots(), boundary=(there, not_there), contours=contours)
+    handles, labels = ax.get_legend_handles_labels()
+    assert labels == ["predicted", "measured"]
+    (drawn,) = (c for c in ax.collections if c.get_array() is not None and len(c.get_array()) == 1)
+    shown = handles[labels.index("measured")]
+    assert tuple(drawn.get_edgecolor()[0][:3]) == (0, 0, 0) and shown.get_color() == "black"
+    assert drawn.get_linewidth()[0] == shown.get_linewidth()
+
+
+def test_outcomes_are_told_in_the_diagrams_own_words():
+    ax = draw(diagram([[1, 2], [3, 4], [np.nan, 6]]), Figure().subplots(), words={"quantity not finite": "above 150"})
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["above 150"]
+
+
+def test_seeds_are_dots_with_their_standard_deviation():
+    ax = Figure().subplots()
+    dots(ax, [1.0, 2.0], [[1.0, 3.0], [5.0, 5.0]], "training")
+    assert ax.get_legend_handles_labels()[1] == ["training, mean and standard deviation of 2 seeds"]
+    rows = list(csv.DictReader(io.StringIO(as_csv(ax.figure))))
+    assert [float(row["y"]) for row in rows] == [2.0, 5.0]
+    np.testing.assert_allclose([float(row["above"]) for row in rows], [np.sqrt(2), 0.0])
+    np.testing.assert_allclose([float(row["below"]) for row in rows], [np.sqrt(2), 0.0])
+
+
+def test_a_drawing_writes_all_it_shows_with_its_command(tmp_path):
+    figure = Figure()
+    left, right = figure.subplots(1, 2)
+    left.plot([0, 1], [2, 3], label="$w_c$")
+    left.set(xlabel="$t$", title="values")
+    heat(right, [[0.1, 0.9]], ["$c$"], ["$c$", "$v$"], "key", "query", "attention")
+    written = Drawing(figure, {}).save(tmp_path / "a.png", "flowsys figure x 1")
+    assert [path.name for path in written] == ["a.png", "a.csv"]
+    command, *text = written[1].read_text().splitlines()
+    rows = list(csv.DictReader(text))
+    assert command == "# flowsys figure x 1" and tuple(rows[0]) == HEAD
+    assert [(r["panel"], r["series"], float(r["x"]), float(r["y"])) for r in rows[:2]] == [
+        ("values", "$w_c$", 0, 2),
+        ("values", "$w_c$", 1, 3),
+    ]
+    assert [float(r["value"]) for r in rows[2:]] == [0.1, 0.9]
+    assert b"flowsys figure x 1" in written[0].read_bytes()
