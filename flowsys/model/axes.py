@@ -1,6 +1,6 @@
 """Labelled axes of blocks, and the linear maps through which a loss may see them."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,14 +27,47 @@ def labels_of(axis: Axis, where: str) -> tuple[str, ...]:
     return labels
 
 
+class OnAxes:
+    """The linear map that applies a matrix along each of some axes: {axis: matrix}."""
+
+    def __init__(self, matrices: Mapping[int, np.ndarray]):
+        self.matrices = dict(matrices)
+
+    def __call__(self, x: Any) -> Any:
+        for axis, matrix in self.matrices.items():
+            x = (x.swapaxes(axis, -1) @ matrix.T).swapaxes(axis, -1)
+        return x
+
+    def shape(self, shape: tuple[int, ...], where: str) -> tuple[int, ...]:
+        """The shape of what an array of `shape` is mapped to."""
+        found = list(shape)
+        for axis, matrix in self.matrices.items():
+            if axis >= len(shape) or not shape or matrix.shape[1] != shape[axis]:
+                raise InputError(
+                    f"{where}: read cannot be applied to an array of shape {shape}: a matrix of shape {matrix.shape} "
+                    "has to act on one of its axes."
+                )
+            found[axis] = matrix.shape[0]
+        return tuple(found)
+
+    @property
+    def mark(self) -> bytes:
+        return repr(sorted(self.matrices)).encode() + b"".join(matrix.tobytes() for matrix in self.matrices.values())
+
+
 def linear(read: Any, where: str) -> Callable:
-    """The map `read` as a function: it is one already, or a matrix that acts on the last axis."""
+    """The map `read` as a function: it is one already, a matrix that acts on the last axis, or a matrix an axis.
+
+    Of several matrices, None leaves its axis as it is.
+    """
     if callable(read):
         return Told(f"read of {where}", read)
-    matrix = numbers(read, f"{where}: read")
-    if matrix.ndim != 2:
-        raise InputError(f"{where}: read is a linear function or a matrix, not an array of shape {matrix.shape}.")
-    return lambda x: x @ matrix.T
+    several = {-1: read} if not isinstance(read, tuple) else {i: M for i, M in enumerate(read) if M is not None}
+    matrices = {axis: numbers(matrix, f"{where}: read") for axis, matrix in several.items()}
+    for matrix in matrices.values():
+        if matrix.ndim != 2:
+            raise InputError(f"{where}: read is a linear function or a matrix, not an array of shape {matrix.shape}.")
+    return OnAxes(matrices)
 
 
 def numbers(values: Any, what: str) -> np.ndarray:
@@ -55,6 +88,9 @@ def check_rate(rate: Any, where: str) -> None:
 
 def check_linear(read: Callable, shape: tuple[int, ...], where: str) -> bytes:
     """Refuse a `read` that is not linear; what it gives at a random point, where no two linear maps agree."""
+    if isinstance(read, OnAxes):
+        read.shape(shape, where)
+        return read.mark
     import jax
     import jax.numpy as jnp
 
@@ -92,6 +128,8 @@ def seen_axes(axes: tuple[tuple[str, ...], ...], seen: tuple[int, ...]) -> tuple
 
 def seen_shape(read: Callable, shape: tuple[int, ...]) -> tuple[int, ...]:
     """The shape of what `read` gives; JAX keeps an array that a function uses in the precision of its first trace."""
+    if isinstance(read, OnAxes):
+        return read.shape(shape, "read")
     import jax
 
     with jax.enable_x64(True):

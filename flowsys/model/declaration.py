@@ -51,9 +51,9 @@ class Real:
     """A real parameter between `low` and `high`, both allowed; `log` if its natural scale is logarithmic.
 
     A default may be a function of the values of the parameters before it; `default_text` then says which. `open_low`
-    leaves `low` itself out, `infinite` lets it be ∞. `levels` are those that read it. What `shapes` the weights or the
-    samples (a share of them, a size that a stated limit takes as a real number) is a value in the loss, never a symbol:
-    a derivation is made for one value of it, as for a size.
+    leaves `low` itself out, `open_high` leaves out `high`, `infinite` lets it be ∞. `levels` are those that read it.
+    What `shapes` the weights or the samples (a share of them, a size that a stated limit takes as a real number) is a
+    value in the loss, never a symbol: a derivation is made for one value of it, as for a size.
     """
 
     default: float | Callable[[Mapping[str, Any]], float]
@@ -63,6 +63,7 @@ class Real:
     log: bool = False
     default_text: str = ""
     open_low: bool = False
+    open_high: bool = False
     levels: tuple[str, ...] = LEVELS
     infinite: bool = False
     shapes: bool = False
@@ -74,7 +75,8 @@ class Real:
     def parameter(self, name: str) -> Parameter:
         return Parameter(
             name, self.default, self.meaning, low=self.low, high=self.high, log=self.log,
-            default_text=self.default_text, open_low=self.open_low, levels=self.levels, infinite=self.infinite,
+            default_text=self.default_text, open_low=self.open_low, open_high=self.open_high, levels=self.levels,
+            infinite=self.infinite,
         )  # fmt: skip
 
 
@@ -97,7 +99,8 @@ class Direct:
     """Weights used as they are: an array over labelled axes (none: one number).
 
     `start` is a number, an array, or a function of a NumPy generator; a random start needs its `limit`, the start at
-    infinite width. `rate` multiplies the learning rate. `read` is a linear map: what the loss sees of the block.
+    infinite width. `rate` multiplies the learning rate. `read` is a linear map, what the loss sees of the block: a
+    function, a matrix that acts on the last axis, or a tuple with a matrix (or None) for each axis.
     """
 
     def __init__(
@@ -260,7 +263,9 @@ class Stage:
 
     `trains` lists blocks (None: all that train), `where` names a 0/1 array of the samples whose weights are
     renormalised; `until` is a time or a parameter's name, `ends_on` an event. The last stage goes on to
-    t_max, whatever its end.
+    t_max, whatever its end. With `step` the stage is one gradient step of that rate (a number or a parameter's name):
+    it moves along a straight line, at levels of flow for the time `step`, in descent for one learning rate, and its end
+    is an event of its name.
     """
 
     name: str
@@ -270,3 +275,4 @@ class Stage:
     loss: Callable | None = None
     until: float | str | None = None
     ends_on: str | None = None
+    step: float | str | None = None

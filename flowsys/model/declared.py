@@ -86,8 +86,10 @@ class Declaration:
             names.add(stage.name)
             samples = told(f"samples of stage {stage.name}", stage.samples)
             found.append(replace(stage, samples=samples, loss=told(f"the loss of stage {stage.name}", stage.loss)))
+        if len({stage.step is None for stage in found}) > 1:
+            raise InputError(f"stages: mode {mode} mixes gradient steps with stretches of the flow.")
         for stage in found[:-1]:
-            if stage.until is None and stage.ends_on is None:
+            if stage.until is None and stage.ends_on is None and stage.step is None:
                 raise InputError(f"stage {stage.name} of mode {mode} never ends: give it until=… or ends_on=….")
         return found
 
@@ -132,7 +134,8 @@ class Declaration:
         seen: dict[str, str] = {}
         for kind, names in kinds.items():
             for name in names:
-                check_name(kind, name, plain=kind != "event")
+                if not (name == "loss" and isinstance(self.parameters.get(name), Choice)):  # never a symbol
+                    check_name(kind, name, plain=kind != "event")
                 if name in seen and {kind, seen[name]} != {"parameter", "event"}:
                     raise InputError(f"the name {name} is used twice: for a {seen[name]} and for a {kind}.")
                 seen[name] = kind

@@ -49,7 +49,8 @@ class Model(System):
     `variants` adds forms of a level, {level: {variant: (meaning, build(setup, mode))}}, the first the default; in place
     of the pair the name of a form of the engine's own, which the variant then is.
     `measures` are numbers that no formula gives, {name: function(w, X, p)} on NumPy arrays, taken of recorded states;
-    `looks` what a run shows unasked, {mode: events and times}.
+    `looks` what a run shows unasked, {mode: events and times}. `width`, `learning_rate` and `t_max` are their defaults,
+    or declared in full (`fs.Size`, `fs.Real`).
     """
 
     def __init__(
@@ -66,12 +67,12 @@ class Model(System):
         claims: Sequence[Any] = (),
         integrals: Mapping[str, str] | None = None,
         batches: Callable | None = None,
-        t_max: float = 1e6,
+        t_max: float | Real = 1e6,
         summary: str = "",
         paper: Paper | None = None,
         latex: Mapping[str, str] | None = None,
-        width: int = 500,
-        learning_rate: float = 0.1,
+        width: int | Size = 500,
+        learning_rate: float | Real = 0.1,
         steps: int = 1000,
         modes: Mapping[str, str] | None = None,
         variants: Mapping[str, Mapping[str, tuple[str, Builder] | str]] | None = None,
@@ -106,7 +107,13 @@ class Model(System):
             "parameters": parameters_of,
             "modes": dict(modes or {mode: _told(listed) for mode, listed in declaration.stages.items()}),
             "levels": self._levels(example),
-            "events": {key: event.meaning or _words(event) for key, event in declaration.events.items()},
+            "events": {key: event.meaning or _words(event) for key, event in declaration.events.items()}
+            | {
+                s.name: f"after the gradient step {s.name}"
+                for listed in declaration.stages.values()
+                for s in listed
+                if s.step is not None
+            },
             "observables": LazyMapping(lambda: self._observables(parameters_of)),
             "build": self._build,
             "default_level": "L3" if self._has_limit(example) else "L2",
@@ -133,14 +140,18 @@ class Model(System):
 
     # -- what the declaration says ------------------------------------------------------------------------------
 
-    def _parameters(self, width: int, learning_rate: float, horizon: float) -> tuple[Parameter, ...]:
+    def _parameters(
+        self, width: int | Size, learning_rate: float | Real, horizon: float | Real
+    ) -> tuple[Parameter, ...]:
         own = [p.parameter(name) for name, p in self.declaration.parameters.items()]
         finite = [
+            replace(width.parameter("width"), levels=FINITE) if isinstance(width, Size) else
             Parameter("width", width, "inner width m of the finite model", low=1, integer=True, levels=FINITE),
             Parameter("seed", 0, "seed of the random start", low=0, high=2**31 - 1, integer=True, levels=FINITE),
+            replace(learning_rate.parameter("learning_rate"), levels=("L0",)) if isinstance(learning_rate, Real) else
             Parameter("learning_rate", learning_rate, "step of descent", low=0, open_low=True, levels=("L0",)),
-        ]
-        return (*own, *finite, t_max(horizon))
+        ]  # fmt: skip
+        return (*own, *finite, horizon.parameter("t_max") if isinstance(horizon, Real) else t_max(horizon))
 
     def _example(self, parameters: Sequence[Parameter]) -> Concrete:
         values: dict[str, Any] = {}

@@ -2,6 +2,7 @@
 
 from collections import ChainMap
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -16,8 +17,9 @@ from flowsys.model.descent import IN_BATCHES, ON_SEEN, descent, initial_state
 from flowsys.model.flows import Weights, count_gates, reduced_field, weights_field
 from flowsys.model.limit import spectra
 from flowsys.model.starts import seen_by_numpy, seen_from, weights_from
+from flowsys.model.steps import are_steps, in_steps, rates_of_steps
 from flowsys.runs.layout import Placed, in_a_row
-from flowsys.runs.training import Training
+from flowsys.runs.training import Descent, Training
 from flowsys.system.problem import Problem, Stage
 
 
@@ -32,23 +34,24 @@ def flow_problem(concrete: Concrete, level: str, start: Mapping[str, Any] | None
     """Gradient flow on the weights (L1) or on what the loss sees of them (L2)."""
     tried(concrete)
     coordinates, compiled = concrete.coordinates, concrete.declaration.compiled
+    kinks = "exact" if are_steps(concrete.stages) else "frozen"
     with jax.enable_x64(True):
         n_gates = compiled(("gates", concrete.structure), lambda: count_gates(concrete))
         if level == "L1":
             weights = weights_from(concrete, start)
             shapes = Weights({name: array.shape for name, array in weights.items()})
             width = tuple(shapes.shapes.items())
-            field = compiled(("L1", concrete.structure, width), lambda: weights_field(concrete, shapes))
+            field = compiled(("L1", concrete.structure, width), lambda: weights_field(concrete, shapes, kinks))
             initial, layout = shapes.join(weights), in_a_row(shapes.shapes)
             flat = lambda y: coordinates.join(seen_by_numpy(concrete, shapes.split(y[: shapes.size])))
             seen = seen_by_numpy(concrete, weights)
         else:
             seen = seen_from(concrete, start)
-            field = compiled(("L2", concrete.structure), lambda: reduced_field(concrete))
+            field = compiled(("L2", concrete.structure), lambda: reduced_field(concrete, kinks))
             initial, flat = coordinates.join(seen), lambda y: y
             layout = {name: Placed(at.shape, 0, at) for name, at in coordinates.positions.items()}
     shown = concrete.default_names()
-    return Problem(
+    problem = Problem(
         field=field,
         initial=np.concatenate([initial, np.zeros(len(concrete.declaration.integrals))]),
         stages=stages_of(concrete, n_gates),
@@ -62,6 +65,7 @@ def flow_problem(concrete: Concrete, level: str, start: Mapping[str, Any] | None
         default_at=concrete.declaration.default_at(concrete.values, concrete.mode),
         layout=layout,
     )
+    return in_steps(problem, concrete.declaration, concrete.values, concrete.mode)
 
 
 def training(
@@ -91,4 +95,18 @@ def training(
         weights = given if variant in ON_SEEN and start is not None else weights_from(concrete, start, seed)
         states.append(initial_state(concrete, variant, weights, seed))
     initial = states[0] if seeds is None else jax.tree.map(lambda *x: jnp.stack(x), *states)
+    if are_steps(concrete.stages):
+        return _trained_in_steps(concrete, made, initial)
     return Training(made, initial, stages_of(concrete), concrete.events(), concrete.marks(), default_steps=steps)
+
+
+def _trained_in_steps(concrete: Concrete, made: Descent, initial: Any) -> Training:
+    """One step of descent a stage, each with the rate of its stage."""
+    η = float(concrete.values["learning_rate"])
+    rates = rates_of_steps(concrete.declaration, concrete.values, concrete.mode)
+    ends = {name: (1 + number) * η for number, name in enumerate(rates)}
+    stages = []
+    for stage, rate in zip(stages_of(concrete), rates.values()):
+        scaled = {name: own * rate / η for name, own in stage.arguments.rates.items()}
+        stages.append(replace(stage, arguments=stage.arguments._replace(rates=scaled), until=ends[stage.name]))
+    return Training(made, initial, tuple(stages), concrete.events(), ends, default_steps=len(stages))

@@ -18,6 +18,7 @@ from flowsys.model.conserved import pair_invariants
 from flowsys.model.coordinates import Coordinates
 from flowsys.model.keeping import Found, Slots, read, write
 from flowsys.model.starts import check_grams, checked_seen, given_arrays, one_number
+from flowsys.model.steps import in_steps
 from flowsys.program.arrays import Arguments, arguments
 from flowsys.runs.layout import Placed
 from flowsys.symbolic.kept import engine_digest
@@ -245,7 +246,7 @@ def limit_problem(concrete: Concrete, start: Mapping[str, Any] | None = None) ->
     hidden = [] if n_classes <= concrete.declaration.MOST_SHOWN else found.program.state
     further = ChainMap(Entries(coordinates, found), Classes(concrete, found.partition))
     seen_of_state = lambda state: coordinates.split(found.partition.lift(state[:n_classes]))
-    return Problem(
+    problem = Problem(
         field=found.field,
         initial=initial,
         stages=tuple(stages),
@@ -259,6 +260,7 @@ def limit_problem(concrete: Concrete, start: Mapping[str, Any] | None = None) ->
         default_at=concrete.declaration.default_at(concrete.values, concrete.mode),
         layout=lifted_layout(coordinates, found.partition),
     )
+    return in_steps(problem, concrete.declaration, concrete.values, concrete.mode)
 
 
 class Entries(Mapping):

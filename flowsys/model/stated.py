@@ -11,6 +11,7 @@ import numpy as np
 
 from flowsys.model.declaration import Stage as DeclaredStage
 from flowsys.model.declared import Declaration
+from flowsys.model.steps import in_steps
 from flowsys.system.parameters import Setup
 from flowsys.system.problem import Field, Problem, Stage
 
@@ -24,15 +25,20 @@ def stated_problem(
     arguments: Callable[[DeclaredStage], Any],
     **more: Any,
 ) -> Problem:
-    """The problem of a stated field; `arguments(stage)` gives the data of a declared stage."""
+    """The problem of a stated field; `arguments(stage)` gives the data of a declared stage.
+
+    Events of the declaration that watch what the field does not have are left out.
+    """
     stages = declaration.stages[mode]
-    return Problem(
+    seen = {*field.observables, *more.get("derived", ())}
+    problem = Problem(
         field=field,
         initial=initial,
         stages=tuple(Stage(s.name, arguments(s), declaration.until(s, setup), s.ends_on) for s in stages),
-        events=declaration.events_at(setup),
+        events=tuple(event for event in declaration.events_at(setup) if event.observable in seen),
         marks=declaration.marks_at(setup, mode),
         t_max=setup["t_max"],
         default_at=declaration.default_at(setup, mode),
         **more,
     )
+    return in_steps(problem, declaration, setup, mode)
