@@ -7,20 +7,18 @@ the planar limit; `agrees` raises with the difference if it does not.
 import numpy as np
 import sympy as sp
 
+from flowsys.model.limit import draws_of
+from flowsys.model.lumping import Lumping
 from flowsys.program import Program
 from flowsys.program.arrays import arguments, vector_field
 from flowsys.symbolic.assemble import assemble
-from flowsys.symbolic.lumping import lump
 from flowsys.symbolic.primitives import Softmax
 from flowsys.symbolic.render import flow_equations, module_text
-from flowsys.systems.prompt.enumerated import generic_start, unlumped_field
-from flowsys.systems.prompt.lemmas import entry_gradients
+from flowsys.systems.prompt import SYSTEM
+from flowsys.systems.prompt.limits import PACKAGED
 from flowsys.systems.prompt.notation import LATEX
-from flowsys.systems.prompt.orbits import orbits_from_zero
-from flowsys.systems.prompt.statement import K, M, planar_statement, population_statement, variables, α
-from flowsys.systems.prompt.symmetric import least_unwrapped_M, velocity
-
-STEPS = range(2, 9)
+from flowsys.systems.prompt.statement import K, M, planar_statement, population_statement, rates, variables, α
+from flowsys.systems.prompt.symmetric import entry_gradients, least_unwrapped_M, orbits_from_zero
 
 INTRODUCTION = r"""# The prompt system, derived
 
@@ -34,7 +32,8 @@ F^{(k)}_v=\sum_{k'}\pi^{(k)}_{k',v-k'},\quad
 \mathcal L=\frac1{2K}\sum_k\sum_v(F^{(k)}_v-1[v=k])^2.$$
 
 Columns that share score and weight are one kind, so the programs do not grow with M. They agree with the sums over all
-M·K columns to 1e-14, also where the labels of small M wrap around.
+M·K columns to 1e-14, also where the labels of small M wrap around. Those of K ≥ 6 steps, and those of an M whose labels
+wrap around, are derived when they are first needed.
 """
 
 ORBITS = """The input × step and output × step entries never move. From W = 0 they stay 0, which leaves 4 + K + K²
@@ -99,7 +98,7 @@ def check_population(program: Program, n_patterns: int, n_steps: int) -> None:
 def check_entries(n_steps: int) -> None:
     """Entries recovered from a, b, H move with minus their own gradients: A_s stands for M entries, A_d for M(M-1) …"""
     gradient = variables(n_steps, "gradient_")
-    moving, descending = orbits_from_zero(velocity(gradient, M), M), entry_gradients(gradient, M)
+    moving, descending = orbits_from_zero(rates(n_steps), M), entry_gradients(gradient, M)
     balance = {x: -gradient.H[: n_steps - 1, k].sum() for k, x in enumerate(gradient.H[-1])}  # Σ_k' ∂L/∂H_k'k = 0
     for name in ("A_s", "A_d", "B_s", "B_d", "C", "G"):
         sums = np.atleast_1d(getattr(moving, name) + getattr(descending, name)).ravel()
@@ -142,9 +141,20 @@ def _weight(*args):
 
 def found_classes(n_patterns: int, n_steps: int) -> tuple[int, int]:
     """How many classes of frame entries automatic lumping finds: from W = 0, and from a start of distinct orbits."""
-    full = unlumped_field(n_patterns, n_steps, 0.4)
-    start = generic_start(n_patterns, n_steps)
-    return lump(full, 0 * start).n_classes, lump(full, start).n_classes
+    few = SYSTEM.setup(M=n_patterns, K=n_steps, d_X=n_patterns, M_test=n_patterns)
+    concrete = SYSTEM.concrete(few, "L3", "population")
+    start = {"W": generic_entries(n_patterns, n_steps)}
+    return tuple(Lumping(draws_of(concrete, given)).partition.n_classes for given in (None, start))
+
+
+def generic_entries(n_patterns: int, n_steps: int) -> np.ndarray:
+    """Frame entries that only relabelling leaves alone: every orbit has a value of its own."""
+    draw = iter(np.random.default_rng(0).uniform(0.1, 1.0, 4 + 3 * n_steps + n_steps**2))
+    ones, eye = np.ones((n_patterns, n_patterns)), np.eye(n_patterns)
+    over_patterns = lambda: next(draw) * eye + next(draw) * (ones - eye)
+    over_steps = lambda: np.tile([next(draw) for _ in range(n_steps)], (n_patterns, 1))
+    steps = np.array([[next(draw) for _ in range(n_steps)] for _ in range(n_steps)])
+    return np.block([[over_patterns(), over_steps()], [over_patterns(), over_steps()], [over_steps().T, steps]])
 
 
 def page(programs: dict[str, Program], equations: dict[str, str]) -> str:
@@ -159,7 +169,7 @@ def page(programs: dict[str, Program], equations: dict[str, str]) -> str:
         "| K | variables | of them independent | M a symbol from | operations |",
         "|---|---|---|---|---|",
     ]
-    for k in STEPS:
+    for k in PACKAGED:
         program = programs[f"POPULATION_{k}"]
         independent = 2 + k * (k - 1)
         text.append(f"| {k} | {len(program.state)} | {independent} | {least_unwrapped_M(k)} | {program.operations} |")
@@ -180,16 +190,17 @@ def page(programs: dict[str, Program], equations: dict[str, str]) -> str:
 
 
 def artefacts() -> dict[str, str]:
-    programs = {f"POPULATION_{k}": assemble(population_statement(k)) for k in STEPS}
-    for m, k in ((4, 2), (9, 2), (7, 3), (20, 3), (11, 4), (37, 8)):
+    programs = {f"POPULATION_{k}": assemble(population_statement(k)) for k in PACKAGED}
+    for m, k in ((4, 2), (9, 2), (7, 3), (20, 3), (11, 4), (37, 5)):
         check_population(programs[f"POPULATION_{k}"], m, k)
+    check_population(assemble(population_statement(6)), 40, 6)
     for m, k in ((3, 2), (5, 3), (6, 3)):
         check_population(assemble(population_statement(k, m)), m, k)
     check_entries(3)
     check_planar()
     programs["PLANAR"] = assemble(planar_statement())
     equations = flow_equations(population_statement(3), LATEX)
-    summary = "The population system for K = 2 … 8 steps with M and α as symbols, and its planar limit."
+    summary = f"The population system for K = 2 … {max(PACKAGED)} steps with M and α as symbols, and its planar limit."
     return {
         "flowsys/systems/prompt/reduced.py": module_text("prompt", summary, programs, equations),
         "derivations/prompt.md": page(programs, equations),

@@ -234,6 +234,10 @@ class Model(System):
 
         return flow_problem(concrete, level, start)
 
+    def named(self, level: str, form: str) -> str:
+        """What the model calls a form of the engine's own."""
+        return next((name for name, of in self.variants.get(level, {}).items() if of == form), form)
+
     def _training(self, setup: Setup, variant: str, mode: str, seeds: int | None):
         return self.trained(setup, variant, mode, seeds, None)
 

@@ -73,7 +73,8 @@ def descent_error(model: Model, setup: Setup, t: float, learning_rate: float) ->
     for share in _NEIGHBOURS:
         n = round(share * t / learning_rate)
         there = _with(model, small, learning_rate=t / n)
-        trained = train(model, there, mode=setup.mode, steps=n, at=[t], records=1, observe=["loss"])
+        trained = train(model, there, variant=model.named("L0", "weights"), mode=setup.mode, steps=n, at=[t],
+                        records=1, observe=["loss"])  # fmt: skip
         errors.append(_distance(trained.blocks(t), flow) * n * learning_rate / t)
     return float(np.sqrt(np.mean(np.square(errors))))
 

@@ -1,17 +1,11 @@
 """Claims of the prompt paper measured elsewhere: other sizes, gradient flow from random weights, training by SGD."""
 
-from dataclasses import replace
-
 import pytest
 
 from flowsys import load
 from flowsys.claims import Word
 from flowsys.claims.checking import check
 from flowsys.claims.conditions import Conditions, under
-from flowsys.errors import InputError
-from flowsys.runs.solving import solve
-from flowsys.system import FINITE
-from flowsys.systems.prompt import seeded
 from flowsys.systems.prompt.claims import runs
 
 SYSTEM = load("prompt")
@@ -80,32 +74,6 @@ def test_a_measurement_without_seeds_to_choose_says_so_in_a_sentence(id, level):
     found = verdict(id, level, seeds=2)
     assert found.word is Word.NOT_TESTABLE
     assert found.note.startswith("seeds cannot be chosen here: ") and found.note.count(".") == 1
-
-
-class Reached(Exception):
-    """A finite run, with its setup."""
-
-
-def test_the_seed_asked_for_reaches_the_runs_of_every_other_claim(monkeypatch):
-    def finite(system, setup, level="L0", **more):
-        if level in FINITE:
-            raise Reached(setup["seed"])
-        return solve(system, setup, level=level, **more)
-
-    monkeypatch.setattr(runs, "solve", finite)
-    monkeypatch.setattr(seeded, "train", finite)
-    monkeypatch.setattr(runs, "SYSTEM", replace(SYSTEM, training=lambda setup, *_: finite(SYSTEM, setup)))
-    pairs = [(c, level) for c in SYSTEM.claims for level in c.levels if level in FINITE]
-    for claim, level in pairs:
-        with under(Conditions(level, None, (("seed", 1),))):
-            try:
-                claim.measure()
-            except Reached as seed:
-                assert seed.args[0] in (1, seeded.N_SEEDS), claim.id
-            except InputError:
-                assert claim.id in ("theorem_1_tasks", "theorem_1_step")
-            else:
-                raise AssertionError(f"{claim.id} has no run at {level}")
 
 
 def test_training_that_never_arrives_breaks_the_bounds_and_leaves_the_rest_unmeasured():

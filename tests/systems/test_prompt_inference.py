@@ -3,24 +3,20 @@
 Weights come from the population flow of the oracle; errors along training from `solve`.
 """
 
-import jax
 import numpy as np
 import pytest
 from prompt_oracle import Population
+from test_prompt_model import entries_of
 
 from flowsys import load, solve
-from flowsys.systems.prompt import (
-    inference,
-    scores,
-    shifted_patterns,
-    testing,
-    transformer,
-    transitions,
-)
-from flowsys.systems.prompt.orbits import SymmetricScores, orbits_from_zero
+from flowsys.systems.prompt import inference, testing, transitions
+from flowsys.systems.prompt.examples import sampled_prompts
+from flowsys.systems.prompt.symmetric import SymmetricScores, orbits_from_zero
+from flowsys.systems.prompt.transitions import Law
 
+SYSTEM = load("prompt")
 TASK = transitions.shifting_task(10, 3)
-DEFAULT = transitions.runner_up_transitions(10, 3, 0.5, 0.8)
+DEFAULT = Law(transitions.runner_up_transitions(10, 3, 0.5, 0.8), TASK)
 N = 4000
 
 
@@ -33,24 +29,24 @@ def deviation(error, n_prompts=N):
     return 3 * np.sqrt(2 * max(error, 1e-3) * (1 - error) / n_prompts)
 
 
-def blind_overlap(mu, patterns):
-    """λ of every test pattern."""
-    return mu @ patterns.sum(axis=0) / np.sqrt(len(patterns))
+def blind_overlap(mu):
+    """λ of every test pattern, given in the frame of the training patterns."""
+    return mu.sum(axis=1) / np.sqrt(mu.shape[1])
+
+
+def frame_patterns(seed=1, overlap=None):
+    return testing.test_patterns({"seed": seed, "M": 20, "M_test": 10}, overlap)
 
 
 @pytest.fixture(scope="module")
 def trained():
-    """Weights of the population flow at Appendix E's sizes, as a function of time, with the training patterns."""
+    """Frame entries of the population flow at Appendix E's sizes."""
     course = Population(20, 3, 0.4).solve(2e5, rtol=1e-8, atol=1e-10)
-    patterns = np.asarray(transformer.orthonormal_patterns(jax.random.key(0), 20, 30))
+    return {t: entries_of(orbits_from_zero(SymmetricScores.of(course(t)), 20), 20) for t in (0.0, 1e4, 2e5)}
 
-    def weights(t):
-        a, b, *H = course(t)
-        with jax.enable_x64(True):
-            S = scores.scores_from_orbits(orbits_from_zero(SymmetricScores(a, b, np.array(H).reshape(3, 3)), 20), 20)
-            return np.asarray(transformer.weights_with(S, patterns))
 
-    return {t: weights(t) for t in (0.0, 1e4, 2e5)}, patterns
+def asked(S, overlap=None, **parameters):
+    return testing.tested(SYSTEM.setup(**parameters), S, overlap)
 
 
 def literal_chain(W, mu, columns, query, K, K_X):
@@ -68,75 +64,71 @@ def literal_chain(W, mu, columns, query, K, K_X):
 
 
 def test_tabulated_inference_is_algorithm_2_on_explicit_columns(trained):
-    patterns = trained[1]
-    W = trained[0][1e4] + 0.1 * rng(5).standard_normal((63, 63))
-    mu = shifted_patterns.rotated_patterns(rng(3), patterns, 10)
-    tables = inference.scorer(W, mu)
-    prompts = next(iter(inference.sampled_prompts(rng(4), DEFAULT, 30, 6, 0.5)))
-    noises = inference.noise_vectors(rng(6), prompts.chains.shape, tables, 0.5)
-    vectors = mu[prompts.chains] + noises @ shifted_patterns.complement(mu)
-    ours = np.stack([r.answer for r in inference.chain_of_thought(rng(), tables, prompts, noises)], axis=1)
-    zeros, c = np.zeros((6, 60)), np.eye(3)
+    S = trained[1e4] + 0.1 * rng(5).standard_normal((43, 23))
+    W = np.zeros((43, 43))
+    W[:, :20], W[:, 40:] = S[:, :20], S[:, 20:]
+    mu = frame_patterns()
+    tables = inference.scorer(S, mu)
+    prompts = next(iter(sampled_prompts(rng(4), DEFAULT, 30, 6, 0.5)))
+    noises = inference.noise_vectors(rng(6), prompts.chains.shape, tables, 10, 0.5)
+    vectors = mu[prompts.chains] + noises @ np.linalg.svd(mu)[2][10:]
+    readings = inference.chain_of_thought(rng(), tables, prompts, noises)
+    ours = np.stack([r.answer for r in readings], axis=1)
+    assert all(r.masses.sum(axis=1) == pytest.approx(1) for r in readings)
+    zeros, c = np.zeros((6, 40)), np.eye(3)
     one_step = inference.in_context(rng(), tables, prompts, noises).answer
     for i in range(30):
         steps = [
             np.concatenate([vectors[i, :, k], vectors[i, :, k + 1], np.tile(c[k], (6, 1))], axis=1) for k in range(3)
         ]
-        assert literal_chain(W, mu, np.concatenate(steps), prompts.query[i], 3, 30) == ours[i].tolist()
+        assert literal_chain(W, mu, np.concatenate(steps), prompts.query[i], 3, 20) == ours[i].tolist()
         padded = [np.concatenate([vectors[i, :, 0], vectors[i, :, 3], np.tile(c[0], (6, 1))], axis=1)]
         padded += [np.concatenate([zeros, np.tile(c[k], (6, 1))], axis=1) for k in (1, 2)]
-        assert literal_chain(W, mu, np.concatenate(padded), prompts.query[i], 3, 30)[0] == one_step[i]
+        assert literal_chain(W, mu, np.concatenate(padded), prompts.query[i], 3, 20)[0] == one_step[i]
 
 
 def test_noise_is_of_the_given_norm_and_orthogonal_to_the_test_patterns(trained):
-    mu = shifted_patterns.rotated_patterns(rng(1), trained[1], 10)
-    tables = inference.scorer(trained[0][1e4], mu)
-    noise = inference.noise_vectors(rng(), (5, 4, 4), tables, 0.2) @ shifted_patterns.complement(mu)
+    mu = frame_patterns()
+    tables = inference.scorer(trained[1e4], mu)
+    noise = inference.noise_vectors(rng(), (5, 4, 4), tables, 10, 0.2) @ np.linalg.svd(mu)[2][10:]
     assert np.linalg.norm(noise, axis=-1) == pytest.approx(0.2)
     assert np.abs(noise @ mu.T).max() < 1e-14
+    felt = inference.noise_vectors(rng(), (4000,), tables, 20, 0.2)  # ten directions outside of the span are not felt
+    assert felt.shape == (4000, 10) and (felt**2).sum(axis=1).mean() == pytest.approx(0.02, rel=0.05)
 
 
 def test_attention_concentrates_on_matching_examples(trained):
-    weights, patterns = trained
-    mu = shifted_patterns.rotated_patterns(rng(1), patterns, 10)
-    ours, matching = inference.inference_errors(rng(), weights[2e5], mu, DEFAULT, TASK, 2000, 20, 0.8)
-    assert matching == pytest.approx([0.998, 0.997, 0.995], abs=0.004)
-    assert ours.cot == pytest.approx(0.0075, abs=deviation(0.0075, 2000))
-    assert ours.icl == pytest.approx(0.179, abs=deviation(0.179, 2000))
+    found = asked(trained[2e5], n_prompts=2000)
+    assert found.attention == pytest.approx([0.998, 0.997, 0.995], abs=0.004)
+    assert found.errors.cot == pytest.approx(0.0075, abs=deviation(0.0075, 2000))
+    assert found.errors.icl == pytest.approx(0.179, abs=deviation(0.179, 2000))
 
 
 def test_an_untrained_model_cannot_reason(trained):
-    mu = shifted_patterns.rotated_patterns(rng(1), trained[1], 10)
-    ours, _ = inference.inference_errors(rng(), trained[0][0.0], mu, DEFAULT, TASK, 1000, 20, 0.8)
-    assert ours.cot == pytest.approx(0.68, abs=0.04)
+    found = asked(trained[0.0])
+    assert found.errors.cot == pytest.approx(0.68, abs=0.04)
+    # uniform attention at step 1: α'/K on S_1*, (1 - α')/K on other patterns of the step
+    assert found.masses[0, [0, 2]] == pytest.approx([0.8 / 3, 0.2 / 3]) and found.masses[0].sum() == pytest.approx(1)
 
 
 def test_noise_orthogonal_to_the_test_patterns_is_nearly_harmless(trained):
-    mu = shifted_patterns.rotated_patterns(rng(1), trained[1], 10)
-    cot = [
-        inference.inference_errors(rng(2), trained[0][1e4], mu, DEFAULT, TASK, 2000, 20, 0.8, noise=level)[0].cot
-        for level in (0.0, 0.7)
-    ]
+    cot = [asked(trained[1e4], n_prompts=2000, noise=level).errors.cot for level in (0.0, 0.7)]
     assert abs(cot[0] - cot[1]) < deviation(0.01, 2000)
 
 
 @pytest.mark.parametrize("overlap", [0.0, 0.8, 1.0])
 def test_score_of_a_pattern_for_itself_falls_with_its_overlap_with_the_blind_direction(trained, overlap):
-    weights, patterns = trained
-    mu = shifted_patterns.overlapping_patterns(rng(1), patterns, 10, overlap)
+    mu = frame_patterns(overlap=overlap)
     assert np.abs(mu @ mu.T - np.eye(10)).max() < 1e-14
-    assert blind_overlap(mu, patterns)[0] == pytest.approx(overlap, abs=1e-14)
-    scores_of_query = inference.scorer(weights[1e4], mu).inputs[0, 0]
-    a = Population(20, 3, 0.4).solve(1e4, rtol=1e-8, atol=1e-10)(1e4)[0]
-    assert scores_of_query[0] == pytest.approx(a * (1 - overlap**2), abs=1e-5)
+    assert blind_overlap(mu)[0] == pytest.approx(overlap, abs=1e-14)
+    a = trained[1e4][0, 0] - trained[1e4][0, 1]
+    assert inference.scorer(trained[1e4], mu).inputs[0, 0, 0] == pytest.approx(a * (1 - overlap**2), abs=1e-5)
 
 
 def test_score_tables_of_symmetric_variables_are_those_of_the_weights(trained):
-    weights, patterns = trained
     y = Population(20, 3, 0.4).solve(1e4, rtol=1e-8, atol=1e-10)(1e4)
-    mu = shifted_patterns.rotated_patterns(rng(1), patterns, 10)
-    built = inference.scorer(weights[1e4], mu)
-    ours = testing.symmetric_scorer(y, 20, blind_overlap(mu, patterns))
+    mu = frame_patterns()
+    built, ours = inference.scorer(trained[1e4], mu), testing.symmetric_scorer(y, 20, blind_overlap(mu))
     for name in ("inputs", "labels", "steps"):
         assert np.abs(getattr(ours, name) - getattr(built, name)).max() < 1e-5
     for name in ("input_noise", "label_noise"):  # of all directions noise may take, one is felt
@@ -170,19 +162,11 @@ def test_one_step_inference_fails_where_the_chain_succeeds_on_the_same_prompts_o
 
 @pytest.mark.parametrize("alpha_test, attention", [(0.05, 0.050), (0.1, 0.099), (0.2, 0.199)])
 def test_attention_on_the_blind_pattern_is_its_share_of_examples_at_every_length(trained, alpha_test, attention):
-    weights, patterns = trained
-    mu = shifted_patterns.overlapping_patterns(rng(1), patterns, 10, 1.0)
-    for n_examples in (20, 100):
-        _, matching = inference.inference_errors(
-            rng(), weights[2e5], mu, DEFAULT, TASK, 100, n_examples, alpha_test, queries=0
-        )
-        assert matching[0] == pytest.approx(attention, abs=1.1e-3)
+    for l_ts in (20, 100):
+        found = asked(trained[2e5], 1.0, n_prompts=100, l_ts=l_ts, alpha_test=alpha_test)
+        assert found.attention[0] == pytest.approx(attention, abs=1.1e-3)
 
 
 def test_a_longer_prompt_repairs_blindness_above_one_over_the_number_of_patterns_only(trained):
-    weights, patterns = trained
-    mu = shifted_patterns.overlapping_patterns(rng(1), patterns, 10, 1.0)
-    error = lambda alpha: (
-        inference.inference_errors(rng(), weights[2e5], mu, DEFAULT, TASK, 200, 500, alpha, queries=0)[0].cot
-    )
+    error = lambda alpha: asked(trained[2e5], 1.0, n_prompts=200, l_ts=500, alpha_test=alpha).errors.cot
     assert error(0.05) > 0.95 and error(0.2) < 0.02

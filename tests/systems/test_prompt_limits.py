@@ -8,7 +8,12 @@ from scipy.optimize import approx_fprime
 
 from flowsys.systems.prompt import lemmas, planar, surrogate
 from flowsys.systems.prompt.model import MASSES
-from flowsys.systems.prompt.orbits import SymmetricScores, orbits_from_zero
+from flowsys.systems.prompt.symmetric import (
+    SymmetricScores,
+    entry_gradients,
+    mean_column_gradients,
+    orbits_from_zero,
+)
 
 
 def solve(field, size, t_max, **options):
@@ -22,8 +27,8 @@ def appendix_E():
 
 
 def column_gradients(population, y):
-    entry = lemmas.entry_gradients(SymmetricScores(*population.gradient(y)), population.M)
-    return dict(zip(MASSES, lemmas.mean_column_gradients(entry)))
+    entry = entry_gradients(SymmetricScores(*population.gradient(y)), population.M)
+    return dict(zip(MASSES, mean_column_gradients(entry)))
 
 
 def test_planar_system_starts_at_the_stated_rates():
@@ -77,9 +82,9 @@ def test_pattern_score_bound_of_equation_49_is_violated_in_the_middle():
 def test_entry_gradients_are_minus_the_velocities_of_the_orbits(appendix_E):
     population, course = appendix_E
     y = course(50.0)
-    entry = lemmas.entry_gradients(SymmetricScores(*population.gradient(y)), 20)
+    entry = entry_gradients(SymmetricScores(*population.gradient(y)), 20)
     dy = population.velocity(0, y)
-    moving = orbits_from_zero(SymmetricScores(dy[0], dy[1], dy[2:].reshape(3, 3)), 20)
+    moving = orbits_from_zero(SymmetricScores.of(dy), 20)
     for name in ("A_s", "A_d", "B_s", "B_d", "C", "G"):
         assert np.abs(getattr(entry, name) + getattr(moving, name)).max() < 1e-15
 

@@ -5,7 +5,7 @@ import pytest
 
 from flowsys import load, solve
 from flowsys.laws.fits import power_law
-from flowsys.systems.prompt import lemmas, planar, seeded, surrogate
+from flowsys.systems.prompt import ladder, lemmas, planar, surrogate
 
 SYSTEM = load("prompt")
 
@@ -115,6 +115,6 @@ def test_a_time_may_be_a_parameter():
 
 
 def test_standard_errors_that_one_case_in_a_hundred_exceeds():
-    draws = np.random.default_rng(0).standard_normal((20000, 11, seeded.N_SEEDS))
-    excess = np.abs(draws.mean(axis=2)) / (draws.std(axis=2, ddof=1) / np.sqrt(seeded.N_SEEDS))
-    assert (excess.max(axis=1) > seeded.most_standard_errors(11)).mean() == pytest.approx(0.01, abs=0.003)
+    draws = np.random.default_rng(0).standard_normal((20000, 11, ladder.N_SEEDS))
+    excess = np.abs(draws.mean(axis=2)) / (draws.std(axis=2, ddof=1) / np.sqrt(ladder.N_SEEDS))
+    assert (excess.max(axis=1) > ladder.most_standard_errors(11)).mean() == pytest.approx(0.01, abs=0.003)

@@ -6,14 +6,11 @@ from math import prod
 import numpy as np
 import pytest
 
-from flowsys.systems.prompt import (
-    inference,
-    plurality,
-    shifted_patterns,
-    transitions,
-    voting,
-)
-from flowsys.systems.prompt.examples import sampled_prompts
+from flowsys import load, solve
+from flowsys.systems.prompt import plurality, transitions
+from flowsys.systems.prompt import prompt_model as declared
+from flowsys.systems.prompt.examples import sampled_prompts, voting_errors
+from flowsys.systems.prompt.transitions import Law
 
 TASK = transitions.shifting_task(10, 3)
 DEFAULT = transitions.runner_up_transitions(10, 3, 0.5, 0.8)
@@ -24,8 +21,8 @@ def rng(seed=0):
     return np.random.default_rng(seed)
 
 
-def errors(A, n_examples, alpha_test=0.8, n_prompts=N, **options):
-    return voting.voting_errors(rng(n_examples), A, TASK, n_prompts, n_examples, alpha_test, **options)
+def errors(A, n_examples, alpha_test=0.8, n_prompts=N, queries=None):
+    return voting_errors(rng(n_examples), Law(A, TASK, queries), n_prompts, n_examples, alpha_test)
 
 
 def deviation(error, n_prompts=N):
@@ -215,7 +212,7 @@ def test_one_step_inference_fails_without_condition_1_where_the_chain_succeeds()
 
 
 def test_blocks_of_prompts_do_not_change_the_law_of_examples():
-    blocks = list(sampled_prompts(rng(), DEFAULT, 1000, 10, 0.4, n_held=999))
+    blocks = list(sampled_prompts(rng(), Law(DEFAULT, TASK), 1000, 10, 0.4, n_held=999))
     assert sum(len(block.query) for block in blocks) == 1000 and len(blocks) > 5
     chains = np.concatenate([block.chains for block in blocks])
     query = np.concatenate([block.query for block in blocks])
@@ -233,16 +230,25 @@ def test_blocks_of_prompts_do_not_change_the_law_of_examples():
         ),
         (lambda: errors(DEFAULT, 20, queries=10), "queries = .*10.*, but queries must be an integer from 0 to 9"),
         (lambda: errors(DEFAULT, 5, 0.05), "alpha_test = 0.05 with n_examples = 5 gives no example"),
-        (
-            lambda: shifted_patterns.rotated_patterns(rng(), np.eye(4), 5),
-            "M_test = 5, but M_test must be an integer from 1 to 4",
-        ),
-        (
-            lambda: inference.noise_vectors(rng(), (1, 1, 4), inference.scorer(np.zeros((9, 9)), np.eye(3)), 0.2),
-            "noise = 0.2, but with d_X = M_test there is no direction for it",
-        ),
+        (lambda: Law(DEFAULT[:2], TASK).checked(3, 10), r"transitions of shape \(2, 10, 10\) must be"),
+        (lambda: Law(2 * DEFAULT, TASK).checked(3, 10), "every row probabilities that sum to 1"),
+        (lambda: Law(DEFAULT, TASK + 5).checked(3, 10), "task of shape .* of pattern indices"),
     ],
 )  # fmt: skip
 def test_what_no_test_can_be_is_refused_in_one_sentence(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_examples_may_be_drawn_from_a_law_of_ones_own():
+    """Another task than the shift, with the same errors: the same error rates; a law that misleads at every step: 1."""
+    order = rng(3).permuted(np.tile(np.arange(10), (3, 1)), axis=1)
+    A = np.zeros((3, 10, 10))
+    for k in range(3):
+        A[k, np.arange(10), order[k]] = 1.0
+    misled = np.roll(A, 1, axis=2)
+    for transitions_of, error in ((A, 0.0), (misled, 1.0)):
+        system = declared(law=Law(transitions_of, order))
+        run = solve(system, system.setup(n_prompts=200), at=[2e5], observe=["cot_error", "icl_error_exact"])
+        assert (run["cot_error"][0], run["icl_error_exact"][0]) == pytest.approx((error, error), abs=0.06)
+    assert solve(load("prompt"), at=[0.0], observe=["icl_error_exact"])["icl_error_exact"][0] > 0.1

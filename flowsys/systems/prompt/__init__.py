@@ -6,63 +6,50 @@ give the query's next pattern. Only the merged matrix W = W_Kᵀ W_Q is trained,
 1). The trained model is then tested on rotated patterns with noisy and erroneous examples, step by step (CoT,
 Algorithm 2) or in one step (ICL, Eq. 8). Time is t = learning rate × iterations.
 
+Declared once: `model` has the network, `tasks` the prompts, `observables` what is seen of it. What the engine cannot
+know is stated: the population system with M as a symbol and its planar limit (`statement`, `limits`, `planar` with the
+quadratures of both stages) and the paper's bound (`surrogate`). `testing` asks the trained model, on a `Law` of
+examples; `prompt_model(tasks=…, law=…)` is the system with tasks and test prompts of one's own.
+
 | paper | code | meaning | shape |
 |---|---|---|---|
-| μ_i | `patterns` | training-relevant (TRR) patterns, one a row | (M, d_X) |
+| μ_i | rows of `frames` | training-relevant (TRR) patterns | (M, d_X) |
 | μ'_j | `test_patterns` | testing-relevant (TSR) patterns, one a row | (M', d_X) |
 | f_k | `tasks[n, k - 1]` | step k of task n, as a table of pattern indices | (n, K, M) |
 | y_{i,k} | `chains[n, k, x]` | where task n has brought starting pattern x after k steps | (n, K + 1, M) |
-| W | `W` | merged key-query matrix on (input, output, step) | (2 d_X + K, 2 d_X + K) |
-| u^T W v | `scores` | W in the frame of inputs a_i, outputs b_i, steps c_k | (2M + K, M + K) |
+| W | block `W` | merged key-query matrix on (input, output, step) | (2 d_X + K, 2 d_X + K) |
+| u^T W v | `w.W`, S | W in the frame of inputs a_i, outputs b_i, steps c_k | (2M + K, M + K) |
 | A_s - A_d | `a` | score gained by an input equal to the query's | scalar |
 | B_s - B_d | `b` | score gained by a label equal to the query's input | scalar |
 | C_k' + G_k'k | `H[k' - 1, k - 1]` | score of a column of step k' for a query at step k | (K, K) |
 | p_n(t) | `p` | attention on columns of the query's pattern and step (Eq. 29) | scalar |
-| A_k^f | `transitions[k - 1]` | transition matrix of step k in test examples (Eq. 15) | (K, M', M') |
+| A_k^f | `law.transitions[k - 1]` | transition matrix of step k in test examples (Eq. 15) | (K, M', M') |
 | B^f | `composed(transitions)` | K-step transition matrix | (M', M') |
 | τ^f, ρ^f | `trajectory_probability`, `primacy` | Eqs. (20), (15) | scalar |
-| l_tr, l_ts | `n_examples` | examples in a training, a testing prompt | int |
+| l_tr, l_ts | `l_tr`, `l_ts` | examples in a training, a testing prompt | int |
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
+import numpy as np
+
+import flowsys as fs
 from flowsys.errors import InputError
-from flowsys.system import LazyMapping, LazySequence, Setup, System, Variants, late, late_value
-from flowsys.system.problem import Problem
-from flowsys.system.references import Paper
-from flowsys.systems.prompt.stages import EVENTS, MODES
-from flowsys.systems.prompt.vocabulary import DEAR, OBSERVABLES, PARAMETERS
+from flowsys.system import FINITE, LazyMapping, LazySequence, late, late_value
+from flowsys.systems.prompt.model import blocks, prompt_loss
+from flowsys.systems.prompt.notation import LATEX
+from flowsys.systems.prompt.observables import ELSEWHERE, measures, observe, told
+from flowsys.systems.prompt.parameters import PARAMETERS
+from flowsys.systems.prompt.tasks import batches, checked_tasks, population, training_tasks
+from flowsys.systems.prompt.testing import TESTED
+from flowsys.systems.prompt.transitions import Law
 
-
-def _build(setup: Setup, level: str, variant: str, mode: str) -> Problem:
-    if mode == "planar" and level != "L3":
-        raise InputError(f"mode = planar is not allowed at level {level}: it is a limit of L3.")
-    if level in ("L1", "L2"):
-        from flowsys.systems.prompt.finite import finite_problem
-
-        return finite_problem(setup, level)
-    if level == "L4":
-        from flowsys.systems.prompt.surrogate import surrogate_problem
-
-        return surrogate_problem(setup)
-    from flowsys.systems.prompt.limits import limit_problem
-
-    return limit_problem(setup, mode)
-
-
-def _training(setup: Setup, variant: str, mode: str, seeds: int | None):
-    if mode == "planar":
-        raise InputError("mode = planar is not allowed at level L0: it is a limit of L3.")
-    from flowsys.systems.prompt.descent import training
-
-    return training(setup, variant, seeds)
-
-
-def _derive(setup: Setup, variant: str):
-    from flowsys.systems.prompt.derive import derive
-
-    return derive(setup)
+COLUMNS = ("alpha", "epsilon_1", "p_2", "epsilon", "t_given", "t_max",
+           "alpha_test", "tau", "beta", "rho", "overlap", "noise", "l_ts", "success")  # fmt: skip
+"""What the stated limit takes as arrays too: numbers of the flow, and what only tests of its states read."""
 
 
 def _validate(values: Mapping[str, Any]) -> None:
@@ -70,50 +57,82 @@ def _validate(values: Mapping[str, Any]) -> None:
         raise InputError(f"M_test = {values['M_test']} is not allowed: it must be at most M = {values['M']}.")
 
 
-def _columns(setup: Setup, level: str, variant: str, mode: str) -> tuple[str, ...]:
-    """What the flow reads as a number, and what only tests of its states read."""
-    flow = ("alpha", "epsilon_1", "p_2", "epsilon", "t_given", "t_max")
-    tests = ("alpha_test", "tau", "beta", "rho", "overlap", "noise", "l_ts", "success")
-    return (*flow, *tests) if level == "L3" else ()
+def prompt_model(tasks: Any = None, law: Law | None = None) -> fs.Model:
+    """The system; with training tasks (n, K, M) of one's own at finite levels, or test prompts drawn from a law."""
+    given, sizes = None, dict(PARAMETERS)
+    if tasks is not None:
+        given = checked_tasks(tasks)
+        sizes |= {name: replace(sizes[name], default=n) for name, n in zip(("K", "M"), given.shape[1:])}
 
+    def samples(p: Any) -> fs.Samples:
+        if given is not None and given.shape[1:] != (p.K, p.M):
+            raise InputError(f"tasks of shape {given.shape} must have K = {p.K} and M = {p.M}.")
+        return population(training_tasks(p) if given is None else given)
 
-SYSTEM = System(
-    name="prompt",
-    paper=Paper(
+    return fs.Model(
         "prompt",
-        "How do nonlinear transformers acquire generalization-guaranteed CoT ability?",
-        "ICML 2024, workshop on high-dimensional learning dynamics",
-    ),
-    summary="chain-of-thought prompting learnt by a one-layer attention-only transformer",
-    parameters=PARAMETERS,
-    modes=MODES,
-    levels={
-        "L0": Variants(
-            ("sgd", "sgd_scores", "full_batch", "symmetric"),
-            (
-                "Algorithm 1 on the merged weights W: fresh prompts of l_tr examples",
-                "the same on the frame entries of W",
-                "descent on W over all prompts of the flow L1",
-                "descent on a, b, H of the exact population",
-            ),
+        paper=fs.Paper(
+            "prompt",
+            "How do nonlinear transformers acquire generalization-guaranteed CoT ability?",
+            "ICML 2024, workshop on high-dimensional learning dynamics",
         ),
-        "L1": Variants(("weights",), ("gradient flow on W, over infinitely long prompts of n_tasks tasks",)),
-        "L2": Variants(("scores",), ("the same on the (2M + K)(M + K) frame entries of W",)),
-        "L3": Variants(("symmetric",), ("exact population on the symmetric subspace: a, b and K × K step scores",)),
-        "L4": Variants(("paper",), ("the paper's lower bound driven by two exponents (Eqs. 156-159, 44)",)),
-    },
-    events=EVENTS,
-    observables=OBSERVABLES,
-    dear=DEAR,
-    build=_build,
-    columns=_columns,
-    validate=_validate,
-    training=_training,
-    derive=_derive,
-    equations=late_value("flowsys.systems.prompt.reduced:EQUATIONS"),
-    latex=LazyMapping(late_value("flowsys.systems.prompt.notation:LATEX")),
-    ladder=late("flowsys.systems.prompt.ladder:ladder"),
-    claims=LazySequence(late_value("flowsys.systems.prompt.claims:CLAIMS")),
-    figures=LazyMapping(late_value("flowsys.systems.prompt.figures:FIGURES")),
-    diagrams=LazyMapping(late_value("flowsys.systems.prompt.diagrams:DIAGRAMS")),
-)
+        summary="chain-of-thought prompting learnt by a one-layer attention-only transformer",
+        parameters=sizes,
+        blocks=blocks,
+        samples=samples,
+        batches=batches,
+        loss=prompt_loss,
+        observe=observe,
+        measures=measures(law),
+        observables=LazyMapping(lambda: told(sizes["K"].default) | ELSEWHERE),
+        stages={mode: [fs.Stage(mode)] for mode in ("population", "planar")},
+        modes={
+            "population": "the average over all tasks and infinitely long prompts, at the M given",
+            "planar": "its limit of many patterns: two scores a and g, all steps alike (L3 only)",
+        },
+        # Nothing switches: the flow is smooth, and stages are read off it. Crossings of logarithms, so that small
+        # thresholds are located as sharply as large ones.
+        events={
+            "T_1": fs.Crossing("log_other_step_max", lambda p: np.log(p.epsilon_1), -1, "attention on other steps, "
+                               "largest over query steps, falls to epsilon_1 (end of stage 1)"),
+            "T_2": fs.Crossing("p_min", "p_2", +1,
+                               "attention on the query's pattern and step, smallest over query steps, reaches p_2"),
+            "T_3": fs.Crossing("log_missed_max",
+                               lambda p: np.log(p.epsilon) * (0.5 if p.T_3_rule == "squared" else 1.0), -1,
+                               "that attention p reaches 1 - epsilon, or (1 - p)^2 = epsilon with T_3_rule = squared"),
+            "T_peak": fs.Crossing("rate_mass_other_same", 0.0, -1, "attention on other patterns of the query's step, "
+                                  "mean over query steps, is largest"),
+            "T_given": fs.Mark("t_given", "the time t_given itself, so that time can be an axis of a diagram"),
+        },
+        looks=dict.fromkeys(("population", "planar"), ("T_1", "T_2", "T_3")),
+        variants={
+            "L0": {
+                "sgd": "sgd",
+                "weights": "weights",
+                "symmetric": ("descent on a, b, H of the exact population",
+                              late("flowsys.systems.prompt.limits:symmetric_training")),
+            },
+            "L3": {
+                "symmetric": ("exact population on the symmetric subspace: a, b and K × K step scores",
+                              partial(late("flowsys.systems.prompt.limits:limit_problem"), law)),
+            },
+            "L4": {"paper": ("the paper's lower bound driven by two exponents (Eqs. 156-159, 44)",
+                             late("flowsys.systems.prompt.surrogate:surrogate_problem"))},
+        },
+        dear=dict.fromkeys(TESTED, (*FINITE, "L3")),
+        columns=lambda setup, level, variant, mode: COLUMNS if level == "L3" and variant != "found" else (),
+        validate=_validate,
+        learning_rate=1.0,
+        steps=200,
+        t_max=1e12,
+        latex=LATEX,
+        derive=late("flowsys.systems.prompt.derive:derive"),
+        equations=late_value("flowsys.systems.prompt.reduced:EQUATIONS"),
+        ladder=late("flowsys.systems.prompt.ladder:ladder"),
+        claims=LazySequence(late_value("flowsys.systems.prompt.claims:CLAIMS")),
+        figures=LazyMapping(late_value("flowsys.systems.prompt.figures:FIGURES")),
+        diagrams=LazyMapping(late_value("flowsys.systems.prompt.diagrams:DIAGRAMS")),
+    )  # fmt: skip
+
+
+SYSTEM = prompt_model()

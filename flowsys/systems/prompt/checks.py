@@ -1,11 +1,12 @@
 """Refusals of sizes and fractions that no prompt can have, each naming the parameter as the user typed it."""
 
 import math
+from typing import Any
 
 from flowsys.errors import InputError
 
 
-def check_count(name: str, value, least: int, most: int | None = None) -> int:
+def check_count(name: str, value: Any, least: int, most: int | None = None) -> int:
     """`value` as an integer in [least, most]."""
     allowed = f"an integer of at least {least}" if most is None else f"an integer from {least} to {most}"
     try:
@@ -18,7 +19,7 @@ def check_count(name: str, value, least: int, most: int | None = None) -> int:
     return count
 
 
-def check_fraction(name: str, value, closed: str = "") -> float:
+def check_fraction(name: str, value: Any, closed: str = "") -> float:
     """`value` as a number in (0, 1); `closed` names the ends that are allowed too: "0", "1" or "01"."""
     interval = ("[" if "0" in closed else "(") + "0, 1" + ("]" if "1" in closed else ")")
     try:
@@ -31,25 +32,14 @@ def check_fraction(name: str, value, closed: str = "") -> float:
     return fraction
 
 
-def check_at_least(name: str, value, least: float) -> float:
-    """`value` as a finite number of at least `least`."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not (math.isfinite(number) and number >= least):
-        raise InputError(f"{name} = {value!r}, but {name} must be a finite number of at least {least:g}.")
-    return number
-
-
-def n_matching_examples(alpha: float, n_examples: int, name: str = "alpha", length: str = "n_examples") -> int:
-    """round(α l): how many examples start at the query's pattern; refuses prompts that would have none."""
-    check_fraction(name, alpha, closed="1")
-    check_count(length, n_examples, 1)
+def n_matching_examples(alpha: float, n_examples: int) -> int:
+    """round(α' l): how many examples start at the query's pattern; refuses prompts that would have none."""
+    check_fraction("alpha_test", alpha, closed="1")
+    check_count("n_examples", n_examples, 1)
     n_matching = round(alpha * n_examples)
     if n_matching == 0:
         raise InputError(
-            f"{name} = {alpha!r} with {length} = {n_examples} gives no example that matches the query, "
-            f"but {name} * {length} must be above 0.5."
+            f"alpha_test = {alpha!r} with n_examples = {n_examples} gives no example that matches the query, "
+            "but alpha_test * n_examples must be above 0.5."
         )
     return n_matching

@@ -8,8 +8,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from flowsys.runs.solving import solve
 from flowsys.sweeps.named import Line, NamedDiagram
 from flowsys.system import Setup
+from flowsys.systems.prompt import SYSTEM
 from flowsys.systems.prompt.planar import late_pattern_score, stage_2_clock
 from flowsys.systems.prompt.transitions import attractor_boundary
 
@@ -98,9 +100,6 @@ def _blindness(setup: Setup, overlap: np.ndarray, alpha: np.ndarray) -> list[Lin
 
 def _population_losses(setup: Setup, t: np.ndarray, n_tasks: np.ndarray) -> list[Line]:
     """Times at which the population (N_T → ∞) has lost all but 10^-1, 10^-2, 10^-3."""
-    from flowsys.runs.solving import solve
-    from flowsys.systems.prompt import SYSTEM
-
     fine = np.geomspace(t.min(), t.max(), 200)
     loss = solve(SYSTEM, setup, at=fine, observe=("loss",))["loss"]
     lines = []

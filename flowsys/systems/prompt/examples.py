@@ -1,6 +1,11 @@
-"""Random test examples: chains of pattern indices drawn step by step from the transition matrices (App. C.1).
+"""Random test examples, and the votes among them that inference comes to.
 
-Exactly round(α' l) examples of a prompt start at the query's pattern, the others uniformly at the M' - 1 other ones.
+Chains of pattern indices are drawn step by step from the transition matrices (App. C.1). Exactly round(α' l) examples
+of a prompt start at the query's pattern, the others uniformly at the M' - 1 other ones.
+
+Trained long enough, a query at step k attends only to step-k columns whose input pattern is v_{k-1} (Proposition 1);
+greedy decoding then is a vote among their labels, ties broken uniformly, a uniform guess where no example matches.
+One-step inference (ICL) votes among the final outputs of the examples that start at the query.
 """
 
 from collections.abc import Iterator
@@ -8,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .checks import check_count, n_matching_examples
+from flowsys.systems.prompt.checks import check_count, n_matching_examples
+from flowsys.systems.prompt.transitions import Law
 
 N_HELD = 1 << 20  # examples in memory at a time
 
@@ -31,22 +37,15 @@ class ReasoningErrors(NamedTuple):
 
 
 def sampled_prompts(
-    rng: np.random.Generator,
-    transitions,
-    n_prompts: int,
-    n_examples: int,
-    alpha_test: float,
-    queries=None,
-    n_held=N_HELD,
+    rng: np.random.Generator, law: Law, n_prompts: int, n_examples: int, alpha_test: float, n_held: int = N_HELD
 ) -> Iterator[Examples]:
-    """`n_prompts` prompts in blocks of bounded size; the query is uniform on all patterns, or on `queries`."""
-    check_count("n_prompts", n_prompts, 1)
-    K, M_test, _ = transitions.shape
-    asked = np.arange(M_test) if queries is None else np.atleast_1d(queries)
+    """`n_prompts` prompts in blocks of bounded size; the query is uniform on all patterns, or on the law's queries."""
+    K, M_test, _ = law.transitions.shape
+    asked = np.arange(M_test) if law.queries is None else np.atleast_1d(law.queries)
     for query in asked:
         check_count("queries", query, 0, M_test - 1)
-    n_matching = n_matching_examples(alpha_test, n_examples, name="alpha_test")
-    tables = [_alias_table(step) for step in transitions]
+    n_matching = n_matching_examples(alpha_test, n_examples)
+    tables = [_alias_table(step) for step in law.transitions]
     per_block = max(1, n_held // n_examples)
     for first in range(0, n_prompts, per_block):
         n = min(per_block, n_prompts - first)
@@ -63,7 +62,7 @@ def sampled_prompts(
         yield Examples(query, chains)
 
 
-def tallied(blocks, targets) -> ReasoningErrors:
+def tallied(blocks: Iterator, targets: np.ndarray) -> ReasoningErrors:
     """Errors of (query, steps (n, K), one-step answer (n,)) triples; `targets` (K + 1, M') is what is correct."""
     n_wrong_steps, n_through, n_wrong_icl, n = 0, 0, 0, 0
     for query, steps, answer in blocks:
@@ -76,7 +75,7 @@ def tallied(blocks, targets) -> ReasoningErrors:
     return ReasoningErrors(float(by_step.mean()), by_step, n_through / n, n_wrong_icl / n, n)
 
 
-def _alias_table(A):
+def _alias_table(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Walker's alias tables of the rows of A, flattened: label j is kept with `threshold`, else becomes `alias`."""
     M = len(A)
     threshold, alias = np.ones((M, M)), np.tile(np.arange(M), (M, 1))
@@ -91,3 +90,42 @@ def _alias_table(A):
             if mass[donor] < 1:
                 small.append(large.pop())
     return threshold.ravel(), alias.ravel()
+
+
+def voting_errors(
+    rng: np.random.Generator, law: Law, n_prompts: int, n_examples: int, alpha_test: float
+) -> ReasoningErrors:
+    """CoT and ICL errors on the same random prompts, all attention on matching examples."""
+
+    def answers():
+        for prompts in sampled_prompts(rng, law, n_prompts, n_examples, alpha_test):
+            yield prompts.query, chain_of_votes(rng, *prompts, M_test), one_step_votes(rng, *prompts, M_test)
+
+    M_test = law.transitions.shape[-1]
+    return tallied(answers(), law.targets)
+
+
+def chain_of_votes(rng, query, chains, M_test: int) -> np.ndarray:
+    """v_1..v_K (n, K)."""
+    steps = []
+    for k in range(1, chains.shape[2]):
+        asked = steps[-1] if steps else query
+        steps.append(plurality(rng, votes(chains[:, :, k - 1] == asked[:, None], chains[:, :, k], M_test)))
+    return np.stack(steps, axis=1)
+
+
+def one_step_votes(rng, query, chains, M_test: int) -> np.ndarray:
+    """The ICL answer (n,)."""
+    return plurality(rng, votes(chains[:, :, 0] == query[:, None], chains[:, :, -1], M_test))
+
+
+def votes(is_counted, labels, M_test: int) -> np.ndarray:
+    """How often each label occurs among the counted examples: (n, M')."""
+    n = len(labels)
+    ballot = np.arange(n)[:, None] * M_test + labels
+    return np.bincount(ballot[is_counted], minlength=n * M_test).reshape(n, M_test)
+
+
+def plurality(rng, votes) -> np.ndarray:
+    """The label with most votes, ties broken uniformly."""
+    return (votes + rng.random(votes.shape)).argmax(axis=1)

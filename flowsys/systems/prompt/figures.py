@@ -17,7 +17,8 @@ from flowsys.runs.solving import solve
 from flowsys.runs.training import train
 from flowsys.sweeps import PhaseDiagram, make_sweep, parse_axis, run
 from flowsys.system import Setup
-from flowsys.systems.prompt.testing import example_transitions
+from flowsys.systems.prompt import SYSTEM
+from flowsys.systems.prompt.testing import law_of
 from flowsys.systems.prompt.transitions import (
     attractor_transitions,
     composed,
@@ -42,17 +43,11 @@ PANELS = (
 )
 
 
-def _system():
-    from flowsys.systems.prompt import SYSTEM
-
-    return SYSTEM
-
-
 def _swept(setup: Setup, axes: Sequence[str], quantities: Sequence[str], **fixed) -> PhaseDiagram:
     """Quantities over the axes; everything else as in the setup."""
     axes = [parse_axis(text) for text in axes]
     kept = {k: v for k, v in (dict(setup) | fixed).items() if k not in {axis.name for axis in axes}}
-    sweep = make_sweep(_system(), axes, quantities, fixed=kept)
+    sweep = make_sweep(SYSTEM, axes, quantities, fixed=kept)
     chunks = sorted(run(sweep), key=lambda chunk: chunk.number)
     values = np.concatenate([chunk.values for chunk in chunks], axis=1)
     outcomes = np.concatenate([chunk.outcomes for chunk in chunks]).reshape(sweep.shape)
@@ -62,7 +57,7 @@ def _swept(setup: Setup, axes: Sequence[str], quantities: Sequence[str], **fixed
 
 def _of_one_step(setup: Setup, name: str) -> str:
     """τ_o or ρ_o of the composed transitions, which is what ICL sees of τ or ρ; nothing for α'."""
-    A = example_transitions(setup)
+    A = law_of(setup).transitions
     if name == "tau":
         return rf", $\tau_o = {input_label_probability(A):.2f}$"
     return rf", $\rho_o = {input_label_primacy(A):.2f}$" if name == "rho" else ""
@@ -78,7 +73,7 @@ def errors_over_examples(setup: Setup, error: str) -> Drawing:
         swept = _swept(setup, (LENGTHS, f"{name}={listed}"), names, **fixed)
         lengths, (limit, model) = swept.axes[0].values, swept.quantities.values()
         for i, value in enumerate(values):
-            there = _system().setup(**(dict(setup) | fixed | {name: value}))
+            there = SYSTEM.setup(**(dict(setup) | fixed | {name: value}))
             label = f"${symbol} = {value:g}$" + (_of_one_step(there, name) if error == "icl_error" else "")
             ax.plot(lengths, limit[:, i], color=f"C{i}", label=label)
             ax.plot(lengths, model[:, i], "o", color=f"C{i}", markersize=4)
@@ -147,11 +142,11 @@ def attention_along_training(setup: Setup) -> Drawing:
     """Fig. 5: attention on the four kinds of columns, the end of stage 1 dashed."""
     end = min(1e3, setup["t_max"])
     names = tuple(MASSES)
-    theory = solve(_system(), setup, at=[float(t) for t in np.geomspace(0.5, end, 120)], observe=names)
-    stage = solve(_system(), setup, at=["T_1"], observe=())
-    small = _system().setup(**(dict(setup) | {"learning_rate": 2.0}))
+    theory = solve(SYSTEM, setup, at=[float(t) for t in np.geomspace(0.5, end, 120)], observe=names)
+    stage = solve(SYSTEM, setup, at=["T_1"], observe=())
+    small = SYSTEM.setup(**(dict(setup) | {"learning_rate": 2.0}))
     times = [float(2 * round(t / 2)) for t in np.geomspace(2, 200, 14)]
-    trained = train(_system(), small, variant="sgd_scores", at=sorted(set(times)), steps=100, records=1, observe=names)
+    trained = train(SYSTEM, small, variant="sgd", at=sorted(set(times)), steps=100, records=1, observe=names)
     figure = Figure(figsize=(6.4, 4.2), layout="constrained")
     ax = figure.subplots()
     draw(theory, ax, names, logarithmic=True)

@@ -8,16 +8,11 @@ so prompts cost a few operations a column.
 """
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from flowsys.errors import InputError
-
-from .checks import check_at_least
-from .examples import Examples, ReasoningErrors, sampled_prompts, tallied
-from .shifted_patterns import complement
-from .transitions import trajectories
+from flowsys.systems.prompt.examples import Examples, ReasoningErrors, tallied
 
 N_HELD = 1 << 15  # examples in memory at a time: each has K + 1 noise vectors
 TIE = 1e-12  # attention closer than this is a tie, broken uniformly
@@ -34,71 +29,55 @@ class Scorer(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """One attention step: the decoded patterns and the attention on the matching columns S_k*."""
+    """One attention step: the decoded patterns (n,), and the attention (n, 4) on columns of (same, same) = S_k*,
+    (same, other), (other, same), (other, other) (pattern, step)."""
 
     answer: np.ndarray
-    matching: np.ndarray
+    masses: np.ndarray
 
 
-def scorer(W, test_patterns) -> Scorer:
-    """Tables of the model with weights W for the given test patterns."""
-    W, test_patterns = np.asarray(W), np.asarray(test_patterns)
-    d_X = test_patterns.shape[1]
-    queries = W[None, :, :d_X] @ test_patterns.T[None] + W[:, 2 * d_X :].T[:, :, None]  # (K, D, M')
-    queries = queries.transpose(0, 2, 1)
-    on_input, on_label, on_step = queries[..., :d_X], queries[..., d_X : 2 * d_X], queries[..., 2 * d_X :]
-    noise = complement(test_patterns).T
+def scorer(S: np.ndarray, test_patterns: np.ndarray) -> Scorer:
+    """Tables of the model with frame entries S for test patterns (M', M) in the frame of the training patterns."""
+    M = test_patterns.shape[1]
+    of_query = S[None, :, :M] @ test_patterns.T[None] + S[:, M:].T[:, :, None]  # (K, 2M + K, M')
+    of_query = of_query.transpose(0, 2, 1)
+    on_input, on_label, on_step = of_query[..., :M], of_query[..., M : 2 * M], of_query[..., 2 * M :]
+    noise = np.linalg.svd(test_patterns)[2][len(test_patterns) :].T  # what the test patterns leave of the span
     return Scorer(on_input @ test_patterns.T, on_label @ test_patterns.T, on_input @ noise, on_label @ noise, on_step)
 
 
-def inference_errors(
-    rng: np.random.Generator,
-    W,
-    test_patterns,
-    transitions,
-    task,
-    n_prompts: int,
-    n_examples: int,
-    alpha_test: float,
-    noise: float = 0.2,
-    queries=None,
-) -> tuple[ReasoningErrors, np.ndarray]:
-    """CoT and ICL errors on the same prompts, and the mean attention on S_k* at every step of CoT (Proposition 1)."""
-    tables = scorer(W, test_patterns)
-    blocks = sampled_prompts(rng, transitions, n_prompts, n_examples, alpha_test, queries, N_HELD)
-    return errors_on(blocks, rng, tables, lambda shape: noise_vectors(rng, shape, tables, noise), task)
+def noise_vectors(
+    rng: np.random.Generator, shape: tuple, tables: Scorer, n_directions: int, level: float
+) -> np.ndarray | None:
+    """δ for every pattern of every example, isotropic of norm `level` in `n_directions`, as scores see it; or None."""
+    n_felt = tables.input_noise.shape[-1]
+    if level == 0 or n_felt == 0:
+        return None
+    noise = rng.standard_normal((*shape, n_directions))
+    noise *= (level / np.sqrt(np.einsum("...d,...d->...", noise, noise)))[..., None]
+    return noise[..., :n_felt]
 
 
 def errors_on(
-    blocks: Iterable[Examples], rng: np.random.Generator, tables: Scorer, noise_of: Callable, task
-) -> tuple[ReasoningErrors, np.ndarray]:
-    """Errors and attention on given prompts; `noise_of(shape)` draws the noise of as many patterns."""
-    matching = []
+    blocks: Iterable[Examples], rng: np.random.Generator, tables: Scorer, noise_of: Callable, targets: np.ndarray
+) -> tuple[ReasoningErrors, np.ndarray, np.ndarray]:
+    """Errors, attention on S_k* and on the four kinds of columns by step; `noise_of(shape)` draws patterns' noise."""
+    masses = []
 
     def answers():
         for prompts in blocks:
             noises = noise_of(prompts.chains.shape)
             steps = chain_of_thought(rng, tables, prompts, noises)
-            matching.append(np.stack([step.matching for step in steps], axis=1))
+            masses.append(np.stack([step.masses for step in steps], axis=1))
             one_step = in_context(rng, tables, prompts, noises)
             yield prompts.query, np.stack([step.answer for step in steps], axis=1), one_step.answer
 
-    errors = tallied(answers(), trajectories(task))
-    return errors, np.concatenate(matching).mean(axis=0)
+    errors = tallied(answers(), targets)
+    found = np.concatenate(masses).mean(axis=0)
+    return errors, found[:, 0], found
 
 
-def noise_vectors(rng, shape, tables: Scorer, level: float):
-    """δ for every pattern of every example, isotropic of norm `level` and orthogonal to the test patterns; or None."""
-    d = tables.input_noise.shape[-1]
-    if check_at_least("noise", level, 0.0) == 0:
-        return None
-    if d == 0:
-        raise InputError(f"noise = {level!r}, but with d_X = M_test there is no direction for it: noise must be 0.")
-    noise = rng.standard_normal((*shape, d))
-    return noise * (level / np.sqrt(np.einsum("...d,...d->...", noise, noise)))[..., None]
-
-
-def chain_of_thought(rng, tables: Scorer, prompts: Examples, noises) -> list[Reading]:
+def chain_of_thought(rng: np.random.Generator, tables: Scorer, prompts: Examples, noises: Any) -> list[Reading]:
     """Algorithm 2: the K readings of every prompt."""
     K = tables.steps.shape[0]
     chains, answers, readings = prompts.chains, [prompts.query], []
@@ -108,20 +87,19 @@ def chain_of_thought(rng, tables: Scorer, prompts: Examples, noises) -> list[Rea
         scores += tables.steps[k][asked][:, None, :]
         if noises is not None:
             scores += _noise_scores(tables, k, asked, noises[:, :, :-1], noises[:, :, 1:])
-        labels = [chains[:, :, 1:].reshape(len(asked), -1)]
-        scores = [scores.reshape(len(asked), -1)]
-        is_matching = np.zeros(chains[:, :, 1:].shape, dtype=bool)
-        is_matching[:, :, k] = chains[:, :, k] == asked[:, None]
+        kind = 2 * (chains[:, :, :-1] != asked[:, None, None]) + (np.arange(K) != k)
+        columns = [(scores, chains[:, :, 1:], kind)]
         for earlier in range(k):
-            own = _column_scores(tables, k, asked, answers[earlier][:, None], answers[earlier + 1][:, None])
-            scores.append(own + tables.steps[k][asked, earlier][:, None])
-            labels.append(answers[earlier + 1][:, None])
-        readings.append(_read(rng, np.concatenate(scores, axis=1), np.concatenate(labels, axis=1), is_matching, tables))
+            own, label = answers[earlier][:, None], answers[earlier + 1][:, None]
+            scores = _column_scores(tables, k, asked, own, label) + tables.steps[k][asked, earlier][:, None]
+            columns.append((scores, label, 2 * (own != asked[:, None]) + 1))
+        flat = (np.concatenate([part.reshape(len(asked), -1) for part in parts], axis=1) for parts in zip(*columns))
+        readings.append(_read(rng, *flat, tables))
         answers.append(readings[-1].answer)
     return readings
 
 
-def in_context(rng, tables: Scorer, prompts: Examples, noises) -> Reading:
+def in_context(rng: np.random.Generator, tables: Scorer, prompts: Examples, noises: Any) -> Reading:
     """One-step inference (Eq. 8)."""
     asked, n_examples = prompts.query, prompts.chains.shape[1]
     inputs, outputs = prompts.chains[:, :, 0], prompts.chains[:, :, -1]
@@ -131,7 +109,7 @@ def in_context(rng, tables: Scorer, prompts: Examples, noises) -> Reading:
         scores += _noise_scores(tables, 0, asked, noises[:, :, 0], noises[:, :, -1])
     # The zero columns of one step are alike: n_examples of them weigh as one with log n_examples added.
     scores = np.concatenate([scores, steps[:, 1:] + np.log(n_examples)], axis=1)
-    return _read(rng, scores, outputs, inputs == asked[:, None], tables)
+    return _read(rng, scores, outputs, 2 * (inputs != asked[:, None]), tables)
 
 
 def _column_scores(tables, k, asked, inputs, labels):
@@ -146,13 +124,13 @@ def _noise_scores(tables, k, asked, input_noises, label_noises):
     return (on_inputs + on_labels).reshape(input_noises.shape[:-1])
 
 
-def _read(rng, scores, labels, is_matching, tables) -> Reading:
-    """Softmax over the columns; those beyond `labels` have value 0. `is_matching` marks the first columns."""
+def _read(rng, scores, labels, kinds, tables) -> Reading:
+    """Softmax over the columns; those beyond `labels` have value 0. `kinds` tells whose attention counts as which."""
     n, M_test = len(scores), tables.steps.shape[1]
     attention = np.exp(scores - scores.max(axis=1, keepdims=True))
     attention /= attention.sum(axis=1, keepdims=True)
-    cell = np.arange(n)[:, None] * M_test + labels
-    output = np.bincount(cell.ravel(), attention[:, : labels.shape[1]].ravel(), minlength=n * M_test).reshape(n, M_test)
-    flat = is_matching.reshape(n, -1)
-    matching = (attention[:, : flat.shape[1]] * flat).sum(axis=1)
-    return Reading((output + TIE * rng.random(output.shape)).argmax(axis=1), matching)
+    on_columns = attention[:, : labels.shape[1]].ravel()
+    row = np.arange(n)[:, None]
+    output = np.bincount((row * M_test + labels).ravel(), on_columns, minlength=n * M_test).reshape(n, M_test)
+    masses = np.bincount((row * 4 + kinds).ravel(), on_columns, minlength=n * 4).reshape(n, 4)
+    return Reading((output + TIE * rng.random(output.shape)).argmax(axis=1), masses)

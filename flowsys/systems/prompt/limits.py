@@ -1,8 +1,7 @@
-"""L3: the population flow on the symmetric subspace at any M, and its planar limit.
+"""L3: the population flow on the symmetric subspace at any M, its planar limit, and descent on the same variables.
 
-The start is W = 0, so a, b, H (or a, g) begin at 0. Programs for K = 2 … 8 are packaged with M as a symbol; where the
-labels of small M wrap around, the program of that M is derived when it is first needed (seconds at K = 7, 8) and kept
-on disk.
+The start is W = 0, so a, b, H (or a, g) begin at 0. Programs for K = 2 … 5 are packaged with M as a symbol; for more
+steps, and where the labels of small M wrap around, the program is derived when it is first needed and kept on disk.
 """
 
 from functools import lru_cache
@@ -10,13 +9,20 @@ from pathlib import Path
 
 import numpy as np
 
+from flowsys.errors import InputError
+from flowsys.model.stated import stated_problem
 from flowsys.program import Program
-from flowsys.program.arrays import arguments
+from flowsys.program.arrays import arguments, observed, vector_field
+from flowsys.runs.training import Descent, Training
 from flowsys.system import Setup
-from flowsys.system.problem import Problem, ProgramField, Stage
-from flowsys.systems.prompt.stages import events_of, marks_of
+from flowsys.system.problem import Problem, ProgramField
+from flowsys.systems.prompt import SYSTEM
 from flowsys.systems.prompt.symmetric import least_unwrapped_M
 from flowsys.systems.prompt.testing import tested_observables
+from flowsys.systems.prompt.transitions import Law
+
+PACKAGED = (2, 3, 4, 5)
+"""The numbers of steps whose programs are packaged."""
 
 
 def wraps(M: int, K: int) -> bool:
@@ -26,19 +32,19 @@ def wraps(M: int, K: int) -> bool:
 
 @lru_cache(maxsize=64)
 def population_program(K: int, wrapped_M: int | None = None) -> Program:
-    """The committed program of K steps for every M, or the program of one small M, derived here."""
-    if wrapped_M is None:
+    """The program of K steps for every M, or of one small M: packaged, or derived here."""
+    if wrapped_M is None and K in PACKAGED:
         from flowsys.systems.prompt import reduced
 
         return Program.parse(getattr(reduced, f"POPULATION_{K}"))
     from flowsys.symbolic.kept import kept
 
-    names = ("statement", "model", "symmetric", "lemmas", "orbits", "planar")
-    sources = [Path(__file__).with_name(f"{name}.py") for name in names]
-    return kept(f"the prompt system of K = {K}, M = {wrapped_M}", lambda: _derived(K, wrapped_M), sources)
+    sources = [Path(__file__).with_name(f"{name}.py") for name in ("statement", "model", "symmetric", "planar")]
+    name = f"the prompt system of K = {K}" + (f", M = {wrapped_M}" if wrapped_M else "")
+    return kept(name, lambda: _derived(K, wrapped_M), sources)
 
 
-def _derived(K: int, wrapped_M: int) -> Program:
+def _derived(K: int, wrapped_M: int | None) -> Program:
     from flowsys.symbolic.assemble import assemble
     from flowsys.systems.prompt.statement import population_statement
 
@@ -47,28 +53,52 @@ def _derived(K: int, wrapped_M: int) -> Program:
 
 @lru_cache(maxsize=1)
 def planar_program() -> Program:
-    """The committed program of the planar limit."""
+    """The packaged program of the planar limit."""
     from flowsys.systems.prompt import reduced
 
     return Program.parse(reduced.PLANAR)
 
 
-def limit_problem(setup: Setup, mode: str) -> Problem:
-    """The population flow, or its planar limit, from W = 0."""
-    M, K = setup["M"], setup["K"]
+def limit_problem(law: Law | None, setup: Setup, mode: str) -> Problem:
+    """The population flow, or its planar limit, from W = 0; test prompts by the parameters, or by a law."""
+    M, K, is_planar = setup["M"], setup["K"], mode == "planar"
+    program = planar_program() if is_planar else population_program(K, M if wraps(M, K) else None)
+    data = arguments(program, {"M": M, "K": K, "alpha": setup["alpha"]})
+    return stated_problem(
+        SYSTEM.declaration, setup, mode, ProgramField(program), np.zeros(len(program.state)),
+        lambda stage: data,
+        derived={} if is_planar else {**tested_observables(setup, law), "sd_A_s": lambda y: 0.0},
+        conserved=None if is_planar else lambda states: states[:, 2:].reshape(-1, K, K).sum(axis=1),
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=16)
+def _descent(K: int, wrapped_M: int | None) -> Descent:
+    import jax.numpy as jnp
+
+    program = population_program(K, wrapped_M)
+    names = tuple(program.observables)
+    velocity, values = vector_field(program, "exact", jnp), observed(program, names, "exact", jnp)
+    return Descent(
+        lambda y, arguments, learning_rate: y + learning_rate * velocity(y, arguments),
+        lambda y, arguments: dict(zip(names, values(y, arguments))),
+        names,
+    )
+
+
+def symmetric_training(setup: Setup, mode: str, seeds: int | None) -> Training:
+    """Descent on a, b, H of the exact population, at any M: what full batches of all tasks do from W = 0."""
+    import jax.numpy as jnp
+
     if mode == "planar":
-        program, conserved = planar_program(), None
-    else:
-        program = population_program(K, M if wraps(M, K) else None)
-        conserved = lambda states: states[:, 2:].reshape(-1, K, K).sum(axis=1)
-    return Problem(
-        field=ProgramField(program),
-        initial=np.zeros(len(program.state)),
-        stages=(Stage(mode, arguments(program, {"M": M, "K": K, "alpha": setup["alpha"]})),),
-        events=events_of(setup),
-        derived=tested_observables(setup) if mode == "population" else {},
-        conserved=conserved,
-        marks=marks_of(setup),
-        t_max=setup["t_max"],
-        default_at=("T_1", "T_2", "T_3"),
+        raise InputError("mode = planar is not allowed at level L0: it is a limit of L3.")
+    flow, M, K = limit_problem(None, setup, mode), setup["M"], setup["K"]
+    initial = jnp.asarray(flow.initial)
+    return Training(
+        descent=_descent(K, M if wraps(M, K) else None),
+        initial=initial if seeds is None else jnp.tile(initial, (seeds, 1)),
+        stages=flow.stages,
+        events=flow.events,
+        marks=flow.marks,
+        default_steps=200,
     )

@@ -1,32 +1,124 @@
-"""The loss of attention over columns of worked examples, once, for every set of coordinates it is read in.
+"""The one-layer attention-only transformer and its loss, once, in every set of coordinates it is read in.
 
-A query at step k with input pattern z_{k-1} attends to the columns (input; label) + c_k' of the prompt. Its score
-for a column is linear in W, hence a sum of entries of W in the frame {inputs a_i, outputs b_i, steps c_k}; with W_V
-= (0 I 0) the output F puts on every pattern the attention its columns as a label get, and the loss is ½ Σ_v (F_v -
-1[v = z_k])² (Eqs. 2, 3).
+Columns are (input; output; 0) + c_k in R^(2 d_X + K), with c_k the k-th unit vector of the last block (the paper's
+third zero block of W_V leaves no other place for it; App. B). The merged W is trained whole; the loss sees it only
+through its entries S between the orthonormal frames {inputs a_i, outputs b_i, steps c_k} of keys and {a_i, c_k} of
+queries. A query at step k with pattern z_{k-1} scores a column by a sum of such entries; with W_V = (0 I 0) the output
+F puts on every pattern the attention its columns as a label get, and the loss is ½ Σ_v (F_v - 1[v = z_k])² (Eqs. 2, 3).
 
-Three readings of the same loss: `score_loss` in all frame entries (exact for any prompts: training by autodiff and
-the score flow), `symmetric_loss` in the three kinds of entries that survive the average over relabelled tasks
-(exact for the population), and, through `flowsys.systems.prompt.transformer`, in the weights. `ops` is
+Two readings of the same loss: in all frame entries, prompt by prompt (`prompt_loss`), and in the three kinds of entries
+that survive the average over relabelled tasks (`symmetric_losses`, exact for the population). `ops` is
 `flowsys.model.ops` or its symbolic twin.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-MASSES = ("same_same", "same_other", "other_same", "other_other")  # kinds of columns: (pattern, step) of the query
+import flowsys as fs
+from flowsys.errors import InputError
+
+MASSES = {
+    "same_same": "the query's pattern and step",
+    "same_other": "the query's pattern at other steps",
+    "other_same": "other patterns at the query's step",
+    "other_other": "other patterns at other steps",
+}
+"""Kinds of columns: (pattern, step) of the query."""
 
 
-class Prompts(NamedTuple):
-    """Prompts of noiseless, correct examples, as numbers of occurrences of every column."""
+# -- weights ----------------------------------------------------------------------------------------------------------
 
-    chains: np.ndarray  # (n, K + 1, M): pattern reached from starting pattern x after 0..K steps
-    origins: np.ndarray  # (n, K, M): the starting pattern from which pattern v is reached after 1..K steps
-    counts: np.ndarray  # (n, K, M): how often the column (chains[k - 1, x]; chains[k, x]) + c_k stands in the prompt
-    query: np.ndarray  # (n,): pattern z_{k-1}
-    step: np.ndarray  # (n,): k - 1
-    target: np.ndarray  # (n,): pattern z_k
+
+def orthonormal_rows(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+    """n orthonormal rows in R^d, uniformly distributed."""
+    Q, R = np.linalg.qr(rng.standard_normal((d, n)))
+    return (Q * np.sign(np.diagonal(R))).T
+
+
+def frames(p: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Rows a_i, b_i, c_k that keys are sums of, and rows a_i, c_k that queries are sums of."""
+    M, K, d_X = p.M, p.K, p.d_X
+    patterns, D = orthonormal_rows(np.random.default_rng(0), M, d_X), 2 * d_X + K
+    a, b, c = np.zeros((M, D)), np.zeros((M, D)), np.eye(D)[2 * d_X :]
+    a[:, :d_X] = b[:, d_X : 2 * d_X] = patterns
+    return np.concatenate([a, b, c]), np.concatenate([a, c])
+
+
+def blocks(p: Any) -> dict[str, fs.Direct]:
+    """W with independent N(0, ξ²) entries (Algorithm 1, line 2), seen through its frame entries; 0 in the limit."""
+    if p.d_X < p.M:
+        raise InputError(f"d_X = {p.d_X} is not allowed: it must be at least M = {p.M}.")
+    (keys, queries), D = frames(p), 2 * p.d_X + p.K
+    start = lambda rng, ξ=p.xi: ξ * rng.standard_normal((D, D))
+    return {"W": fs.Direct(D, D, start=start, limit=0.0, read=lambda W: keys @ W @ queries.T)}
+
+
+# -- prompt by prompt -------------------------------------------------------------------------------------------------
+
+
+def column_counts(X: Any, p: Any) -> Any:
+    """How often every column (n, K, M) stands in its prompt: the weights α, (1 - α)/(M - 1) of endless prompts."""
+    n, M = X.origins.shape[0], X.origins.shape[2]
+    matching = 1 * (X.start.reshape(n, 1, 1) == np.arange(M).reshape(1, 1, M))
+    endless = X.endless.reshape(n, 1, 1)
+    return endless * matching * p.alpha + endless * (1 - matching) * ((1 - p.alpha) / (M - 1)) + X.listed
+
+
+def column_scores(S: Any, X: Any) -> Any:
+    """Score (n, K, M) of every column for its prompt's query, from the frame entries S (2M + K, M + K)."""
+    n, K, M = X.origins.shape
+    of_query = (S[:, X.query] + S[:, M + X.step]).T
+    row = np.arange(n).reshape(n, 1, 1)
+    on_inputs, on_labels = of_query[row, X.chains[:, :-1]], of_query[row, M + X.chains[:, 1:]]
+    return on_inputs + on_labels + of_query[:, 2 * M :].reshape(n, K, 1)
+
+
+def attention(ops: Any, w: Any, X: Any, p: Any) -> Any:
+    """Attention (n, K, M) on every column."""
+    n, K, M = X.origins.shape
+    flat = lambda array: array.reshape(n, K * M)
+    found = lambda: ops.softmax(flat(column_scores(w.W, X)), flat(column_counts(X, p))).reshape(n, K, M)
+    return w.once("attention", X, found)
+
+
+def residual(π: Any, X: Any) -> Any:
+    """F - z_k in pattern coordinates (n, M), from the attention."""
+    n, K, M = X.origins.shape
+    row, step = np.arange(n).reshape(n, 1, 1), np.arange(K).reshape(1, K, 1)
+    return π[row, step, X.origins].sum(axis=1) - 1 * (X.target.reshape(n, 1) == np.arange(M).reshape(1, M))
+
+
+def prompt_loss(ops: Any, w: Any, X: Any, p: Any) -> Any:
+    """½ ‖F - z_k‖² of every prompt."""
+    if p.mode == "planar":
+        raise InputError("mode = planar is allowed at level L3 (symmetric) only: it is a limit of it.")
+    r = residual(attention(ops, w, X, p), X)
+    return (r * r).sum(axis=-1) / 2
+
+
+def four_masses(ops: Any, attention: Any, same_input: Any, same_step: Any) -> Any:
+    """Sums of `attention` over the four combinations of the two 0/1 indicators, as a last axis (`MASSES`)."""
+    products = (
+        same_input * same_step,
+        same_input * (1 - same_step),
+        (1 - same_input) * same_step,
+        (1 - same_input) * (1 - same_step),
+    )
+    return ops.stack([(attention * ops.array(product)).sum(axis=-1) for product in products]).T
+
+
+def prompt_masses(ops: Any, w: Any, X: Any, p: Any) -> Any:
+    """Attention (n, 4) on the four kinds of columns."""
+    n, K, M = X.origins.shape
+    flat = lambda array: array.reshape(n, K * M)
+    same_input = 1 * (X.chains[:, :-1] == X.query.reshape(n, 1, 1))
+    same_step = 1 * (np.arange(K).reshape(1, K, 1) == X.step.reshape(n, 1, 1)) * np.ones((1, 1, M), dtype=int)
+    found = lambda: four_masses(ops, flat(attention(ops, w, X, p)), flat(same_input), flat(same_step))
+    return w.once("masses", X, found)
+
+
+# -- by kinds of columns, on the symmetric subspace -------------------------------------------------------------------
 
 
 class Columns(NamedTuple):
@@ -36,97 +128,32 @@ class Columns(NamedTuple):
     same_input: np.ndarray  # (c,): 1 if the column's input is the query's pattern
     same_label: np.ndarray  # (c,): 1 if the column's label is the query's pattern
     same_step: np.ndarray  # (c,): 1 if k' = k
-    counts: object  # (c,): total weight of the kind in the prompt
-    shares: object  # (v, c): part of the kind's attention that goes to each single label of kind v
+    counts: Any  # (c,): total weight of the kind in the prompt
+    shares: Any  # (v, c): part of the kind's attention that goes to each single label of kind v
     target: np.ndarray  # (v,): 1 for the label z_k
-    multiplicity: object  # (v,): how many labels are of kind v
+    multiplicity: Any  # (v,): how many labels are of kind v
 
 
-def output(ops, column_scores, counts, shares):
-    """F_v = Σ_c attention_c shares_vc: attention by label (Eq. 2 with W_V = (0 I 0))."""
-    return (shares * ops.softmax(column_scores, counts)[..., None, :]).sum(axis=-1)
-
-
-def squared_loss(F, target, multiplicity=1):
-    """½ ‖F - z_k‖² in pattern coordinates, labels of kind v counted `multiplicity` times (Eq. 3)."""
-    residual = F - target
-    return (multiplicity * residual * residual).sum(axis=-1) / 2
-
-
-def column_scores(scores, prompts: Prompts):
-    """Score (n, K · M) of every column for its prompt's query, from the frame entries `scores` (2M + K, M + K)."""
-    n, K, M = prompts.counts.shape
-    query_scores = (scores[:, prompts.query] + scores[:, M + prompts.step]).T
-    row = np.arange(n).reshape(n, 1, 1)
-    on_inputs = query_scores[row, prompts.chains[:, :-1]]
-    on_labels = query_scores[row, M + prompts.chains[:, 1:]]
-    return (on_inputs + on_labels + query_scores[:, 2 * M :].reshape(n, K, 1)).reshape(n, K * M)
-
-
-def score_losses(ops, scores, prompts: Prompts):
-    """Loss (n,) of every prompt for the model with frame entries `scores`."""
-    n, K, M = prompts.counts.shape
-    attention = ops.softmax(column_scores(scores, prompts), prompts.counts.reshape(n, K * M)).reshape(n, K, M)
-    row, step = np.arange(n).reshape(n, 1, 1), np.arange(K).reshape(1, K, 1)
-    F = attention[row, step, prompts.origins].sum(axis=1)
-    return squared_loss(F, 1 * (prompts.target.reshape(n, 1) == np.arange(M).reshape(1, M)))
-
-
-def score_loss(ops, scores, prompts: Prompts):
-    """Mean loss over `prompts` of the model with frame entries `scores`."""
-    return score_losses(ops, scores, prompts).sum(axis=0) / len(prompts.query)
-
-
-def score_masses(ops, scores, prompts: Prompts):
-    """Attention (n, 4) on columns of (same, same), (same, other), (other, same), (other, other) (pattern, step)."""
-    n, K, M = prompts.counts.shape
-    attention = ops.softmax(column_scores(scores, prompts), prompts.counts.reshape(n, K * M))
-    same_input = 1 * (prompts.chains[:, :-1] == prompts.query.reshape(n, 1, 1)).reshape(n, K * M)
-    same_step = 1 * (np.arange(K).reshape(1, K, 1) == prompts.step.reshape(n, 1, 1))
-    return four_masses(ops, attention, same_input, (same_step * np.ones((1, 1, M), dtype=int)).reshape(n, K * M))
-
-
-def kind_scores(ops, a, b, H, columns: Columns, step: int):
+def kind_scores(ops: Any, a: Any, b: Any, H: Any, columns: Columns, step: int) -> Any:
     """Scores a 1[u = z] + b 1[label = z] + H_k'k of the kinds of columns, for a query at step k = `step` + 1."""
     return a * ops.array(columns.same_input) + b * ops.array(columns.same_label) + H[columns.step, step]
 
 
-def symmetric_losses(ops, a, b, H, kinds):
-    """L_k, k = 1..K, as a list: `kinds[k - 1]` are the columns of a query at step k."""
+def symmetric_losses(ops: Any, a: Any, b: Any, H: Any, kinds: list[Columns]) -> list:
+    """L_k, k = 1..K; the population loss is their mean. `kinds[k - 1]` are the columns of a query at step k."""
     losses = []
     for step, columns in enumerate(kinds):
-        F = output(ops, kind_scores(ops, a, b, H, columns, step), columns.counts, columns.shares)
-        F = ops.name(f"output_{step + 1}", F)
-        losses.append(ops.name(f"L_{step + 1}", squared_loss(F, ops.array(columns.target), columns.multiplicity)))
+        π = ops.softmax(kind_scores(ops, a, b, H, columns, step), columns.counts)
+        F = ops.name(f"output_{step + 1}", (columns.shares * π[None, :]).sum(axis=-1))
+        r = F - ops.array(columns.target)
+        losses.append(ops.name(f"L_{step + 1}", (columns.multiplicity * r * r).sum(axis=-1) / 2))
     return losses
 
 
-def symmetric_loss(ops, a, b, H, kinds):
-    """L = (1/K) Σ_k L_k: the exact population loss on the symmetric subspace."""
-    return sum(symmetric_losses(ops, a, b, H, kinds)) / len(kinds)
-
-
-def symmetric_masses(ops, a, b, H, kinds):
-    """Attention (K, 4) of the query at every step on the four kinds of (pattern, step), as in `score_masses`."""
-    return ops.stack(
-        [
-            four_masses(
-                ops,
-                ops.softmax(kind_scores(ops, a, b, H, columns, step), columns.counts),
-                columns.same_input,
-                columns.same_step,
-            )
-            for step, columns in enumerate(kinds)
-        ]
-    )
-
-
-def four_masses(ops, attention, same_input, same_step):
-    """Sums of `attention` over the four combinations of the two 0/1 indicators, as a last axis."""
-    products = (
-        same_input * same_step,
-        same_input * (1 - same_step),
-        (1 - same_input) * same_step,
-        (1 - same_input) * (1 - same_step),
-    )
-    return ops.stack([(attention * ops.array(product)).sum(axis=-1) for product in products]).T
+def symmetric_masses(ops: Any, a: Any, b: Any, H: Any, kinds: list[Columns]) -> Any:
+    """Attention (K, 4) of the query at every step on the four kinds of (pattern, step)."""
+    found = []
+    for step, columns in enumerate(kinds):
+        π = ops.softmax(kind_scores(ops, a, b, H, columns, step), columns.counts)
+        found.append(four_masses(ops, π, columns.same_input, columns.same_step))
+    return ops.stack(found)

@@ -14,8 +14,7 @@ import numpy as np
 from scipy.integrate import quad
 
 from flowsys.errors import InputError
-
-from .checks import check_count, check_fraction
+from flowsys.systems.prompt.checks import check_count, check_fraction
 
 
 def masses(ops, a, g, K, alpha):

@@ -16,8 +16,7 @@ import numpy as np
 from scipy.special import gammaln, xlogy
 
 from flowsys.errors import InputError
-
-from .checks import check_count, check_fraction, n_matching_examples
+from flowsys.systems.prompt.checks import check_count, check_fraction, n_matching_examples
 
 N_MOST_EXAMPLES = 600
 
@@ -46,7 +45,7 @@ def win_probability(row, correct: int, n: int) -> float:
 
 def one_step_success(row, correct: int, n_examples: int, alpha_test: float) -> float:
     """Exact probability that ICL is right with `n_examples` examples."""
-    return win_probability(row, correct, n_matching_examples(alpha_test, n_examples, name="alpha_test"))
+    return win_probability(row, correct, n_matching_examples(alpha_test, n_examples))
 
 
 def uniform_win_table(p_correct: float, M_test: int, n_most: int) -> np.ndarray:
@@ -64,7 +63,7 @@ def correct_through(
     """P(v_1..v_k all right), k = 1..K, when every step errs uniformly; `table` may be a shared `uniform_win_table`."""
     check_count("K", K, 1)
     check_count("n_examples", n_examples, 1, N_MOST_EXAMPLES)
-    start = n_matching_examples(alpha_test, n_examples, name="alpha_test")
+    start = n_matching_examples(alpha_test, n_examples)
     if table is None:
         table = uniform_win_table(p_correct, M_test, n_examples)
     strays = _binomials(n_examples, (1 - p_correct) / (M_test - 1))

@@ -1,12 +1,13 @@
 """The population system and its planar limit, stated for the derivation engine with M and α as symbols.
 
-On the symmetric subspace the exact population loss is `model.symmetric_loss` in a, b and H_k'k. A variable stands for
-the entries of W it combines: a = A_s - A_d for M entries A_s and M(M-1) entries A_d, and H_k'k = C_k' + G_k'k for M
-entries C_k' that all query steps share and one entry G_k'k, so
+On the symmetric subspace the exact population loss is the mean of `model.symmetric_losses` in a, b and H_k'k. A
+variable stands for the entries of W it combines: a = A_s - A_d for M entries A_s and M(M-1) entries A_d, and H_k'k =
+C_k' + G_k'k for M entries C_k' that all query steps share and one entry G_k'k, so
 
     da/dt = -∂_a L/(M-1),    db/dt = -∂_b L/(M-1),    dH_k'k/dt = -∂_{H_k'k} L - (1/M) Σ_κ ∂_{H_k'κ} L.
 
-K fixes the state and so the program. M enters through arithmetic alone where no two marked labels meet around Z_M
+The law of the flow is stated here alone. K fixes the state and so the program. M enters through arithmetic alone where
+no two marked labels meet around Z_M
 (`symmetric.least_unwrapped_M`); below that the marked sets are those of one integer M.
 """
 
@@ -17,10 +18,14 @@ from flowsys.symbolic import primitives as ops
 from flowsys.symbolic.assemble import Statement, symbol
 from flowsys.symbolic.flow import Direct
 from flowsys.systems.prompt import planar
-from flowsys.systems.prompt.lemmas import entry_gradients, mean_column_gradients
-from flowsys.systems.prompt.model import MASSES, four_masses, kind_scores, symmetric_losses, symmetric_masses
-from flowsys.systems.prompt.orbits import SymmetricScores, orbits_from_zero
-from flowsys.systems.prompt.symmetric import kinds, unwrapped_kinds, velocity
+from flowsys.systems.prompt.model import MASSES, Columns, four_masses, kind_scores, symmetric_losses, symmetric_masses
+from flowsys.systems.prompt.symmetric import (
+    SymmetricScores,
+    entry_gradients,
+    kinds,
+    mean_column_gradients,
+    orbits_from_zero,
+)
 
 M, K, α = symbol("M"), symbol("K"), symbol("alpha")
 
@@ -31,19 +36,31 @@ def variables(K: int, prefix: str = "") -> SymmetricScores:
     return SymmetricScores(symbol(f"{prefix}a"), symbol(f"{prefix}b"), H)
 
 
+def flow(K: int) -> list[Direct]:
+    """How a, b and H move, by the numbers of entries they stand for."""
+    y = variables(K)
+    return [Direct((y.a, y.b), (M - 1, M - 1)), *(Direct(tuple(row), sp.eye(K) + sp.ones(K, K) / M) for row in y.H)]
+
+
+def rates(K: int) -> SymmetricScores:
+    """d(a, b, H)/dt in the gradients as symbols."""
+    found: dict[sp.Symbol, sp.Expr] = {}
+    for block in flow(K):
+        found |= block.derivatives(lambda x: symbol(f"gradient_{x}"))
+    y = variables(K)
+    return SymmetricScores(found[y.a], found[y.b], np.array([[found[x] for x in row] for row in y.H], dtype=object))
+
+
 def population_statement(K: int, wrapped_M: int | None = None) -> Statement:
     """The symmetric population system of K steps, for every M (or for one small M whose labels wrap around)."""
     y = variables(K)
-    columns = unwrapped_kinds(ops, M, K, α) if wrapped_M is None else kinds(ops, wrapped_M, K, α)
+    columns = kinds(ops, M if wrapped_M is None else wrapped_M, K, α, wrapped_M)
     losses, masses = symmetric_losses(ops, *y, columns), symmetric_masses(ops, *y, columns)
     totals = {f"loss_{k}": loss for k, loss in enumerate(losses, start=1)}
     for row, at_step in enumerate(masses, start=1):
         totals |= {f"mass_{kind}_{row}": mass for kind, mass in zip(MASSES, at_step)}
     return Statement(
-        blocks=[
-            Direct((y.a, y.b), (M - 1, M - 1)),
-            *(Direct(tuple(row), sp.eye(K) + sp.ones(K, K) / M) for row in y.H),
-        ],
+        blocks=flow(K),
         parameters=(M, α),
         loss=sum(losses) / K,
         totals=totals,
@@ -51,7 +68,7 @@ def population_statement(K: int, wrapped_M: int | None = None) -> Statement:
     )
 
 
-def population_observables(K: int, columns) -> dict[str, sp.Expr]:
+def population_observables(K: int, columns: list[Columns]) -> dict[str, sp.Expr]:
     """Everything the population system reports, by the paper's names spelt in ASCII."""
     y, gradient = variables(K), variables(K, "gradient_")
     steps = range(1, K + 1)
@@ -63,7 +80,7 @@ def population_observables(K: int, columns) -> dict[str, sp.Expr]:
     found |= {f"mass_{kind}": _mean(by_step[kind]) for kind in MASSES}
     found |= {str(mass): mass for kind in MASSES for mass in by_step[kind]}
     found |= event_observables(by_step)
-    found["rate_mass_other_same"] = _mean([rates[2] for rates in mass_rates(y, velocity(gradient, M), columns)])
+    found["rate_mass_other_same"] = _mean([moved[2] for moved in mass_rates(y, rates(K), columns)])
     entries = orbits_from_zero(y, M)
     found |= {name: getattr(entries, name) for name in ("A_s", "A_d", "B_s", "B_d")}
     found |= {f"C_{k}": c for k, c in zip(steps, entries.C)}

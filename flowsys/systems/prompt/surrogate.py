@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from flowsys.errors import InputError
 from flowsys.system import Setup
 from flowsys.system.problem import FunctionField, Problem, Stage
-
-from .stages import marks_of, stage_events
+from flowsys.systems.prompt import SYSTEM
 
 OBSERVABLES = (
     "s", "u", "mass_same_same", "p_min", "mass_other_step", "mass_other_step_max", "log_other_step_max",
@@ -65,17 +65,20 @@ def surrogate_field() -> FunctionField:
     )
 
 
-def surrogate_problem(setup: Setup) -> Problem:
+def surrogate_problem(setup: Setup, mode: str) -> Problem:
     """L4: the paper's bound from s = u = 0."""
+    if mode == "planar":
+        raise InputError("mode = planar is not allowed at level L4: it is a limit of L3.")
     sizes = SurrogateArguments(*(np.float64(setup[name]) for name in ("M", "K", "alpha")))
+    declared = SYSTEM.declaration
     return Problem(
         field=surrogate_field(),
         initial=np.zeros(2),
         stages=(Stage("surrogate", sizes),),
-        events=stage_events(setup),
-        marks=marks_of(setup),
+        events=tuple(event for event in declared.events_at(setup) if event.observable in OBSERVABLES),
+        marks=declared.marks_at(setup, mode),
         t_max=setup["t_max"],
-        default_at=("T_1", "T_2", "T_3"),
+        default_at=declared.default_at(setup, mode),
     )
 
 

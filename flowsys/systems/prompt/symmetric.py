@@ -1,22 +1,73 @@
-"""The exact population system on the symmetric subspace: 2 + K² variables, at a cost that does not depend on M.
+"""Relabelling the patterns: orbits of entries of W, the variables they combine to, how these move, kinds of columns.
 
-Every (cycle, z_0) has the same loss there, so one task serves: patterns are Z_M, σ = +1, the query's input is 0.
-For a query at step k the step-k' column with input u has label u + k', the query's own chain passes u = T_{k'-1} -
-T_{k-1} with T_k = k(k + 1)/2, and the target is k. Only the inputs {0, -k', T_{k'-1} - T_{k-1}} are told apart by
-the scores or the weights: the other M - |marked| inputs of a step share their attention equally, so they enter as
-one kind of column.
+A relabelling permutes inputs a_i, outputs b_i and query patterns together and leaves steps alone; 4 + 3K + K² orbits of
+entries result. The softmax sees only a = A_s - A_d, b = B_s - B_d and H_k'k = C_k' + G_k'k of them.
 
-With M an integer the marked sets are taken mod M. Without wrapping they need M > K(K + 1)/2 (and M > 2), and then M
-enters only through arithmetic: it may be a symbol.
+Every (cycle, z_0) has the same loss on that subspace, so one task serves: patterns are Z_M, σ = +1, the query's input
+is 0. For a query at step k the step-k' column with input u has label u + k', the query's own chain passes u =
+T_{k'-1} - T_{k-1} with T_k = k(k + 1)/2, and the target is k. Only the inputs {0, -k', T_{k'-1} - T_{k-1}} are told
+apart by the scores or the weights: the other M - |marked| inputs of a step share their attention equally, so they
+enter as one kind of column. With M an integer the marked sets are taken mod M. Without wrapping they need M > K(K +
+1)/2 (and M > 2), and then M enters only through arithmetic: it may be a symbol.
 """
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from flowsys.errors import InputError
+from flowsys.systems.prompt.model import Columns
 
-from .checks import check_count, check_fraction
-from .model import Columns
-from .orbits import SymmetricScores
+
+class SymmetricScores(NamedTuple):
+    """a = A_s - A_d, b = B_s - B_d and H_k'k = C_k' + G_k'k: all of the scores that relabelling and softmax leave."""
+
+    a: Any
+    b: Any
+    H: Any
+
+    @classmethod
+    def of(cls, y: Any) -> "SymmetricScores":
+        """From a flat state (a, b, H)."""
+        K = round(np.sqrt(len(y) - 2))
+        return cls(y[0], y[1], y[2:].reshape(K, K))
+
+
+class Orbits(NamedTuple):
+    """Means over the orbits of relabelling, of entries of W or of their gradients."""
+
+    A_s: Any  # input × same query pattern
+    A_d: Any  # input × other query pattern
+    B_s: Any  # output × same query pattern
+    B_d: Any
+    C: Any  # (K,): step × query pattern
+    G: Any  # (K, K): step × query step
+
+
+def orbits_from_zero(symmetric: SymmetricScores, M: Any) -> Orbits:
+    """Entries of the flow started at W = 0, where the conserved sums (and all input or output × step) vanish."""
+    a, b, H = symmetric
+    C = H.sum(axis=1) / (M + H.shape[0])
+    return Orbits((M - 1) * a / M, -a / M, (M - 1) * b / M, -b / M, C, H - C.reshape(-1, 1))
+
+
+def entry_gradients(gradient: SymmetricScores, M: Any) -> Orbits:
+    """∇_W L between one key token and one query token, by orbit, from ∂L/∂(a, b, H)."""
+    a, b, H = gradient
+    n_other = M * (M - 1)
+    return Orbits(a / M, -a / n_other, b / M, -b / n_other, H.sum(axis=1) / M, H)
+
+
+def mean_column_gradients(entry: Orbits) -> tuple:
+    """Γ = p̃'ᵀ ∇_W L p̃ for a column p̃' of (same, same), (same, other), (other, same), (other, other) (pattern, step).
+
+    A positive Γ means that this score falls. Averages over steps and over prompts, tasks among them, so the label of p̃'
+    meets the query's pattern through the "other" output entries only, and the output half of p̃ gets no gradient.
+    """
+    K = entry.C.shape[0]
+    total, same_step = K * entry.C.sum() + entry.G.sum(), entry.C.sum() + entry.G.trace()
+    steps = {"same": same_step / K, "other": (total - same_step) / (K * (K - 1))}
+    patterns = {"same": entry.A_s + entry.B_d, "other": entry.A_d + entry.B_d}
+    return tuple(patterns[p] + steps[s] for p in ("same", "other") for s in ("same", "other"))
 
 
 def least_unwrapped_M(K: int) -> int:
@@ -24,9 +75,12 @@ def least_unwrapped_M(K: int) -> int:
     return max(K * (K + 1) // 2, 2) + 1
 
 
-def columns(ops, M, K: int, alpha, step: int, modulus: int | None = None) -> Columns:
-    """Kinds of columns for a query at step k = `step`; M and alpha may be symbols when `modulus` is None."""
+def kinds(ops: Any, M: Any, K: int, alpha: Any, modulus: int | None = None) -> list[Columns]:
+    """Columns of the queries at steps 1..K; M and alpha may be symbols where `modulus` is None."""
+    return [_columns(ops, M, K, alpha, step, modulus) for step in range(1, K + 1)]
 
+
+def _columns(ops: Any, M: Any, K: int, alpha: Any, step: int, modulus: int | None) -> Columns:
     def wrap(u):
         return u if modulus is None else u % modulus
 
@@ -35,7 +89,7 @@ def columns(ops, M, K: int, alpha, step: int, modulus: int | None = None) -> Col
     chain = {k: wrap(triangle[k - 1] - triangle[step - 1]) for k in steps}
     marked = {k: sorted({0, wrap(-k), chain[k]}) for k in steps}
     labels = sorted({wrap(u + k) for k in steps for u in marked[k]} | {wrap(step)})
-    kinds = [(k, u) for k in steps for u in [*marked[k], None]]  # None: all unmarked inputs
+    found = [(k, u) for k in steps for u in [*marked[k], None]]  # None: all unmarked inputs
     n_unmarked = {k: M - len(marked[k]) for k in steps}
     other_weight = (1 - alpha) / (K * (M - 1))
 
@@ -51,34 +105,12 @@ def columns(ops, M, K: int, alpha, step: int, modulus: int | None = None) -> Col
         return int(label is not None and wrap(label - k) == u)
 
     return Columns(
-        step=np.array([k - 1 for k, _ in kinds]),
-        same_input=np.array([int(u == 0) for _, u in kinds]),
-        same_label=np.array([int(u is not None and wrap(u + k) == 0) for k, u in kinds]),
-        same_step=np.array([int(k == step) for k, _ in kinds]),
-        counts=ops.array([count(k, u) for k, u in kinds]),
-        shares=ops.array([[share(k, u, label) for k, u in kinds] for label in [*labels, None]]),
+        step=np.array([k - 1 for k, _ in found]),
+        same_input=np.array([int(u == 0) for _, u in found]),
+        same_label=np.array([int(u is not None and wrap(u + k) == 0) for k, u in found]),
+        same_step=np.array([int(k == step) for k, _ in found]),
+        counts=ops.array([count(k, u) for k, u in found]),
+        shares=ops.array([[share(k, u, label) for k, u in found] for label in [*labels, None]]),
         target=np.array([int(label == wrap(step)) for label in [*labels, None]]),
         multiplicity=ops.array([*[1] * len(labels), M - len(labels)]),
     )
-
-
-def kinds(ops, M: int, K: int, alpha) -> list[Columns]:
-    """Columns of the queries at steps 1..K for any integer M."""
-    check_count("K", K, 1)
-    check_count("M", M, 2)
-    if isinstance(alpha, int | float):
-        check_fraction("alpha", alpha)
-    return [columns(ops, M, K, alpha, step, modulus=M) for step in range(1, K + 1)]
-
-
-def unwrapped_kinds(ops, M, K: int, alpha) -> list[Columns]:
-    """Columns of the queries at steps 1..K for M ≥ `least_unwrapped_M(K)`, a number, traced number or symbol."""
-    if isinstance(M, int) and least_unwrapped_M(K) > M:
-        raise InputError(f"M = {M}, but with K = {K} the unwrapped columns need M of at least {least_unwrapped_M(K)}.")
-    return [columns(ops, M, K, alpha, step) for step in range(1, K + 1)]
-
-
-def velocity(gradient: SymmetricScores, M) -> SymmetricScores:
-    """-P ∂L: entries move with minus their gradient, and a variable stands for M, M(M - 1) or one of them."""
-    a, b, H = gradient
-    return SymmetricScores(-a / (M - 1), -b / (M - 1), -H - H.sum(axis=1).reshape(-1, 1) / M)

@@ -1,4 +1,4 @@
-"""The trained model tested: errors of CoT and ICL at a state of a flow, by Monte-Carlo.
+"""The trained model tested: errors of CoT and ICL at a state of a flow, by Monte-Carlo or by counting.
 
 In the population flow from W(0) = 0 the model is known through a, b and H, so W is never built. For random test
 patterns only their overlaps λ with the blind direction 1/√M matter, the first M' coordinates of a uniform unit vector
@@ -6,69 +6,90 @@ of R^M:
 
     μ'_jᵀ W μ'_i = a (δ_ij - λ_i λ_j) on inputs,    b (δ_ij - λ_i λ_j) on labels,    C_k' √M λ_i + G_k'k on steps,
 
-and noise δ ⊥ span(M') enters through its component along what the test patterns leave of that direction. The same
-prompts are drawn at every state, so errors at two times differ by the model alone. Finite levels are tested by their
-weights.
+and noise δ ⊥ span(M') enters through its component along what the test patterns leave of that direction. At λ = 1
+nothing is learnt: the sums Σ_i S_{a_i v} are conserved. Finite levels are tested by their frame entries; what W(0) has
+outside the frame is left out. The same prompts are drawn at every state, so errors at two times differ by the model
+alone. The law of the examples is that of the parameters (`law_of`), or one of one's own.
 """
 
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from flowsys.system import Setup
-
-from .examples import ReasoningErrors, sampled_prompts
-from .inference import N_HELD, Scorer, errors_on, inference_errors
-from .orbits import SymmetricScores, orbits_from_zero
-from .plurality import N_MOST_EXAMPLES, correct_through, examples_needed, one_step_success
-from .shifted_patterns import overlapping_patterns, rotated_patterns
-from .transitions import (
+from flowsys.systems.prompt.examples import ReasoningErrors, sampled_prompts, voting_errors
+from flowsys.systems.prompt.inference import N_HELD, Scorer, errors_on, noise_vectors, scorer
+from flowsys.systems.prompt.model import orthonormal_rows
+from flowsys.systems.prompt.plurality import N_MOST_EXAMPLES, correct_through, examples_needed, one_step_success
+from flowsys.systems.prompt.symmetric import SymmetricScores, orbits_from_zero
+from flowsys.systems.prompt.transitions import (
+    Law,
     attractor_transitions,
     composed,
     runner_up_transitions,
     shifting_task,
-    trajectories,
     uniform_transitions,
 )
-from .voting import voting_errors
 
 LEAST_TEST_PATTERNS = 3
+TESTED = {
+    "cot_error": "error of chain-of-thought inference on test prompts (Eq. 7), by Monte-Carlo",
+    "icl_error": "error of one-step inference on the same prompts (Eq. 9)",
+    "attention_matching": "attention on matching examples along chain-of-thought inference (Proposition 1)",
+    "cot_error_limit": "error of chain-of-thought inference with all attention on matching examples",
+    "icl_error_limit": "error of one-step inference with all attention on matching examples",
+    "cot_error_overlap": "error of chain-of-thought inference on the test pattern of overlap `overlap` with the blind "
+    "direction",
+    "attention_overlap": "attention on its matching examples at step 1",
+    "examples_needed": "least l_ts at which a chain succeeds, all attention on matching examples and uniform errors, "
+    "by exact counting (nan above 150)",
+    "chain_success_exact": "probability that a chain is right at every step, all attention on matching examples and "
+    "uniform errors, by exact counting (nan for l_ts above 600)",
+    "icl_error_exact": "error of one-step inference with all attention on matching examples, by exact counting (nan "
+    "for l_ts above 600)",
+}
 
 
-def example_transitions(setup: Setup) -> np.ndarray:
-    """A_k (K, M', M') of the errors asked for; a primacy no such matrix has is replaced by the nearest one."""
-    M_test, K, tau = setup["M_test"], setup["K"], setup["tau"]
-    if setup["style"] == "uniform":
-        return uniform_transitions(M_test, K, tau ** (1 / K))
-    if setup["style"] == "attractor":
-        return attractor_transitions(M_test, K, tau ** (1 / K), setup["beta"])
-    return runner_up_transitions(M_test, K, tau, setup["rho"], setup["style"], is_exact=False)
+def law_of(setup: Mapping[str, Any]) -> Law:
+    """The errors asked for; a primacy that such steps cannot have is replaced by the nearest one.
+
+    With attractor errors only patterns that are not on the attractor themselves are asked about.
+    """
+    M_test, K, tau, style = (setup[name] for name in ("M_test", "K", "tau", "style"))
+    task = shifting_task(M_test, K)
+    if style == "uniform":
+        return Law(uniform_transitions(M_test, K, tau ** (1 / K)), task)
+    if style == "attractor":
+        return Law(attractor_transitions(M_test, K, tau ** (1 / K), setup["beta"]), task, np.arange(M_test - 1))
+    return Law(runner_up_transitions(M_test, K, tau, setup["rho"], style, is_exact=False), task)
 
 
-def queries(setup: Setup) -> np.ndarray | None:
-    """Which test patterns are asked: with attractor errors those that are not on the attractor themselves."""
-    return np.arange(setup["M_test"] - 1) if setup["style"] == "attractor" else None
-
-
-def matching_fraction(setup: Setup) -> float:
+def matching_fraction(setup: Mapping[str, Any]) -> float:
     """α', raised so that at least one example starts at the query."""
     return max(setup["alpha_test"], 1 / setup["l_ts"])
 
 
+class Tested(NamedTuple):
+    """A model tested on random prompts."""
+
+    errors: ReasoningErrors
+    attention: np.ndarray  # (K,): mean attention on matching examples S_k* (Proposition 1)
+    masses: np.ndarray  # (K, 4): mean attention on the four kinds of columns (Fig. 5)
+
+
 def symmetric_scorer(y: np.ndarray, M: int, overlaps: np.ndarray) -> Scorer:
     """Score tables of the state y = (a, b, H) for test patterns of the given overlaps with the blind direction."""
-    K = round(np.sqrt(len(y) - 2))
-    a, b, H = SymmetricScores(y[0], y[1], y[2:].reshape(K, K))
-    orbits = orbits_from_zero(SymmetricScores(a, b, H), M)
+    symmetric = SymmetricScores.of(y)
+    orbits, K = orbits_from_zero(symmetric, M), len(symmetric.H)
     seen = np.eye(len(overlaps)) - np.outer(overlaps, overlaps)
     unseen = -overlaps[:, None] * np.sqrt(max(0.0, 1 - overlaps @ overlaps))
     at_every_step = lambda table: np.broadcast_to(table, (K, *table.shape))
     steps = np.sqrt(M) * overlaps[None, :, None] * orbits.C[None, None, :] + orbits.G.T[:, None, :]
+    a, b = symmetric.a, symmetric.b
     return Scorer(*(at_every_step(table) for table in (a * seen, b * seen, a * unseen, b * unseen)), steps)
 
 
-def blind_noise(rng: np.random.Generator, shape, n_directions: int, level: float) -> np.ndarray | None:
+def blind_noise(rng: np.random.Generator, shape: tuple, n_directions: int, level: float) -> np.ndarray | None:
     """One coordinate of isotropic noise of norm `level` in `n_directions` dimensions, for every pattern; or None."""
     if level == 0 or n_directions == 0:
         return None
@@ -76,89 +97,51 @@ def blind_noise(rng: np.random.Generator, shape, n_directions: int, level: float
     return (level * np.sqrt(square) * rng.choice([-1.0, 1.0], shape))[..., None]
 
 
-def random_overlaps(setup: Setup) -> np.ndarray:
+def random_overlaps(setup: Mapping[str, Any]) -> np.ndarray:
     """Overlaps of M' uniformly random test patterns with the blind direction."""
     M, M_test = setup["M"], setup["M_test"]
     direction = np.random.default_rng([setup["seed"], 3]).standard_normal(min(M, 10**6))
     return direction[:M_test] / np.sqrt(direction @ direction * M / len(direction))
 
 
-def inferred(setup: Setup, y: np.ndarray, overlaps: np.ndarray, asked=None) -> tuple[ReasoningErrors, np.ndarray]:
-    """CoT and ICL errors on the same prompts, and the mean attention on matching examples at every step of CoT.
-
-    Test patterns are given by their overlaps with the blind direction; queries are uniform on `asked`, or on all.
-    """
-    M, M_test = setup["M"], setup["M_test"]
-    tables = symmetric_scorer(y, M, overlaps)
-    rng = np.random.default_rng([setup["seed"], 4])
-    A, alpha, n_directions = example_transitions(setup), matching_fraction(setup), max(setup["d_X"], M) - M_test
-    blocks = sampled_prompts(rng, A, setup["n_prompts"], setup["l_ts"], alpha, asked, N_HELD)
-    noise_of = lambda shape: blind_noise(rng, shape, n_directions, setup["noise"])
-    return errors_on(blocks, rng, tables, noise_of, shifting_task(M_test, setup["K"]))
-
-
-def tested_weights(setup: Setup, W, patterns, overlap: float | None = None) -> tuple[ReasoningErrors, np.ndarray]:
-    """The same of weights W that need not be symmetric, on random test patterns or on one of the given overlap."""
-    of_patterns, rng = (np.random.default_rng([setup["seed"], n]) for n in (3, 4))
+def test_patterns(setup: Mapping[str, Any], overlap: float | None) -> np.ndarray:
+    """M' random orthonormal patterns (M', M) of the span, or the first with the given overlap and the others blind."""
+    rng, M, M_test = np.random.default_rng([setup["seed"], 3]), setup["M"], setup["M_test"]
     if overlap is None:
-        mu, asked = rotated_patterns(of_patterns, patterns, setup["M_test"]), queries(setup)
+        return orthonormal_rows(rng, M_test, M)
+    blind = np.full((1, M), M**-0.5)
+    sighted = orthonormal_rows(rng, M_test, M - 1) @ np.linalg.svd(blind)[2][1:]
+    sighted[0] = overlap * blind + np.sqrt(1 - overlap**2) * sighted[0]
+    return sighted
+
+
+def tested(setup: Mapping[str, Any], state: np.ndarray, overlap: float | None = None, law: Law | None = None) -> Tested:
+    """A state of the population flow, (a, b, H), or frame entries S (2M + K, M + K), on random test prompts.
+
+    Test patterns are random, or the queried one has the given overlap with the blind direction.
+    """
+    M, M_test, K, level = (setup[name] for name in ("M", "M_test", "K", "noise"))
+    law = law_of(setup) if law is None else law.checked(K, M_test)
+    law = law if overlap is None else law._replace(queries=np.zeros(1, dtype=int))
+    rng, n_directions = np.random.default_rng([setup["seed"], 4]), max(setup["d_X"], M) - M_test
+    if state.ndim == 1:
+        overlaps = random_overlaps(setup) if overlap is None else overlap * np.eye(M_test)[0]
+        tables = symmetric_scorer(state, M, overlaps)
+        noise_of = lambda shape: blind_noise(rng, shape, n_directions, level)
     else:
-        mu, asked = overlapping_patterns(of_patterns, patterns, setup["M_test"], overlap), 0
-    noise = setup["noise"] if mu.shape[1] > len(mu) else 0.0  # no direction is left for it
-    return inference_errors(
-        rng, W, mu, example_transitions(setup), shifting_task(len(mu), setup["K"]), setup["n_prompts"], setup["l_ts"],
-        matching_fraction(setup), noise, asked,
-    )  # fmt: skip
+        tables = scorer(state, test_patterns(setup, overlap))
+        noise_of = lambda shape: noise_vectors(rng, shape, tables, n_directions, level)
+    blocks = sampled_prompts(rng, law, setup["n_prompts"], setup["l_ts"], matching_fraction(setup), N_HELD)
+    return Tested(*errors_on(blocks, rng, tables, noise_of, law.targets))
 
 
-def tested(setup: Setup, y: np.ndarray) -> tuple[ReasoningErrors, np.ndarray]:
-    """Errors and attention (Proposition 1) on random test patterns."""
-    return inferred(setup, y, random_overlaps(setup), queries(setup))
-
-
-def tested_with_overlap(setup: Setup, y: np.ndarray) -> tuple[ReasoningErrors, np.ndarray]:
-    """The same for queries of the one test pattern that has overlap λ with the blind direction; the others have 0."""
-    return inferred(setup, y, setup["overlap"] * np.eye(setup["M_test"])[0], 0)
-
-
-def limit_errors(setup: Setup) -> ReasoningErrors:
+def limit_errors(setup: Mapping[str, Any], law: Law | None = None) -> ReasoningErrors:
     """Errors once all attention is on matching examples: a vote."""
     rng = np.random.default_rng([setup["seed"], 5])
-    task = shifting_task(setup["M_test"], setup["K"])
-    A, alpha = example_transitions(setup), matching_fraction(setup)
-    return voting_errors(rng, A, task, setup["n_prompts"], setup["l_ts"], alpha, queries(setup))
+    return voting_errors(rng, law or law_of(setup), setup["n_prompts"], setup["l_ts"], matching_fraction(setup))
 
 
-Test = Callable[[Setup, np.ndarray], tuple[ReasoningErrors, np.ndarray]]
-
-
-def tested_observables(
-    setup: Setup, on_random: Test = tested, on_overlapping: Test = tested_with_overlap
-) -> dict[str, Callable[[np.ndarray], float]]:
-    """Functions of a state of the flow, computed after the fact; by default of the population flow."""
-    if setup["M_test"] < LEAST_TEST_PATTERNS:
-        return {}
-    random, overlapping = _remembered(on_random, setup), _remembered(on_overlapping, setup)
-    limit = lru_cache(maxsize=1)(lambda: limit_errors(setup))
-    found = {
-        "cot_error": lambda y: random(y)[0].cot,
-        "icl_error": lambda y: random(y)[0].icl,
-        "attention_matching": lambda y: float(random(y)[1].mean()),
-        "cot_error_limit": lambda y: limit().cot,
-        "icl_error_limit": lambda y: limit().icl,
-        "examples_needed": lambda y: needed(setup),
-        "chain_success_exact": lambda y: chain_success(setup),
-        "icl_error_exact": lambda y: one_step_error(setup),
-    }
-    if setup["M_test"] < setup["M"]:  # a full set of test patterns leaves no choice of overlaps
-        found |= {
-            "cot_error_overlap": lambda y: overlapping(y)[0].cot,
-            "attention_overlap": lambda y: float(overlapping(y)[1][0]),
-        }
-    return found
-
-
-def chain_success(setup: Setup) -> float:
+def chain_success(setup: Mapping[str, Any]) -> float:
     """Probability that a chain of votes is right at every step, with uniform errors; nan beyond what is counted."""
     if setup["l_ts"] > N_MOST_EXAMPLES:
         return float("nan")
@@ -166,21 +149,21 @@ def chain_success(setup: Setup) -> float:
     return float(correct_through(step, setup["M_test"], setup["K"], setup["l_ts"], matching_fraction(setup))[-1])
 
 
-def one_step_error(setup: Setup) -> float:
+def one_step_error(setup: Mapping[str, Any], law: Law | None = None) -> float:
     """Error of one vote among the final outputs of matching examples, mean over queries; nan beyond what is counted."""
     if setup["l_ts"] > N_MOST_EXAMPLES:
         return float("nan")
-    M_test, asked = setup["M_test"], queries(setup)
-    B, right = composed(example_transitions(setup)), trajectories(shifting_task(M_test, setup["K"]))[-1]
+    law = law or law_of(setup)
+    B, right = composed(law.transitions), law.targets[-1]
     alike: dict[tuple, list[int]] = {}  # queries whose rows are the same up to order
-    for i in range(M_test) if asked is None else asked:
+    for i in range(len(B)) if law.queries is None else law.queries:
         alike.setdefault((B[i, right[i]].round(12), *np.sort(B[i]).round(12)), []).append(i)
     success = lambda i: one_step_success(B[i], right[i], setup["l_ts"], matching_fraction(setup))
     found = [(len(group), success(group[0])) for group in alike.values()]
     return float(1 - sum(n * p for n, p in found) / sum(n for n, _ in found))
 
 
-def needed(setup: Setup) -> float:
+def needed(setup: Mapping[str, Any]) -> float:
     """Examples for success with uniform errors, by exact counting; nan beyond what is counted."""
     found = examples_needed(
         setup["success"], setup["tau"] ** (1 / setup["K"]), setup["M_test"], setup["K"], setup["alpha_test"]
@@ -188,15 +171,53 @@ def needed(setup: Setup) -> float:
     return float("nan") if found is None else float(found)
 
 
-def _remembered(test: Callable, setup: Setup) -> Callable:
-    """`test` at a state, found again when the same state is asked about next."""
-    last: dict[bytes, tuple[ReasoningErrors, np.ndarray]] = {}
+_tested: dict[tuple, Any] = {}
 
-    def at(y: np.ndarray) -> tuple[ReasoningErrors, np.ndarray]:
-        key = np.asarray(y).tobytes()
-        if key not in last:
-            last.clear()
-            last[key] = test(setup, np.asarray(y))
-        return last[key]
 
-    return at
+def _remembered(key: tuple, find: Callable[[], Any]) -> Any:
+    """What was found last for a key: the names of one test share its prompts."""
+    if key not in _tested:
+        if len(_tested) >= 4:
+            _tested.pop(next(iter(_tested)))
+        _tested[key] = find()
+    return _tested[key]
+
+
+def is_possible(name: str, setup: Mapping[str, Any]) -> bool:
+    """Whether there are enough test patterns to ask about, and a choice of overlaps where they matter."""
+    return setup["M_test"] >= LEAST_TEST_PATTERNS and ("overlap" not in name or setup["M_test"] < setup["M"])
+
+
+def value(name: str, setup: Mapping[str, Any], state: np.ndarray, law: Law | None = None) -> float:
+    """One of `TESTED` at a state."""
+    if name in ("examples_needed", "chain_success_exact"):
+        return {"examples_needed": needed, "chain_success_exact": chain_success}[name](setup)
+    if name == "icl_error_exact":
+        return one_step_error(setup, law)
+    key = (*setup.items(), None if law is None else law.transitions.tobytes() + law.task.tobytes())
+    if name.endswith("_limit"):
+        errors = _remembered(("limit", *key), lambda: limit_errors(setup, law))
+        return errors.cot if name == "cot_error_limit" else errors.icl
+    overlap = setup["overlap"] if name.endswith("_overlap") else None
+    found = _remembered((overlap, state.tobytes(), *key), lambda: tested(setup, state, overlap, law))
+    if name.startswith("attention"):
+        return float(found.attention[0] if overlap is not None else found.attention.mean())
+    return found.errors.icl if name == "icl_error" else found.errors.cot
+
+
+READ = ("M", "K", "M_test", "style", "tau", "beta", "rho", "alpha_test", "l_ts", "seed", "n_prompts", "noise",
+        "overlap", "d_X", "success")  # fmt: skip
+
+
+def measured(w: Any, X: Any, p: Any, name: str, law: Law | None = None) -> float:
+    """One of `TESTED` of a model at a finite level; nan if it is not possible."""
+    setup = {parameter: getattr(p, parameter) for parameter in READ}
+    there = setup | {"seed": int(setup["seed"])}
+    return value(name, there, np.asarray(w.W), law) if is_possible(name, there) else float("nan")
+
+
+def tested_observables(setup: Mapping[str, Any], law: Law | None = None) -> dict[str, Callable[[np.ndarray], float]]:
+    """Functions of a state of the population flow."""
+    there = {name: setup[name] for name in READ}
+    possible = [name for name in TESTED if is_possible(name, there)]
+    return {name: lambda y, name=name: value(name, there, np.asarray(y), law) for name in possible}

@@ -7,12 +7,36 @@ uniform, and attractor errors, which lead to a common wrong chain w_k = f_k(w_{k
 they add up over the steps and can make B prefer w_K.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.optimize import brentq
 
 from flowsys.errors import InputError
+from flowsys.systems.prompt.checks import check_count, check_fraction
 
-from .checks import check_count, check_fraction
+
+class Law(NamedTuple):
+    """What test prompts are drawn from: examples' steps, the right ones, and the patterns asked about (None: all)."""
+
+    transitions: np.ndarray  # (K, M', M'): A_k, rows sum to 1
+    task: np.ndarray  # (K, M'): f_k as a table
+    queries: np.ndarray | None = None
+
+    @property
+    def targets(self) -> np.ndarray:
+        """Correct patterns (K + 1, M') after 0..K steps from every input."""
+        return trajectories(self.task)
+
+    def checked(self, K: int, M_test: int) -> "Law":
+        """The law, if its tables have these sizes and hold probabilities and pattern indices."""
+        A, task = np.asarray(self.transitions, dtype=float), np.asarray(self.task)
+        if A.shape != (K, M_test, M_test) or (A < 0).any() or not np.allclose(A.sum(axis=2), 1):
+            raise InputError(f"transitions of shape {A.shape} must be (K, M_test, M_test) = {(K, M_test, M_test)}, "
+                             "every row probabilities that sum to 1.")  # fmt: skip
+        if task.shape != (K, M_test) or not np.isin(task, np.arange(M_test)).all():
+            raise InputError(f"task of shape {task.shape} must be (K, M_test) = {(K, M_test)} of pattern indices.")
+        return Law(A, task, self.queries)
 
 
 def shifting_task(M_test: int, K: int) -> np.ndarray:

@@ -4,7 +4,7 @@ import numpy as np
 
 from flowsys.claims import Verdict, Word, judged, listed
 from flowsys.claims.conditions import chosen_level, remembered
-from flowsys.systems.prompt import surrogate
+from flowsys.systems.prompt import surrogate, testing
 from flowsys.systems.prompt.claims.runs import (
     AT_TEST,
     FLOWS,
@@ -17,10 +17,8 @@ from flowsys.systems.prompt.claims.runs import (
     own,
     remark,
     setup,
-    trained_weights,
+    trained_entries,
 )
-from flowsys.systems.prompt.finite import tested_state
-from flowsys.systems.prompt.testing import inferred, queries, random_overlaps, tested_weights
 
 LATE = 2e5
 OVERLAPS = (0.0, 0.8, 1.0)
@@ -31,13 +29,9 @@ def tested(t: float = LATE, overlap: float | None = None, **parameters):
     """(errors, attention on matching examples by step) of the model at time t, on random or overlapping patterns."""
     level, there = chosen_level(None, "L3"), setup(**parameters)
     if level == "L0":
-        return tested_weights(there, *trained_weights(t), overlap)
-    y = course([t], observe=()).states[0]
-    if level == "L2":
-        return tested_state(there, y, overlap)
-    if overlap is None:
-        return inferred(there, y, random_overlaps(there), queries(there))
-    return inferred(there, y, overlap * np.eye(there["M_test"])[0], 0)
+        return testing.tested(there, trained_entries(t), overlap)[:2]
+    run = course([t], observe=("loss",))
+    return testing.tested(there, run.blocks(t)["W"] if level == "L2" else run.states[0], overlap)[:2]
 
 
 def attention_concentrates(t: float = LATE) -> Verdict:

@@ -5,7 +5,8 @@ import numpy as np
 from flowsys.claims import Verdict, judged, listed
 from flowsys.claims.conditions import remembered
 from flowsys.runs.training import train
-from flowsys.systems.prompt import SYSTEM, seeded
+from flowsys.systems.prompt import SYSTEM
+from flowsys.systems.prompt import ladder as seeded
 from flowsys.systems.prompt.claims.runs import SIZE, claim, course, fitted, own, refuse_seeds, setup
 
 

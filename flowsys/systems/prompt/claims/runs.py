@@ -109,7 +109,7 @@ def run(*at: str | float, observe: tuple[str, ...] = PLAIN, level: str | None = 
     if level == "L0":
         parameters |= own(t_max=2 * LONGEST_TRAINING)
     return solve(
-        SYSTEM, setup(**parameters), level=level, variant="sgd_scores" if level == "L0" else None, mode=mode, at=at,
+        SYSTEM, setup(**parameters), level=level, variant="sgd" if level == "L0" else None, mode=mode, at=at,
         observe=observe, rtol=rtol if level in ("L3", "L4") else max(rtol, 1e-8),
     )  # fmt: skip
 
@@ -145,8 +145,8 @@ def course(ts: Sequence[float], **options: Any) -> Trajectory:
 
 
 @remembered(32)
-def trained_weights(t: float) -> tuple[np.ndarray, np.ndarray]:
-    """(W, patterns) of Algorithm 1 at time t."""
+def trained_entries(t: float) -> np.ndarray:
+    """Frame entries of Algorithm 1 at time t."""
     import jax
 
     with jax.enable_x64(True):
@@ -154,7 +154,8 @@ def trained_weights(t: float) -> tuple[np.ndarray, np.ndarray]:
         training = SYSTEM.training(there, "sgd", "population", None)
         arguments, rate = training.stages[0].arguments, there["learning_rate"]
         last = steps_from(training.descent, training.initial, arguments, rate, round(t / rate))
-        return np.asarray(last.parameters), np.asarray(arguments.patterns)
+        block = SYSTEM.concrete(there, "L0", "population").blocks["W"]
+        return np.asarray(block.seen(last["weights"])["W"])
 
 
 def local_exponents(x: Sequence[float], y: Sequence[float]) -> np.ndarray:
