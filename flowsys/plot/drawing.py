@@ -34,8 +34,11 @@ class Drawing:
         write_text(table, as_csv(self.figure, command))
         written.append(table)
         for name, run in self.data.items():
-            run = replace(run, origin=replace(run.origin, command=command or run.origin.command))
-            written.append(run.save(picture.with_name(f"{picture.stem}-{name}.nc")))
+            if isinstance(run.origin, Mapping):  # of a sweep
+                origin: Any = {**run.origin, "command": command or run.origin.get("command", "")}
+            else:
+                origin = replace(run.origin, command=command or run.origin.command)
+            written.append(replace(run, origin=origin).save(picture.with_name(f"{picture.stem}-{name}.nc")))
         return written
 
     def unheeded(self, setup: Setup) -> list[str]:

@@ -99,7 +99,7 @@ def test_figures_2_and_3_fall_with_the_number_of_examples(error, tmp_path):
     drawing = figures.errors_over_examples(SYSTEM.setup(n_prompts=200), error)
     for diagram in drawing.data.values():
         assert all((values[-1] < values[0]).all() for values in diagram.quantities.values())
-    assert len(drawing.save(tmp_path / "2.png")) == 4
+    assert len(drawing.save(tmp_path / "2.png")) == 5
     labels = [text.get_text() for ax in drawing.figure.axes for text in ax.get_legend().get_texts()]
     assert any("tau_o = 0.51" in label for label in labels) == (error == "icl_error")
 
