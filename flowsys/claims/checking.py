@@ -118,7 +118,7 @@ def _measure(systems, chosen: dict[str, list[Claim]], conditions, workers: int, 
     by_name = {system.name: system for system in systems}
     journal = {name: Kept(directory, name, by_name[name].digest) for name in chosen}
     file_of = lambda id: hashlib.sha256(repr((id, conditions)).encode()).hexdigest()[:16]
-    verdicts = {}
+    verdicts: dict[tuple[str, str], Verdict] = {}
     for name, claims in chosen.items():
         there = {claim.id: journal[name].read(file_of(claim.id)) for claim in claims if claim.measure}
         verdicts |= {(name, id): verdict for id, verdict in there.items() if verdict is not None}

@@ -130,7 +130,8 @@ class Claim:
         own = {f.name for f in fields(self)} - {"id", "place", "statement", "measure"}
         changed = {name: value for name, value in self.control.items() if name in own}
         passed = {name: value for name, value in self.control.items() if name not in own}
-        return replace(self, **changed, measure=partial(self.measure, **passed) if passed else self.measure)
+        measure = partial(self.measure, **passed) if passed and self.measure else self.measure
+        return replace(self, **changed, measure=measure)
 
     def refusal(self, system: System, conditions: Conditions) -> str:
         """Why the claim cannot be measured under these conditions, in a sentence; empty if it can."""
@@ -150,15 +151,15 @@ class Claim:
                 can = f"it takes {', '.join(takes)}" if takes else "it sets its parameters itself"
                 return f"claim {self.id} cannot be measured with {name} = {value}: {can}."
         if conditions.seeds is not None and not conditions.is_finite:
-            finite = [level for level in levels if level in FINITE]
-            can = f"give --level {' or '.join(finite)}" if finite else "it can be measured only where it is stated"
+            there = [level for level in levels if level in FINITE]
+            can = f"give --level {' or '.join(there)}" if there else "it can be measured only where it is stated"
             return f"claim {self.id} has no seeds = {conditions.seeds} to measure here: {can}."
         return ""
 
     def taken(self, system: System) -> tuple[str, ...]:
         """The parameters that may be set."""
         if self.takes is not None or not self.is_declared:
-            return self.takes or ()
+            return tuple(self.takes or ())
         follows = self.path.sets if self.path else set()
         is_limit = system.default_level not in FINITE
         return tuple(p.name for p in system.parameters if p.name not in follows
@@ -195,7 +196,9 @@ class Claim:
         from flowsys.claims.judging import judgement
 
         with under(conditions):
-            return without_gaps(judgement(self, system, conditions) if self.is_declared else self.measure())
+            if self.measure is not None and not self.is_declared:
+                return without_gaps(self.measure())
+            return without_gaps(judgement(self, system, conditions))
 
 
 def _over_seeds(verdicts: Sequence[Verdict]) -> Verdict:

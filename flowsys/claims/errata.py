@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from flowsys.claims.claim import Erratum
 from flowsys.claims.record import Checked
 from flowsys.claims.verdict import Word
 from flowsys.system import System
@@ -22,11 +23,16 @@ class Found:
     corrected: Checked | None
 
     @property
+    def erratum(self) -> Erratum:
+        assert self.printed.claim.erratum is not None
+        return self.printed.claim.erratum
+
+    @property
     def is_confirmed(self) -> bool:
         return self.printed.verdict.word in (Word.FAILS, Word.IN_PART)
 
     def as_dict(self) -> dict[str, Any]:
-        erratum, found = self.printed.claim.erratum, self.printed
+        erratum, found = self.erratum, self.printed
         return {
             "system": self.system,
             "id": found.claim.id,
@@ -52,4 +58,4 @@ def errata(system: System, checked: Sequence[Checked]) -> list[Found]:
     """The errata among checked claims, what affects a statement first."""
     by_id = {c.claim.id: c for c in checked}
     found = [Found(system.name, c, by_id.get(c.claim.erratum.corrected_by)) for c in checked if c.claim.erratum]
-    return sorted(found, key=lambda f: f.printed.claim.erratum.grade == "harmless")
+    return sorted(found, key=lambda f: f.erratum.grade == "harmless")

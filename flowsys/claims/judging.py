@@ -65,6 +65,7 @@ def judgement(claim: "Claim", system: System, conditions: Conditions) -> Verdict
 
 
 def _measured(claim: "Claim", kit: Kit) -> Any:
+    assert claim.measure is not None
     by_starts = getattr(claim.kind, "measured", None)
     return by_starts(claim.measure, kit) if by_starts else claim.measure(kit)
 
@@ -139,9 +140,13 @@ def _outside(claim: "Claim", system: System, asked, points, unreached, refused, 
         word = Word.OUTSIDE
     said = together([note, *(sentence for _, sentence in unreached), found.note if found else ""])
     values = {**kit.noted, **(found.values if found else {})}
-    return Verdict(word, predicted(claim), found.measured if found else "", said, found and found.interval, None,
-                   _parameters(claim, asked), values, found.fits if found else {}, False, margin,
-                   found and found.constant, found and found.breaks_at)  # fmt: skip
+    verdict = Verdict(
+        word, predicted(claim), "", said, None, None, _parameters(claim, asked), values, {}, False, margin
+    )
+    if found is None:
+        return verdict
+    return replace(verdict, measured=found.measured, interval=found.interval, fits=found.fits,
+                   constant=found.constant, breaks_at=found.breaks_at)  # fmt: skip
 
 
 def _where(claim: "Claim", system: System, margin: float, values: Mapping[str, Any]) -> str:

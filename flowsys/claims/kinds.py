@@ -44,7 +44,8 @@ class Identity:
     predicted = "both sides are equal"
 
     def judge(self, points: Sequence[Point], kit: Any) -> Finding:
-        tolerance, errors, cells, breaks, by_point = number(self.tolerance, kit), {}, [], None, []
+        tolerance, cells, breaks, by_point = number(self.tolerance, kit), [], None, []
+        errors: dict[str, float] = {}
         for point in points:
             for part, measured in point.parts().items():
                 sides = _sides(measured)
@@ -118,13 +119,10 @@ class Inequality:
         return float(ratio.max() if self.sense == "<=" else ratio.min())
 
     def _explicit(self, by_part: Mapping[str, list], points: Sequence[Point]) -> Finding:
-        sign, cells, breaks, best, at = (
-            (1 if self.sense == "<=" else -1),
-            {},
-            None,
-            {},
-            dict.fromkeys(map(id, points), True),
-        )
+        sign, breaks = 1 if self.sense == "<=" else -1, None
+        cells: dict[tuple[str, int], bool] = {}
+        best: dict[str, list[float]] = {}
+        at = dict.fromkeys(map(id, points), True)
         for part, found in by_part.items():
             for point, sides, ratio in found:
                 size = np.maximum(np.abs(sides.left), np.abs(sides.right))
@@ -185,7 +183,8 @@ class Sign:
 
     def judge(self, points: Sequence[Point], kit: Any) -> Finding:
         wrong: dict[str, dict] = {}
-        least, by_point = {}, []
+        least: dict[str, float] = {}
+        by_point = []
         for point in points:
             there, count = point.measured, len(wrong)
             t = getattr(there, "t", None)

@@ -13,7 +13,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -149,7 +149,7 @@ class Kit:
     def course(self, start: str | float | Sequence[float], end: str | float | None = None, n: int = 120,
                log: bool = False, **options: Any) -> Trajectory:  # fmt: skip
         """A run recorded over a window, or at given times; descent at the steps next to them."""
-        times = np.asarray(start, float) if end is None else self.times(start, end, n, log)
+        times = np.asarray(start, float) if end is None else self.times(cast(str | float, start), end, n, log)
         if not len(times):
             raise NotReached(f"the window from {start} to {end} is empty.")
         there = self.run(*map(float, times), **options)

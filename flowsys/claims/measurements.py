@@ -82,7 +82,7 @@ def number(value: Any, run: Any) -> float:
 Tolerance = float | Callable[[Any], float]
 
 
-def shown(x: float) -> str:
+def shown(x: float | np.number) -> str:
     return format(float(x), ".4g")
 
 

@@ -62,7 +62,8 @@ def shortened(found: Sequence[str]) -> str:
     """ "Lemma B.1–B.3, Lemma B.5" from the four places."""
     runs: list[tuple[str, int, int]] = []
     for place in found:
-        stem, number = re.fullmatch(r"(.*?)(\d*)[a-z]?", place).groups()
+        match = re.fullmatch(r"(.*?)(\d*)[a-z]?", place)
+        stem, number = match.groups() if match else (place, "")
         if runs and number and runs[-1][0] == stem and runs[-1][2] == int(number) - 1:
             runs[-1] = (stem, runs[-1][1], int(number))
         else:

@@ -6,11 +6,12 @@ logarithm and grow like a power (`flowsys.laws`): the growing one is believed on
 it was not fitted to and the growth goes on at the end of the path; where neither is clear the claim is not decided.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from flowsys.claims.measurements import Finding, Point, Series, branches, shown, together
 from flowsys.claims.verdict import Word, listed
@@ -26,20 +27,20 @@ FAR = 1e3
 MOST_POINTS = 20
 
 
-def bounded(x: Sequence[float], ratio: Sequence[float], tilde: str) -> tuple[Word, str]:
+def bounded(x: ArrayLike, ratio: ArrayLike, tilde: str) -> tuple[Word, str]:
     """Whether positive ratios stay bounded towards the last x, up to logarithms if `tilde`; and why, in words."""
-    x, ratio = _thinned(np.asarray(x, float), np.asarray(ratio, float))
-    if not (ratio > 0).any():
+    x, ratios = _thinned(np.asarray(x, float), np.asarray(ratio, float))
+    if not (ratios > 0).any():
         return Word.HOLDS, ""
-    ratio = np.maximum(ratio, 1e-300)
+    ratios = np.maximum(ratios, 1e-300)
     X = 1 / x if x[-1] < x[0] else x
-    local = local_exponents(X, ratio)
+    local = local_exponents(X, ratios)
     last = local[-max(1, len(local) // 3) :]
     middle = local[: len(local) - len(last)][-max(1, len(local) // 3) :] if len(local) > 1 else last
     end, before = float(np.mean(last)), float(np.mean(middle)) if len(middle) else float(np.mean(last))
     if len(x) < 3:
         return (Word.HOLDS, "") if end <= SLIGHT else (Word.NOT_TESTABLE, "too few places along the path to tell")
-    flat, logarithm, power = evidence(x, ratio)
+    flat, logarithm, power = evidence(x, ratios)
     allowed, growing = (min(flat, logarithm), power) if tilde else (flat, min(logarithm, power))
     if tilde:
         goes_on = end > 0 and _is_power(X, local)
@@ -125,15 +126,15 @@ class Order:
         return self.symbol[0] in "ΩΘ"
 
     def judge(self, points: Sequence[Point], kit: Any) -> Finding:
-        findings = [self._judge(*series, kit) for series in self._series(points)]
+        findings = [self._judge(series, kit) for series in self._series(points)]
         words = [found.word for found in findings]
         word = words[0] if len(set(words)) == 1 else _mixed(words)
         breaks = next((found.breaks_at for found in findings if found.breaks_at), None)
         ends = [found.constant for found in findings if found.constant is not None]
-        low, high = (min(np.min(c) for c in ends), max(np.max(c) for c in ends)) if ends else (None, None)
-        constant = (
-            None if not ends else (low, high) if self.is_upper and self.is_lower else high if self.is_upper else low
-        )
+        constant: float | tuple[float, float] | None = None
+        if ends:
+            low, high = float(min(np.min(c) for c in ends)), float(max(np.max(c) for c in ends))
+            constant = (low, high) if self.is_upper and self.is_lower else high if self.is_upper else low
         return Finding(
             word,
             together([f.measured for f in findings]),
@@ -144,7 +145,7 @@ class Order:
             {name: fit for found in findings for name, fit in found.fits.items()},
         )
 
-    def _series(self, points: Sequence[Point]):
+    def _series(self, points: Sequence[Point]) -> Iterator[tuple]:
         """(name, x, quantity, scale, places): along the path by parts, or along each point's own series."""
         if any(isinstance(x, Series) for x in points[0].parts().values()):
             for point in points:
@@ -164,7 +165,8 @@ class Order:
     def _scale(self, *arguments: Any) -> Any:
         return self.scale(*arguments) if callable(self.scale) else self.scale
 
-    def _judge(self, part: str, x, quantity, scale, places, kit: Any) -> Finding:
+    def _judge(self, series: tuple, kit: Any) -> Finding:
+        part, x, quantity, scale, places = series
         quantity = np.where(np.abs(quantity) < self.floor, 0.0, quantity)
         values = {"x": x, "quantity": quantity, "ratios": quantity / scale}
         if not np.isfinite(quantity).all():

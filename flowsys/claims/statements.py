@@ -87,7 +87,7 @@ def summary(system: System, covered: Sequence[Covered]) -> str:
             left.setdefault(c.key, []).append(c)
     for key, group in left.items():
         named = key if len(group) == len(places(key)) else shortened([c.place for c in group])
-        statement, ours = group[0].statement, sorted({claim.id for c in group for claim in c.ours})
-        beside = f"; ours about it: {', '.join(ours)}" if ours else ""
+        statement, about = group[0].statement, sorted({claim.id for c in group for claim in c.ours})
+        beside = f"; ours about it: {', '.join(about)}" if about else ""
         lines.append(f"  not checked: {named}: {statement.text} ({statement.reason or 'no reason is given'}{beside})")
     return "\n".join(lines)

@@ -1,10 +1,10 @@
 """Fits with intervals: power laws and straight lines, as values."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Fit:
         return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in plain.items()}
 
 
-def line(x: Sequence[float], y: Sequence[float]) -> Fit:
+def line(x: ArrayLike, y: ArrayLike) -> Fit:
     """Least squares of a straight line; with two points the interval is infinite."""
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if len(x) < 2 or np.ptp(x) == 0:
@@ -54,7 +54,7 @@ def line(x: Sequence[float], y: Sequence[float]) -> Fit:
     return Fit(float(slope), (float(slope) - half, float(slope) + half), float(constant), residuals, x, y)
 
 
-def power_law(x: Sequence[float], y: Sequence[float]) -> Fit:
+def power_law(x: ArrayLike, y: ArrayLike) -> Fit:
     """The exponent of y ∝ x^slope, by least squares on logarithms."""
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     return replace(line(np.log(x), np.log(y)), x=x, y=y, is_power_law=True)

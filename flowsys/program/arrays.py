@@ -13,12 +13,12 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
 from flowsys.program import Program
-from flowsys.program.parsing import parsed_expression
+from flowsys.program.parsing import called, parsed_expression
 
 Kinks = Literal["frozen", "smooth", "exact"]
 
@@ -73,13 +73,13 @@ class _Reading(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
-        name = node.func.id
+        name = called(node)
         if name in ("linked", "spread"):
-            other = self.program.table_of[node.args[0].id]
+            other = self.program.table_of[cast(ast.Name, node.args[0]).id]
             child, parent = (other, self.over) if name == "linked" else (self.over, other)
             node.args.append(ast.Name(f"link_{child}_to_{parent}"))
         if name in ("relu", "step") and self.kinks == "frozen":
-            node.args.append(ast.Name(f"gate_{node.args[0].id}"))
+            node.args.append(ast.Name(f"gate_{cast(ast.Name, node.args[0]).id}"))
         if name in ("relu", "step") and self.kinks == "smooth":
             node.args.append(ast.Name("kink_width"))
         return node
@@ -99,9 +99,9 @@ def source(program: Program, outputs: Sequence[str], kinks: Kinks) -> str:
     if kinks == "frozen":
         text += ["    _gate_end = 0"]
         for kink in program.kinks:
-            table = program.table_of.get(kink)
-            rows = f"_tables[{table!r}].shape[1]" if table else "1"
-            cut = "_gates[_gate_end : _gate_end + {rows}]" if table else "_gates[_gate_end]"
+            place = program.table_of.get(kink)
+            rows = f"_tables[{place!r}].shape[1]" if place else "1"
+            cut = "_gates[_gate_end : _gate_end + {rows}]" if place else "_gates[_gate_end]"
             text += [f"    gate_{kink} = {cut.format(rows=rows)}", f"    _gate_end += {rows}"]
     for block in blocks:
         for line in block.lines:
@@ -131,7 +131,7 @@ def _functions(xp: Any, kinks: Kinks) -> dict[str, Callable]:
 
         return folded
 
-    readings = {
+    readings: dict[str, dict[str, Callable]] = {
         "frozen": {"relu": lambda x, gate: gate * x, "step": lambda x, gate: gate},
         "smooth": {"relu": lambda x, δ: δ * softplus(x / δ), "step": lambda x, δ: sigmoid(x / δ)},
         "exact": {"relu": lambda x: xp.maximum(x, 0.0), "step": lambda x: xp.where(x > 0, 1.0, 0.0)},

@@ -20,3 +20,9 @@ def parsed_expression(text: str) -> ast.expr:
     """The syntax tree of an expression."""
     with _lock:
         return ast.parse(text, mode="eval").body
+
+
+def called(node: ast.Call) -> str:
+    """The name of the function that a call in an expression calls."""
+    assert isinstance(node.func, ast.Name)
+    return node.func.id

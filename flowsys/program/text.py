@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from flowsys.program.parsing import parsed_expression
+from flowsys.program.parsing import called, parsed_expression
 
 FUNCTIONS = frozenset(
     "exp log sqrt tanh sigmoid softplus relu step max min masked total linked spread sinh cosh positive "
@@ -84,7 +84,7 @@ class Program:
     tables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     links: tuple[Link, ...] = ()
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if len(self.state) != len(self.derivatives):
             raise ValueError(f"{len(self.state)} state names but {len(self.derivatives)} derivatives")
         defined: set[str] = set()
@@ -100,8 +100,8 @@ class Program:
                 if line.name in defined or line.name in FUNCTIONS:
                     raise ValueError(f"the name {line.name!r} is used twice in one program")
                 defined.add(line.name)
-        if missing := (set(self.derivatives) | set(self.observables.values())) - defined:
-            raise ValueError(f"outputs {sorted(missing)} are never defined")
+        if absent := {*self.derivatives, *self.observables.values()} - defined:
+            raise ValueError(f"outputs {sorted(absent)} are never defined")
 
     @cached_property
     def table_of(self) -> dict[str, str]:
@@ -113,11 +113,11 @@ class Program:
     @cached_property
     def kinks(self) -> tuple[str, ...]:
         """The arguments of relu and step, in order of appearance: the switching functions."""
-        found = {}
+        found: dict[str, None] = {}
         for block in self.blocks:
             for line in block.lines:
                 for node in ast.walk(line.tree):
-                    if isinstance(node, ast.Call) and node.func.id in KINKED:
+                    if isinstance(node, ast.Call) and called(node) in KINKED:
                         if not isinstance(node.args[0], ast.Name):
                             raise ValueError(f"{line.name}: relu and step take a bare name in a program")
                         found[node.args[0].id] = None
@@ -161,8 +161,12 @@ class Program:
     @classmethod
     def parse(cls, text: str) -> "Program":
         """The program whose `str` is `text`."""
-        state = parameters = ()
-        tables, links, derivatives, observables = {}, [], {}, {}
+        state: tuple[str, ...] = ()
+        parameters: tuple[str, ...] = ()
+        tables: dict[str, tuple[str, ...]] = {}
+        links: list[Link] = []
+        derivatives: dict[str, str] = {}
+        observables: dict[str, str] = {}
         blocks: list[tuple[str, list[Line]]] = []
         for row in text.strip().splitlines():
             word, _, rest = row.partition(" ")
@@ -183,9 +187,9 @@ class Program:
             elif word == "link":
                 links.append(Link(*rest.split(" -> ")))
             elif word == "derivative":
-                derivatives.update([rest.split(" = ")])
+                name, _, derivatives[name] = rest.partition(" = ")
             elif word == "observe":
-                observables.update([rest.split(" = ")])
+                name, _, observables[name] = rest.partition(" = ")
             else:
                 raise ValueError(f"not a line of a program: {row!r}")
         return cls(
