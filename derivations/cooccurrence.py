@@ -16,12 +16,12 @@ from flowsys.symbolic.flow import Gram, pair
 from flowsys.symbolic.render import flow_equations, module_text
 from flowsys.system import Setup
 from flowsys.systems.cooccurrence import SYSTEM, limits
-from flowsys.systems.cooccurrence.data import LABELS
 from flowsys.systems.cooccurrence.frozen import bag_of_words_statement
 from flowsys.systems.cooccurrence.max_margin import max_margin
-from flowsys.systems.cooccurrence.model import data_outputs
+from flowsys.systems.cooccurrence.model import outputs
 from flowsys.systems.cooccurrence.notation import LATEX
 from flowsys.systems.cooccurrence.scales import condition_1
+from flowsys.systems.cooccurrence.sentences import LABELS
 from flowsys.systems.cooccurrence.statement import limit_statement
 
 A2, η = symbol("A2"), symbol("eta")
@@ -52,33 +52,33 @@ r, a = (sp.Matrix([symbol(f"{name}_{i}") for i in range(2)]) for name in ("r", "
 
 
 def small_closure() -> None:
-    """[W_V | u/|a|] with r = -∂L/∂G gives Eqs. (4), (5) and the flow of VV."""
+    """[W_V | u/|a|] with r = -∂L/∂G gives Eqs. (4), (5) and the flow of VV (Lemma C.3)."""
     g, corner = sp.Matrix([symbol(f"g_{i}") for i in range(WORDS)]), symbol("u_u")
     block = Gram(sp.Matrix(sp.BlockMatrix([[VV, g], [g.T, sp.Matrix([[corner]])]])))
     gradient = {g[i]: -sp.sqrt(A2) * r[i] for i in range(WORDS)}
     G, c = sp.sqrt(A2) * g, A2 * corner
     agrees(sp.sqrt(A2) * rates(block, gradient, g), c * r + A2 * VV * r, "dG/dt = c r + |a|² VV r, Eq. (4)")
     agrees(A2 * rates(block, gradient, sp.Matrix([[corner]])), 2 * A2 * r.T * G, "dc/dt = 2|a|² rᵀG, Eq. (5)")
-    agrees(rates(block, gradient, VV), r * G.T + G * r.T, "dVV/dt = rGᵀ + Grᵀ")
+    agrees(rates(block, gradient, VV), r * G.T + G * r.T, "dVV/dt = rGᵀ + Grᵀ, Lemma C.3")
 
 
 def six_families() -> None:
-    """[W_V | Wᵀ] with G = Aᵀa gives the paper's flow of A and B (Eqs. (6), (7)), and from it the small closure."""
+    """[W_V | Wᵀ] with G = Aᵀa gives the paper's flow of A and B (Eq. (6), Lemmas C.1, C.2), and from it the small closure."""
     A, B = matrix("A", NEURONS, WORDS), matrix("B", NEURONS, NEURONS, symmetric=True)
     block = Gram(sp.Matrix(sp.BlockMatrix([[VV, A.T], [A, B]])))
     gradient = {A[j, i]: -a[j] * r[i] for j in range(NEURONS) for i in range(WORDS)}
     dA, dB, G = rates(block, gradient, A), rates(block, gradient, B), A.T * a
-    agrees(dA, B * a * r.T + a * (VV * r).T, "dA/dt, Eq. (6)")
-    agrees(dB, A * r * a.T + a * (A * r).T, "dB/dt, Eq. (7)")
+    agrees(dA, B * a * r.T + a * (VV * r).T, "dA/dt, Eq. (6), Lemma C.1")
+    agrees(dB, A * r * a.T + a * (A * r).T, "dB/dt, Lemma C.2")
     agrees(dA.T * a, (a.T * B * a)[0] * r + (a.T * a)[0] * VV * r, "dG/dt from the six families")
     agrees(a.T * dB * a, 2 * (a.T * a)[0] * r.T * G, "dc/dt from the six families")
 
 
 def attention_closure() -> None:
-    """[W_K | W_Q] with M = -∂L/∂S (Lemmas C.2 to C.4)."""
+    """[W_K | W_Q] with M = -∂L/∂S (Eq. (7), Lemma C.4)."""
     block = Gram(pair(KK, S, QQ))
     gradient = {S[i, j]: -M[i, j] for i in range(WORDS) for j in range(WORDS)}
-    agrees(rates(block, gradient, S), KK * M + M * QQ, "dS/dt")
+    agrees(rates(block, gradient, S), KK * M + M * QQ, "dS/dt, Eq. (7)")
     agrees(rates(block, gradient, KK), S * M.T + M * S.T, "dKK/dt")
     agrees(rates(block, gradient, QQ), S.T * M + M.T * S, "dQQ/dt")
 
@@ -116,7 +116,7 @@ def drives() -> None:
     p = {q: [sp.exp(s * scores[k, q]) / sp.Add(*[sp.exp(s * scores[h, q]) for h in X]) for k in X] for q in (0, 1)}
     mean = {q: sp.Add(*[w * G[k] for w, k in zip(p[q], X)]) for q in p}
     rng = np.random.default_rng(0)
-    F = data_outputs(G, scores, words, s, ops)[0]
+    F = outputs(G[words][:, None, :], s * scores[words[:, None, :], words[:, :, None]], ops)[0]
     names = sorted(F.free_symbols, key=str)
     point = {x: sp.Rational(int(rng.integers(-9, 9)), 7) for x in names}
     for μ in range(2):
@@ -158,7 +158,7 @@ class Run:
         setup: Setup = SYSTEM.setup(n=n, L=5, alpha=alpha, beta=beta, m1=m1, score_scale=score_scale)
         self.arguments = limits.program_arguments(setup, "88")
         self.field, self.speed = vector_field(program, "exact", np), beta + m1 * alpha
-        self.start = limits.initial_state(program.state, setup)
+        self.start = limits.initial_state(program.state, setup, "88")
         self.observe = lambda name: function(program, (program.observables[name],), "exact", np)
 
     def value(self, name: str, y: np.ndarray) -> float:
@@ -231,7 +231,7 @@ def page(programs: Mapping, equations: Mapping[str, str], rows: list[str]) -> st
             "",
             *checks,
             "",
-            "Under Assumption 2.3 and the symmetric start the matrices split into small blocks (`blocks.py`). The flow",
+            "Under Assumption 2.3 and the symmetric start the matrices split into small blocks (`sectors.py`). The flow",
             "of every block follows from one loss in the symbols $n$ and $L$ ($n=\\infty$ allowed); clocks ride along.",
             "",
             "| program | variables | operations, observables included |",

@@ -43,13 +43,17 @@ def is_positive(x):
 
 
 def largest(values):
-    """The largest of a list of arrays, entry by entry."""
-    return jnp.stack(list(values)).max(axis=0)
+    """The largest of a list of arrays, entry by entry, or along the first axis of one array."""
+    return _stacked(values).max(axis=0)
 
 
 def smallest(values):
-    """The smallest of a list of arrays, entry by entry."""
-    return jnp.stack(list(values)).min(axis=0)
+    """The smallest of a list of arrays, entry by entry, or along the first axis of one array."""
+    return _stacked(values).min(axis=0)
+
+
+def _stacked(values):
+    return values if isinstance(values, jax.Array) else jnp.stack(list(values))
 
 
 def smooth_relu(x, width):

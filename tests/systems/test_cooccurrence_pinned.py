@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 from flowsys.runs.solving import solve
+from flowsys.runs.training import train
 from flowsys.sweeps import Axis, make_sweep
 from flowsys.sweeps.memory import run_in_memory
 from flowsys.systems.cooccurrence import SYSTEM
+from flowsys.systems.cooccurrence.families import FAMILIES
 
 PINS = np.load(Path(__file__).parent / "cooccurrence_pins.npz")
 HEAD = json.loads(str(PINS["head"]))
@@ -47,3 +49,22 @@ def test_corners_of_the_diagrams_keep_their_numbers(case):
     found = run_in_memory(make_sweep(SYSTEM, axes, case["quantities"], **case["options"])).quantities
     for name, values in case["values"].items():
         assert same(np.ravel(found[name]), np.array(values)).all(), name
+
+
+@pytest.mark.parametrize("case", HEAD["finite"], ids=lambda case: case["mode"])
+@pytest.mark.parametrize("number", range(5))
+def test_finite_levels_from_the_recorded_weights_keep_their_numbers(case, number):
+    mode, run = case["mode"], case["runs"][number]
+    start = {name: PINS[f"{mode}_{name}"] for name in ("W", "W_V", "W_K", "W_Q")}
+    t, *expected = PINS[f"{mode}_run_{number}"]
+    setup = SYSTEM.setup(mode, **case["parameters"] | {"learning_rate": 0.05})
+    if run["level"] == "L0":
+        found = train(SYSTEM, setup, variant=run["variant"], mode=mode, steps=40, records=4, start=start)
+    elif run["variant"] == "six_families":
+        found = solve(FAMILIES, FAMILIES.setup(mode, **case["parameters"]), level="L2", mode=mode, at=list(t), rtol=1e-12,
+                      atol=1e-14, start=start, observe=run["names"])  # fmt: skip
+    else:
+        found = solve(SYSTEM, setup, level=run["level"], mode=mode, at=list(t), rtol=1e-12, atol=1e-14, start=start,
+                      observe=run["names"])  # fmt: skip
+    wrong = [name for name, values in zip(run["names"], expected) if not same(found[name], values, 1e-8).all()]
+    assert not wrong

@@ -22,85 +22,115 @@ sentence, all other words are irrelevant. W, W_V, W_K, W_Q are trained together 
 Time is gradient-flow time of the loss as written (learning rate × epochs); the limit's own clock is τ = βt.
 """
 
-from flowsys.errors import InputError
-from flowsys.system import FINITE, LazyMapping, LazySequence, Setup, System, Variants, late, late_value
+from functools import partial
+
+import flowsys as fs
+from flowsys.system import FINITE, LazyMapping, LazySequence, Setup, late, late_value
 from flowsys.system.names import Clock
-from flowsys.system.problem import Problem
-from flowsys.system.references import Paper
-from flowsys.systems.cooccurrence.phases import EVENTS, MODES
-from flowsys.systems.cooccurrence.vocabulary import OBSERVABLES, PARAMETERS, validate
+from flowsys.systems.cooccurrence.model import blocks, sample_loss
+from flowsys.systems.cooccurrence.notation import LATEX
+from flowsys.systems.cooccurrence.observables import OBSERVE
+from flowsys.systems.cooccurrence.phases import DEFAULT, EVENTS, MODES
+from flowsys.systems.cooccurrence.scales import condition_1, in_units_of_tau
+from flowsys.systems.cooccurrence.sentences import samples, validate
+
+_limit = late("flowsys.systems.cooccurrence.limits:limit_problem")
+_surrogate = late("flowsys.systems.cooccurrence.surrogates:surrogate_problem")
+_families = late("flowsys.systems.cooccurrence.families:families_problem")
+
+LIMIT = ("L3", "L4")
 
 
-def _build(setup: Setup, level: str, variant: str, mode: str) -> Problem:
-    if level in ("L1", "L2"):
-        from flowsys.systems.cooccurrence.finite import finite_problem
-
-        return finite_problem(setup, level, variant, mode)
-    if mode == "data":
-        raise InputError(f"mode = data is not allowed at level {level}: repeated words have no limit (use L0, L1, L2).")
-    if level == "L4":
-        from flowsys.systems.cooccurrence.surrogates import surrogate_problem
-
-        return surrogate_problem(setup, variant)
-    from flowsys.systems.cooccurrence.limits import limit_problem
-
-    return limit_problem(setup, variant)
+def fixes(setup: Setup, level: str, variant: str, mode: str) -> dict[str, float]:
+    """The scales that rho, delta and lambda, or the paper's m, m1, L and kappa, stand for."""
+    if mode == "dimensionless":
+        return in_units_of_tau(setup["rho"], setup["delta"], setup["lambda_"])._asdict()
+    if mode == "condition_1":
+        scales = condition_1(setup["m"], setup["m1"], setup["L"], setup["kappa"], setup["logs"])
+        return scales._asdict() | ({"width": int(setup["m"])} if level in FINITE else {})
+    return {}
 
 
-def _fixes(setup: Setup, level: str, variant: str, mode: str) -> dict[str, float]:
-    """The scales with beta = 1 that rho, delta and lambda stand for."""
-    if mode != "dimensionless" or level in FINITE:
-        return {}
-    from flowsys.systems.cooccurrence.scales import in_units_of_tau
-
-    return in_units_of_tau(setup["rho"], setup["delta"], setup["lambda_"])._asdict()
+def columns(setup: Setup, level: str, variant: str, mode: str) -> tuple[str, ...]:
+    """What the stated limit takes as arrays too: it is posed at many points of a sweep at once."""
+    stated = (level, mode) == ("L3", "limit") and variant != "found"
+    return ("m1", "score_scale", "theta", "epsilon") if stated else ()
 
 
-def _columns(setup: Setup, level: str, variant: str, mode: str) -> tuple[str, ...]:
-    return ("m1", "score_scale", "theta", "epsilon") if (level, mode) == ("L3", "limit") else ()
-
-
-SYSTEM = System(
-    name="cooccurrence",
-    paper=Paper(
+SYSTEM = fs.Model(
+    "cooccurrence",
+    paper=fs.Paper(
         "cooccurrence",
         "Training dynamics of transformers to recognize word co-occurrence via gradient flow analysis",
         "NeurIPS 2024",
     ),
     summary="word co-occurrence with a one-layer softmax transformer",
-    parameters=PARAMETERS,
-    modes=MODES,
-    mode_defaults={"data": {"m1": 256}},
-    levels={
-        "L0": Variants(
-            ("weights", "gram"), ("gradient descent on the weights", "the same descent on inner products, any width")
-        ),
-        "L1": Variants(("weights",), ("gradient flow on the weights",)),
-        "L2": Variants(
-            ("small", "six_families"), ("G, c, VV, S, KK, QQ", "the paper's six families, neuron by neuron (App. C)")
-        ),
-        "L3": Variants(
-            ("88", "113", "without_swap"),
-            ("VV and c eliminated", "all orbit variables", "μ1 and μ2 told apart: 173 variables"),
-        ),
-        "L4": Variants(
-            ("bag_of_words", "max_margin", "paper"),
-            ("frozen attention", "late-time direction and rate from t = 0", "Theorem F.8, Lemma 4.7, constants 1"),
-        ),
+    parameters={
+        "n": fs.Real(60, 6, 1e9, "training samples (real at L3)", infinite=True, shapes=True),
+        "L": fs.Real(5, 4, 200, "words in a sample (real at L3)", shapes=True),
+        "alpha": fs.Real(1.0, 1e-4, 100.0, "initial |v|² = |k|² = |q|² of a word, σ_0² m"),
+        "beta": fs.Real(8.0, 1e-3, 1e7, "initial c = |Wᵀa|², σ_1² m m1"),
+        "m1": fs.Real(4.0, 1e-2, 1e5, "neurons, or |a|² of other fixed output weights", shapes=True),
+        "score_scale": fs.Real(0.5, 0.0, 10.0, "factor s of the scores in the softmax (1/√m in the paper)"),
+        "m": fs.Real(1024, 2, 1e9, "mode condition_1: the paper's width m, which sets beta = m and s = 1/√m", log=True,
+                     shapes=True),
+        "kappa": fs.Real(1.0, 1e-6, 1e3, "mode condition_1: hidden constant κ of σ_0 = κ/(√(L m) log^logs m)", log=True),
+        "logs": fs.Real(0.0, 0.0, 10.0, "mode condition_1: hidden power of log m in σ_0"),
+        "rho": fs.Real(0.5, 1e-6, 1e4, "mode dimensionless: m1 α/β, the values' speed over the neurons'", levels=LIMIT),
+        "delta": fs.Real(0.125, 1e-6, 1e4, "mode dimensionless: 1/(αβ), how far c and VV move", levels=LIMIT),
+        "lambda_": fs.Real(0.03125, 0.0, 1e4, "mode dimensionless: s² α/β, the speed of attention", levels=LIMIT),
+        "share_1": fs.Real(0.5, 0.01, 0.97, "share of samples with both targets", shapes=True),
+        "share_4": fs.Real(1 / 6, 0.01, 0.97, "share of samples with neither target", shapes=True),
+        "share_2": fs.Real(lambda p: (1 - p["share_1"] - p["share_4"]) / 2, 0.01, 0.97,
+                           "share of samples with μ1 alone", default_text="half of what is left", shapes=True),
+        "theta": fs.Real(0.5, 0.0, 20.0, "T_theta: G of the targets and -G of the common word reach theta"),
+        "epsilon": fs.Real(1e-3, 1e-12, 0.6, "T_star: the training loss falls to epsilon"),
+        "C_T_1": fs.Real(13.0, 0.0, 1e6, "T_1_clock = C_T_1 / beta, the paper's end of phase 1", open_low=True),
+        "split": fs.Real(0.0, -5.0, 5.0, "initial G(μ1) - G(μ2) (L3 without_swap)", levels=("L3",)),
+        "reading": fs.Choice("E", "A", "B", "C", "gaussian", levels=FINITE,
+                             meaning="mode data: how Appendix A's Kaiming weights are read; gaussian: alpha and beta"),
+        "d": fs.Size(64, 5, 2000, "mode data: vocabulary, irrelevant words drawn from the ids 3 … d-1", levels=FINITE),
+        "data_seed": fs.Size(0, 0, 2**31 - 1, "mode data: seed of the sentences", levels=FINITE),
     },
+    blocks=blocks,
+    samples=samples,
+    loss=sample_loss,
+    observe=OBSERVE,
+    integrals={"tau": "d_tau", "clock": "d_clock"},
+    stages={mode: [fs.Stage("training")] for mode in MODES},
+    modes=MODES,
+    mode_defaults={"data": {"m1": 256}, "condition_1": {"m1": 16}},
     events=EVENTS,
-    observables=OBSERVABLES,
-    build=_build,
-    columns=_columns,
+    looks=dict.fromkeys(MODES, DEFAULT),
+    variants={
+        "L2": {
+            "small": "reduced",
+            "six_families": ("the paper's six families, neuron by neuron (App. C)", _families),
+        },
+        "L3": {
+            "88": ("VV and c eliminated", partial(_limit, "88")),
+            "113": ("all orbit variables", partial(_limit, "113")),
+            "without_swap": ("μ1 and μ2 told apart: 173 variables", partial(_limit, "without_swap")),
+        },
+        "L4": {
+            "bag_of_words": ("frozen attention", partial(_surrogate, "bag_of_words")),
+            "max_margin": ("late-time direction and rate from t = 0", partial(_surrogate, "max_margin")),
+            "paper": ("Theorem F.8, Lemma 4.7, constants 1", partial(_surrogate, "paper")),
+        },
+    },
+    columns=columns,
     validate=validate,
-    fixes=_fixes,
-    training=late("flowsys.systems.cooccurrence.training:training"),
+    fixes=fixes,
+    t_max=1e9,
+    width=128,
+    learning_rate=0.01,
+    steps=30_000,
+    latex=LATEX,
+    clocks={"dimensionless": Clock(r"\tau", "β times gradient-flow time")},
     derive=late("flowsys.systems.cooccurrence.derive:derive"),
     equations=late_value("flowsys.systems.cooccurrence.reduced:EQUATIONS"),
-    latex=LazyMapping(late_value("flowsys.systems.cooccurrence.notation:LATEX")),
-    clocks={"dimensionless": Clock(r"\tau", "β times gradient-flow time")},
-    ladder=late("flowsys.systems.cooccurrence.ladder:ladder"),
+    ladder=late("flowsys.systems.cooccurrence.derive:ladder"),
     claims=LazySequence(late_value("flowsys.systems.cooccurrence.claims:CLAIMS")),
     figures=LazyMapping(late_value("flowsys.systems.cooccurrence.figures:FIGURES")),
     diagrams=LazyMapping(late_value("flowsys.systems.cooccurrence.diagrams:DIAGRAMS")),
-)
+)  # fmt: skip

@@ -6,7 +6,7 @@ from scipy.optimize import brentq
 from flowsys.sweeps.named import Contour, Line, NamedDiagram
 from flowsys.system import Setup
 from flowsys.systems.cooccurrence.max_margin import max_margin
-from flowsys.systems.cooccurrence.vocabulary import shares_of
+from flowsys.systems.cooccurrence.sentences import shares_of
 
 RISE = "loss_type2@loss_peak-loss_type2@t=0"
 TEST_EXPONENT = "exponent(test_loss)@t=1e4..1e6"

@@ -6,6 +6,7 @@ limit is the bag of words (`surrogates`). n and L may be real numbers, n also in
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from math import inf
 
@@ -13,20 +14,15 @@ import numpy as np
 
 from flowsys.errors import InputError
 from flowsys.model.conserved import pair_invariants
+from flowsys.model.stated import stated_problem
 from flowsys.program import Program
 from flowsys.program.arrays import Arguments, arguments, in_columns
 from flowsys.system import Setup
-from flowsys.system.problem import Problem, ProgramField, Stage
-from flowsys.systems.cooccurrence.data import SPECIAL_WORDS
-from flowsys.systems.cooccurrence.phases import DEFAULT, events_of, is_correct_from_the_start, marks_of
-from flowsys.systems.cooccurrence.vocabulary import shares_of
-
-TYPES = {"88": ("1", "23", "4"), "113": ("1", "23", "4"), "without_swap": ("1", "2", "3", "4")}
-SECTORS = {
-    "88": {"even": ("mu", "mu3", "f1", "f23", "f4"), "odd": ("mu", "f23")},
-    "without_swap": {"all": ("mu1", "mu2", "mu3", "f1", "f2", "f3", "f4")},
-}
-SECTORS["113"] = SECTORS["88"]
+from flowsys.system.problem import Problem, ProgramField
+from flowsys.systems.cooccurrence import SYSTEM
+from flowsys.systems.cooccurrence.phases import correct_from_the_start
+from flowsys.systems.cooccurrence.sectors import SCALARS, SECTORS, TYPES
+from flowsys.systems.cooccurrence.sentences import SPECIAL_WORDS, shares_of
 
 
 @lru_cache(maxsize=4)
@@ -64,19 +60,14 @@ def program_arguments(setup: Setup, variant: str) -> Arguments:
     return arguments(program(variant), values)
 
 
-def initial_state(names: tuple[str, ...], setup: Setup) -> np.ndarray:
-    """VV = KK = QQ = alpha·I, c = beta, G = S = 0 (or G(μ1) = -G(μ2) = split/2)."""
-
-    def value(name: str) -> float:
-        kind, *rest = name.split("_")
-        if name == "u_u":
-            return setup["beta"] / setup["m1"]
-        if name in ("g_mu1", "g_mu2"):
-            return (1 if name == "g_mu1" else -1) * setup["split"] / (2 * setup["m1"] ** 0.5)
-        is_diagonal = rest[0] in ("across", "within") if len(rest) == 2 else rest[1:2] == rest[2:3]
-        return setup["alpha"] if kind in ("VV", "KK", "QQ") and is_diagonal else 0.0
-
-    return in_columns([0.0 if name in ("tau", "clock") else value(name) for name in names])
+def initial_state(names: tuple[str, ...], setup: Setup, variant: str) -> np.ndarray:
+    """VV = KK = QQ = alpha·I, c = beta, G = S = 0 (or G(μ1) = -G(μ2) = split/2); the clocks at 0."""
+    diagonal = [f"{sector}_{x}_{x}" for sector, basis in SECTORS[variant].items() for x in basis]
+    diagonal += [f"{kind}_{T}" for kind in SCALARS for T in TYPES[variant]]
+    values = {f"{name}_{at}": setup["alpha"] for name in ("VV", "KK", "QQ") for at in diagonal}
+    half = setup["split"] / (2 * setup["m1"] ** 0.5)
+    values |= {"u_u": setup["beta"] / setup["m1"], "g_mu1": half, "g_mu2": -half}
+    return in_columns([values.get(name, 0.0) for name in names])
 
 
 def smallest_scale(setup: Setup) -> float | np.ndarray:
@@ -85,8 +76,14 @@ def smallest_scale(setup: Setup) -> float | np.ndarray:
     return np.minimum(min(1.0, setup["alpha"]), np.where(scores > 0, scores, 1.0))
 
 
-def limit_problem(setup: Setup, variant: str) -> Problem:
+def refuse_data(mode: str, level: str) -> None:
+    if mode == "data":
+        raise InputError(f"mode = data is not allowed at level {level}: repeated words have no limit (use L0, L1, L2).")
+
+
+def limit_problem(variant: str, setup: Setup, mode: str) -> Problem:
     """The infinite-width flow under Assumption 2.3."""
+    refuse_data(mode, "L3")
     if setup["split"] and variant != "without_swap":
         raise InputError(f"split = {setup['split']:g} is not allowed with {variant} variables; use without_swap.")
     largest = (2 * setup["alpha"] * setup["beta"]) ** 0.5  # |G|² = |W_Vᵀu|² ≤ alpha c: beyond it no weights exist
@@ -96,21 +93,17 @@ def limit_problem(setup: Setup, variant: str) -> Problem:
             f"sqrt(2 alpha beta) = {largest:.4g}."
         )
     text = program(variant)
-    marks = marks_of(setup)
-    at_once = not setup["split"] and is_correct_from_the_start(setup["n"], setup["L"], shares_of(setup))
-    if at_once:
-        marks["T_1"] = 0.0
-    return Problem(
-        field=ProgramField(text),
-        initial=initial_state(text.state, setup),
-        stages=(Stage("training", program_arguments(setup, variant)),),
-        events=events_of(setup, without=("T_1",) if at_once else ()),
-        marks={name: t for name, t in marks.items() if t <= setup["t_max"]},
-        conserved=spectra(text, variant),
-        scale=smallest_scale(setup),
-        t_max=setup["t_max"],
-        default_at=DEFAULT,
-    )
+    problem = stated_problem(
+        SYSTEM.declaration, setup, mode, ProgramField(text), initial_state(text.state, setup, variant),
+        lambda stage: program_arguments(setup, variant), conserved=spectra(text, variant), scale=smallest_scale(setup),
+    )  # fmt: skip
+    problem = within_horizon(problem, setup)
+    return problem if setup["split"] else correct_from_the_start(problem, setup)
+
+
+def within_horizon(problem: Problem, setup: Setup) -> Problem:
+    """Without marks beyond t_max."""
+    return replace(problem, marks={name: t for name, t in problem.marks.items() if t <= setup["t_max"]})
 
 
 def spectra(text: Program, variant: str) -> Callable[[np.ndarray], np.ndarray]:
@@ -132,7 +125,7 @@ def spectra(text: Program, variant: str) -> Callable[[np.ndarray], np.ndarray]:
         for sector, basis in SECTORS[variant].items():
             KK, S, QQ = (matrix(states, name, sector) for name in ("KK", "S", "QQ"))
             found.append(pair_invariants(np.block([[KK, S], [np.swapaxes(S, 1, 2), QQ]]), len(basis)))
-        for kind in ("across", "within"):
+        for kind in SCALARS:
             for name in TYPES[variant]:
                 KK, S, QQ = (states[:, index[f"{m}_{kind}_{name}"]] for m in ("KK", "S", "QQ"))
                 found.append(np.stack([KK - QQ, KK * QQ - S**2], axis=-1))

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flowsys.systems.cooccurrence.data import LABELS, MIXTURE, SPECIAL_WORDS
-from flowsys.systems.cooccurrence.model import INCIDENCE
+from flowsys.systems.cooccurrence.sentences import INCIDENCE, LABELS, MIXTURE, SPECIAL_WORDS
 
 
 class MaxMargin(NamedTuple):

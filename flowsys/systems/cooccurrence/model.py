@@ -1,22 +1,93 @@
-"""The transformer's output (Eq. 1) and its logistic loss (Eq. 2), as functions of values and scores.
+"""The transformer's output (Eq. 1) and its logistic loss (Eq. 2), declared once, and on the kinds of a limit's sentence.
 
 Words are orthonormal, so the loss reads the weights only through G(μ) = Σ_j a_j w_jᵀ W_V μ and S = W_KᵀW_Q:
 
     F(X) = Σ_queries Σ_keys softmax_keys(score_scale · S[key, query]) · G(key),
 
-a sum over queries without 1/L. Two readings of this one formula: `data_loss` on a table of sentences, for any finite
-data set; and `limit_loss` on the four kinds of sentence of Assumption 2.3, where all irrelevant words of a type are
-alike, with n and L free real numbers or symbols. `ops` is `flowsys.model.ops` or its symbolic twin.
+a sum over queries without 1/L. `blocks` and `sample_loss` declare the network: [W | W_V] is a pair of factors of which
+the loss sees a through the neurons (G = Wᵀa · W_V), [W_K | W_Q] another. `limit_loss` is the same formula on the four
+kinds of sentence of Assumption 2.3, where all irrelevant words of a type are alike, with n and L free real numbers or
+symbols. `ops` is `flowsys.model.ops` or its symbolic twin.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from flowsys.systems.cooccurrence.data import LABELS, MIXTURE, SPECIAL_WORDS
+import flowsys as fs
+from flowsys.systems.cooccurrence.scales import READINGS, output_weights, start_scales, whole
+from flowsys.systems.cooccurrence.sentences import INCIDENCE, LABELS, MIXTURE, SPECIAL_WORDS, vocabulary
 
-INCIDENCE = np.array([[int(word in words) for word in range(3)] for words in SPECIAL_WORDS])
-"""INCIDENCE[T, p] = 1 if the special word p occurs in sentences of type T."""
+# -- declared: blocks of weights, and the loss of a sentence ---------------------------------------------------------
+
+
+def blocks(p) -> dict[str, fs.Pair]:
+    """W, W_V with W seen through a, and W_K, W_Q: entries of variance σ_1², σ_0² (Sec. 2), or Appendix A's."""
+    a = output_weights(p)
+    return {"G": value_pair(p, read=(lambda W: W @ a[:, None], None)), "S": score_pair(p)}
+
+
+def value_pair(p, name: str = "UU", read=None) -> fs.Pair:
+    """[Wᵀ | W_V]: the loss reads its product with words; σ_1² = beta/(m m1), σ_0² = alpha/m."""
+    words, m1 = vocabulary(p), whole(p.m1, "m1")
+    start = None
+    if is_kaiming(p):
+        m, d = p.width, len(words)
+        start = lambda rng: (kaiming(rng, p.reading, (m, m1), m), kaiming(rng, p.reading, (m, d), d))
+    scales = ((p.beta / m1) ** 0.5, p.alpha**0.5)
+    return fs.Pair(m1, words, scales=scales, factors=("W", "W_V"), selfs=(name, "VV"), start=start, read=read)
+
+
+def score_pair(p) -> fs.Pair:
+    """[W_K | W_Q]."""
+    words, start = vocabulary(p), None
+    if is_kaiming(p):
+        shape = (p.width, len(words))
+        start = lambda rng: tuple(kaiming(rng, p.reading, shape, len(words)) for _ in range(2))
+    return fs.Pair(words, words, scale=p.alpha**0.5, start=start)
+
+
+def is_kaiming(p) -> bool:
+    return p.mode == "data" and p.reading != "gaussian"
+
+
+def kaiming(rng: np.random.Generator, reading: str, shape: tuple[int, int], fan_in: int) -> np.ndarray:
+    """Appendix A's weights in one of the `READINGS`."""
+    distribution, gain_squared, _ = READINGS[reading]
+    if distribution == "normal":
+        return rng.standard_normal(shape) * np.sqrt(gain_squared / fan_in)
+    return rng.uniform(-1, 1, shape) * np.sqrt(3 * gain_squared / fan_in)
+
+
+def scales_seen(X, p):
+    """alpha, beta, |a|² and the score scale: parameters, or numbers of the data where the width sets them."""
+    return X if p.mode == "data" else start_scales(p)
+
+
+def scores_seen(S, words, X, p):
+    """Scaled scores [sentence, query, key]; a word that occurs twice is two keys and two queries."""
+    score_scale = scales_seen(X, p).score_scale
+    if getattr(score_scale, "shape", ()):
+        score_scale = score_scale[:1, None, None]  # one number, told with every sample
+    return score_scale * S[words[:, None, :], words[:, :, None]]
+
+
+def outputs(values, scores, ops, key_counts=None, query_counts=1):
+    """F (Eq. 1) of each sentence from G(key) and scaled scores [sentence, query, key], with multiplicities."""
+    return (query_counts * ops.attend(values, scores, key_counts, axis=-1)).sum(axis=-1)
+
+
+def sentence_outputs(ops, w, words, X, p):
+    """F of each sentence of a table of words."""
+    return outputs(w.G[0][words][:, None, :], scores_seen(w.S, words, X, p), ops)
+
+
+def sample_loss(ops, w, X, p):
+    """log(1 + exp(−y F)) of every sentence (Eq. 2)."""
+    return ops.softplus(-X.y * sentence_outputs(ops, w, X.words, X, p))
+
+
+# -- the same on the kinds of sentence of the limit ------------------------------------------------------------------
 
 
 class Sizes(NamedTuple):
@@ -47,25 +118,9 @@ class Scores(NamedTuple):
     """S[r', r] of two irrelevant words of one sentence of type T, (4,)."""
 
 
-def outputs(values, scores, ops, key_counts=None, query_counts=1):
-    """F (Eq. 1) of each sentence from G(key) and scaled scores [sentence, query, key], with multiplicities."""
-    return (query_counts * ops.attend(values, scores, key_counts, axis=-1)).sum(axis=-1)
-
-
 def logistic_loss(F, labels, sample_weights, ops):
     """Σ_i weight_i log(1 + exp(−y_i F_i)) (Eq. 2)."""
     return (sample_weights * ops.softplus(-(labels * F))).sum()
-
-
-def data_outputs(G, S, words, score_scale, ops):
-    """F of each sentence of the table `words` (n, L); a word that occurs twice is two keys and two queries."""
-    scores = score_scale * S[words[:, None, :], words[:, :, None]]
-    return outputs(G[words][:, None, :], scores, ops)
-
-
-def data_loss(G, S, words, labels, sample_weights, score_scale, ops):
-    """The training loss of a finite data set in the coordinates (G, S)."""
-    return logistic_loss(data_outputs(G, S, words, score_scale, ops), labels, sample_weights, ops)
 
 
 def type_sizes(n, L, ops, mixture=MIXTURE) -> Sizes:

@@ -1,6 +1,6 @@
 """How the co-occurrence system's names look in LaTeX."""
 
-from flowsys.systems.cooccurrence.limits import SECTORS, TYPES
+from flowsys.systems.cooccurrence.sectors import SECTORS, TYPES
 
 _BASIS = {"mu": r"\mu", "mu1": r"\mu_1", "mu2": r"\mu_2", "mu3": r"\mu_3"}
 _BASIS |= {f"f{T}": f"f_{{{T}}}" for T in ("1", "2", "3", "4", "23")}

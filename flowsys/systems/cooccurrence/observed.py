@@ -8,7 +8,7 @@ import sympy as sp
 
 from flowsys.symbolic import primitives as ops
 from flowsys.symbolic.assemble import symbol
-from flowsys.systems.cooccurrence.data import LABELS
+from flowsys.systems.cooccurrence.sentences import LABELS
 from flowsys.systems.cooccurrence.model import attention, limit_test_loss
 
 SPECIAL = ("1", "2", "3")
@@ -19,7 +19,8 @@ TARGETED = ("12", "21", "31", "32")
 
 def observables(coordinates, F) -> dict[str, sp.Expr]:
     """Everything the limit reports; `F` are the outputs of the four types in the entries."""
-    found = {"tau": symbol("tau"), "clock": symbol("clock"), "c": coordinates.c}
+    found = {"tau": symbol("tau"), "clock": symbol("clock"), "c": coordinates.c, "d_tau": symbol("beta")}
+    found["d_clock"] = coordinates.c + symbol("m1") * symbol("alpha")
     found |= entries(coordinates)
     found |= by_type(coordinates)
     found |= attentions(coordinates)

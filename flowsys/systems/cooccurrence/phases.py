@@ -9,45 +9,31 @@ In the limit every margin is 0 at t = 0, so T_1 is the first *rise* through 0; w
 (n ≤ 3(L - 2) with the paper's proportions) T_1 is 0.
 """
 
-from flowsys.system.problem import Event
-from flowsys.systems.cooccurrence.data import LABELS, SPECIAL_WORDS
+from dataclasses import replace
+
+import flowsys as fs
+from flowsys.system import Setup
+from flowsys.system.problem import Problem
+from flowsys.systems.cooccurrence.scales import start_scales
+from flowsys.systems.cooccurrence.sentences import LABELS, SPECIAL_WORDS, shares_of
 
 MODES = {
     "limit": "Assumption 2.3: exact proportions, every irrelevant word occurs once; Gaussian weights",
+    "condition_1": "the same with the paper's m, m1, L: σ_0 = κ/(√(L m) log^logs m), σ_1 = 1/√m1, s = 1/√m (Condition 1)",
     "dimensionless": "the limit with rho, delta, lambda_ in place of alpha, beta, m1, score_scale; t is τ (L3, L4)",
     "data": "Appendix A: sentences of d words with repetitions, Kaiming weights, s = 1/√m (L0, L1, L2)",
 }
 
 EVENTS = {
-    "loss_peak": "the loss of type 2 is largest: dF_type2/dt falls through 0",
-    "T_0.5": "-Ġ(μ3) exceeds max(Ġ(μ1), Ġ(μ2)) (end of phase 1.1)",
-    "T_1": "all samples correct: least_margin rises through 0 (end of phase 1)",
-    "T_theta": "min(G(μ1), G(μ2), -G(μ3)) reaches theta (end of phase 1 by thresholds)",
-    "T_star": "the training loss falls to epsilon (end of phase 2)",
-    "T_1_clock": "C_T_1 / beta, the paper's own end of phase 1",
-}
+    "loss_peak": fs.Crossing("d_F_type2", 0.0, -1, "the loss of type 2 is largest: dF_type2/dt falls through 0"),
+    "T_0.5": fs.Crossing("overtaking", 0.0, +1, "-Ġ(μ3) exceeds max(Ġ(μ1), Ġ(μ2)) (end of phase 1.1)"),
+    "T_1": fs.Crossing("least_margin", 0.0, +1, "all samples correct: least_margin rises through 0 (end of phase 1)"),
+    "T_theta": fs.Crossing("least_value", "theta", +1,
+                           "min(G(μ1), G(μ2), -G(μ3)) reaches theta (end of phase 1 by thresholds)"),
+    "T_star": fs.Crossing("loss", "epsilon", -1, "the training loss falls to epsilon (end of phase 2)"),
+    "T_1_clock": fs.Mark(lambda p: p.C_T_1 / start_scales(p).beta, "C_T_1 / beta, the paper's own end of phase 1"),
+}  # fmt: skip
 DEFAULT = ("loss_peak", "T_0.5", "T_1", "T_star")
-
-_WATCHED = {
-    "loss_peak": ("d_F_type2", None, -1),
-    "T_0.5": ("overtaking", None, +1),
-    "T_1": ("least_margin", None, +1),
-    "T_theta": ("least_value", "theta", +1),
-    "T_star": ("loss", "epsilon", -1),
-}
-
-
-def events_of(setup, without: tuple[str, ...] = ()) -> tuple[Event, ...]:
-    """The located events."""
-    return tuple(
-        Event(name, observable, setup[threshold] if threshold else 0.0, direction, EVENTS[name])
-        for name, (observable, threshold, direction) in _WATCHED.items()
-        if name not in without
-    )
-
-
-def marks_of(setup) -> dict[str, float]:
-    return {"T_1_clock": setup["C_T_1"] / setup["beta"]}
 
 
 def initial_output_rates(n, L, shares):
@@ -60,6 +46,10 @@ def initial_output_rates(n, L, shares):
     )
 
 
-def is_correct_from_the_start(n: float, L: float, shares) -> bool:
-    """Whether all margins rise from 0 at once."""
-    return min(y * rate for y, rate in zip(LABELS, initial_output_rates(n, L, shares))) >= -1e-15
+def correct_from_the_start(problem: Problem, setup: Setup) -> Problem:
+    """The problem with T_1 = 0 where all margins rise from 0 at once."""
+    rates = initial_output_rates(setup["n"], setup["L"], shares_of(setup))
+    if min(y * rate for y, rate in zip(LABELS, rates)) < -1e-15:
+        return problem
+    events = tuple(event for event in problem.events if event.name != "T_1")
+    return replace(problem, events=events, marks={**problem.marks, "T_1": 0.0})

@@ -1,4 +1,4 @@
-"""The scales of the problem: what Condition 1 sets, and the three dimensionless numbers of the limit.
+"""The scales of the problem: what Condition 1 sets, the paper's experiment, and the three dimensionless numbers.
 
 Holding alpha = σ_0² m, beta = σ_1² m m1, m1 and the score scale s fixed while m → ∞ gives a limit whose attention
 moves; in τ = beta·t its only parameters, with n and L, are
@@ -8,7 +8,12 @@ moves; in τ = beta·t its only parameters, with n and L, are
 With s = 1/√m tied to m, lambda → 0 and attention freezes: that is the paper's regime, the bag-of-words flow.
 """
 
+import math
 from typing import NamedTuple
+
+import numpy as np
+
+from flowsys.errors import InputError
 
 
 class Scales(NamedTuple):
@@ -32,10 +37,46 @@ class Scales(NamedTuple):
         return self.score_scale**2 * self.alpha / self.beta
 
 
+READINGS = {
+    "A": ("uniform", 1 / 3, "signs"),
+    "B": ("normal", 1.0, "signs"),
+    "C": ("normal", 2.0, "signs"),
+    "E": ("uniform", 1 / 3, "uniform"),
+}
+"""Appendix A's "Kaiming initialisation" read as (distribution, variance × fan-in, output weights a).
+
+A: the default of a linear layer, U(±1/√fan_in), with signs a. B, C: normal, with gain 1 and √2, with signs.
+E: as A, with a ~ U(±1/√m1), fixed: the one that shows both phases on the axis of the paper's figure.
+"""
+
+
+def start_scales(p) -> Scales:
+    """alpha, beta, expected |a|² and score scale of a start at finite width (p.mode = data reads the width)."""
+    if p.mode != "data" or p.reading == "gaussian":
+        return Scales(p.alpha, p.beta, p.m1, p.score_scale)
+    _, variance, output = READINGS[p.reading]
+    output_norm = p.m1 if output == "signs" else 1 / 3
+    return Scales(variance * p.width / p.d, variance * output_norm, output_norm, p.width**-0.5)
+
+
+def output_weights(p) -> np.ndarray:
+    """The fixed a. Signs are put into the neurons, a_j w_j having the law of w_j; reading E draws a ~ U(±1/√m1)."""
+    m1 = whole(p.m1, "m1")
+    if p.mode == "data" and p.reading == "E":
+        return np.random.default_rng([p.seed, m1]).uniform(-1, 1, m1) / np.sqrt(m1)
+    return np.ones(m1)
+
+
+def whole(value: float, name: str) -> int:
+    """A size of a data set or of a network."""
+    if not math.isfinite(value) or value != int(value):
+        raise InputError(f"{name} = {value:g} is not allowed at finite width: it must be a whole number.")
+    return int(value)
+
+
 def from_dimensionless(rho: float, delta: float, lambda_: float, m1: float = 1.0) -> Scales:
     """Scales with the given dimensionless numbers; m1 only sets the unit of beta."""
-    beta_squared = m1 / (rho * delta)  # rho·delta = m1/beta²
-    beta = beta_squared**0.5
+    beta = (m1 / (rho * delta)) ** 0.5  # rho·delta = m1/beta²
     alpha = 1 / (delta * beta)
     return Scales(alpha, beta, m1, (lambda_ * beta / alpha) ** 0.5)
 
@@ -45,12 +86,10 @@ def in_units_of_tau(rho: float, delta: float, lambda_: float) -> Scales:
     return from_dimensionless(rho, delta, lambda_, m1=rho * delta)
 
 
-def condition_1(m: float, m1: float, L: float, kappa: float = 1.0) -> Scales:
-    """Condition 1 without its hidden logarithms: σ_0 = kappa/√(L m), σ_1 = 1/√m1, s = 1/√m.
+def condition_1(m: float, m1: float, L: float, kappa: float = 1.0, logs: float = 0.0) -> Scales:
+    """Condition 1 with its hidden constant and logarithms: σ_0 = kappa/(√(L m) log^logs m), σ_1 = 1/√m1, s = 1/√m.
 
-    At kappa = 1 the initial output is of order 1 at every m; the limit is approached only with kappa ≪ 1.
+    At kappa = 1 and logs = 0 the initial output is of order 1 at every m; with logs > 0 it falls with m (Lemma D.8).
     """
-    for name, size in {"m": m, "m1": m1, "L": L, "kappa": kappa}.items():
-        if not size > 0:
-            raise ValueError(f"{name} = {size}, but it must be positive.")
+    kappa = kappa / max(math.log(m), 1.0) ** logs
     return Scales(kappa**2 / L, m, m1, m**-0.5)

@@ -23,14 +23,14 @@ import sympy as sp
 from flowsys.symbolic import primitives as ops
 from flowsys.symbolic.assemble import Statement, symbol
 from flowsys.symbolic.flow import Gram, pair
-from flowsys.systems.cooccurrence import blocks as bl
+from flowsys.systems.cooccurrence import sectors as bl
 from flowsys.systems.cooccurrence.model import Scores, Sizes, limit_loss, limit_outputs, type_sizes
+from flowsys.systems.cooccurrence.sectors import SCALARS, SECTORS
 
 α, β, m1, s, L, inverse_n = map(symbol, ("alpha", "beta", "m1", "score_scale", "L", "inverse_n"))
 TYPES = ("1", "2", "3", "4")
 SPECIAL = ("1", "2", "3")
 RANDOM = ("r1", "r2", "r3", "r4")
-SCALARS = ("across", "within")
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,7 @@ class Symmetry:
         return bl.swap_basis(ops)[:, :5] @ np.array(list(vector))
 
 
-SWAP = Symmetry({"even": ("mu", "mu3", "f1", "f23", "f4"), "odd": ("mu", "f23")}, ("1", "23", "4"))
-PLAIN = Symmetry({"all": ("mu1", "mu2", "mu3", "f1", "f2", "f3", "f4")}, TYPES)
+SWAP, PLAIN = (Symmetry(SECTORS[variant], bl.TYPES[variant]) for variant in ("88", "without_swap"))
 VARIANTS = {"88": (SWAP, True), "113": (SWAP, False), "without_swap": (PLAIN, False)}
 
 

@@ -16,9 +16,11 @@ from flowsys.program import Program
 from flowsys.program.arrays import arguments
 from flowsys.system import Setup
 from flowsys.system.problem import Field, FunctionField, Problem, ProgramField, Stage
+from flowsys.systems.cooccurrence import SYSTEM
+from flowsys.systems.cooccurrence.limits import refuse_data, within_horizon
 from flowsys.systems.cooccurrence.max_margin import max_margin
-from flowsys.systems.cooccurrence.phases import events_of, is_correct_from_the_start, marks_of
-from flowsys.systems.cooccurrence.vocabulary import shares_of
+from flowsys.systems.cooccurrence.phases import DEFAULT, correct_from_the_start
+from flowsys.systems.cooccurrence.sentences import shares_of
 
 _VALUES = ("G_mu1", "G_mu2", "G_mu3", "G_r1", "G_r2", "G_r3", "G_r4")
 _TYPES = ("1", "2", "3", "4")
@@ -107,29 +109,25 @@ def _arguments(setup: Setup, variant: str, moves: bool = True):
     return Rates(beta, np.float64(setup["alpha"] * setup["score_scale"] / setup["L"]), np.float64(moves))
 
 
-def surrogate_problem(setup: Setup, variant: str) -> Problem:
+def surrogate_problem(variant: str, setup: Setup, mode: str) -> Problem:
     """A surrogate from the start of the limit: G = 0, loss = log 2."""
-    field = _field(variant)
-    marks = {name: t for name, t in marks_of(setup).items() if t <= setup["t_max"]}
-    initial = np.array([np.log(2) if name == "loss" else 0.0 for name in field.names])
-    events = tuple(e for e in events_of(setup) if e.observable in field.observables)
-    if variant == "bag_of_words" and is_correct_from_the_start(setup["n"], setup["L"], shares_of(setup)):
-        marks["T_1"] = 0.0
-        events = tuple(e for e in events if e.name != "T_1")
+    refuse_data(mode, "L4")
+    field, declared = _field(variant), SYSTEM.declaration
     stages = (Stage("training", _arguments(setup, variant)),)
     if variant == "paper":
         stages = (
             Stage("phase 1", _arguments(setup, variant, moves=False), until=setup["C_T_1"] / setup["beta"]),
             Stage("phase 2", _arguments(setup, variant)),
         )
-    default = {"bag_of_words": ("loss_peak", "T_0.5", "T_1", "T_star")}.get(variant, ("T_star",))
-    return Problem(
+    problem = Problem(
         field=field,
-        initial=initial,
+        initial=np.array([np.log(2) if name == "loss" else 0.0 for name in field.names]),
         stages=stages,
-        events=events,
-        marks=marks,
+        events=tuple(e for e in declared.events_at(setup) if e.observable in field.observables),
+        marks=declared.marks_at(setup, mode),
         scale=1.0,
         t_max=setup["t_max"],
-        default_at=default,
+        default_at=DEFAULT if variant == "bag_of_words" else ("T_star",),
     )
+    problem = within_horizon(problem, setup)
+    return correct_from_the_start(problem, setup) if variant == "bag_of_words" else problem

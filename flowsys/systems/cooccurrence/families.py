@@ -1,0 +1,59 @@
+"""The paper's six families (Appendix C): the flow of A = W W_V and B = W Wᵀ neuron by neuron, with VV, S, KK, QQ.
+
+The same network as `model.blocks` declares, of which everything is seen: the loss reads G = aᵀA, so a is no longer a
+part of what is seen of W. Its flow closes by itself (Eqs. 6, 7; Lemmas C.1 to C.4), and projects to the small one.
+"""
+
+import flowsys as fs
+from flowsys.system import Setup
+from flowsys.system.problem import Problem
+from flowsys.systems.cooccurrence import SYSTEM
+from flowsys.systems.cooccurrence.model import sample_loss, score_pair, value_pair
+from flowsys.systems.cooccurrence.observables import OBSERVE
+from flowsys.systems.cooccurrence.scales import output_weights
+
+
+class ThroughOutput:
+    """What is seen of the network when neurons are summed with a: G = aᵀA, c = aᵀBa."""
+
+    def __init__(self, w, a):
+        self._w, self._a = w, a
+
+    def __getattr__(self, name: str):
+        return getattr(self._w, name)
+
+    @property
+    def G(self):
+        return (self._a[:, None] * self._w.A).sum(axis=0)[None, :]
+
+    @property
+    def UU(self):
+        return (self._a[:, None] * self._a[None, :] * self._w.B).sum().reshape(1, 1)
+
+    @property
+    def rates(self):
+        return ThroughOutput(self._w.rates, self._a)
+
+
+def _summed(function):
+    """A function of the small network as one of the six families."""
+    found = lambda ops, w, X, p: function(ops, ThroughOutput(w, output_weights(p)), X, p)
+    found.__doc__ = function.__doc__
+    return found
+
+
+def blocks(p) -> dict[str, fs.Pair]:
+    """As `model.blocks`, with every neuron seen."""
+    return {"A": value_pair(p, "B"), "S": score_pair(p)}
+
+
+FAMILIES = fs.Model(
+    "six_families",
+    **SYSTEM.given[1] | {"blocks": blocks, "loss": _summed(sample_loss), "variants": None,
+                         "observe": {name: _summed(function) for name, function in OBSERVE.items()}},
+)  # fmt: skip
+
+
+def families_problem(setup: Setup, mode: str) -> Problem:
+    """The flow of the six families from the weights of the seed."""
+    return FAMILIES.started(setup, "L2", "reduced", mode, None)

@@ -1,0 +1,134 @@
+"""Labelled sentences: the data of Definition 2.1, every irrelevant word once or words that repeat.
+
+A sentence is a multiset of L words (the model has no positions). Words 0, 1, 2 are μ1, μ2, μ3; all others are
+irrelevant. The types are I_1 (μ1, μ2, μ3; y = +1), I_2 (μ1, μ3), I_3 (μ2, μ3), I_4 (μ3; all y = −1), in the shares
+1/2, 1/6, 1/6, 1/6 unless told otherwise, and the rest of each sentence is filled with irrelevant words.
+
+Assumption 2.3 (modes `limit`, `dimensionless`): every irrelevant word occurs once, and one test sentence of each type
+has words of its own that never occur. Appendix A (mode `data`): words are drawn uniformly and so repeated, also within
+a sentence, and so are the test sentences.
+"""
+
+import math
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import flowsys as fs
+from flowsys.errors import InputError
+from flowsys.systems.cooccurrence.scales import output_weights, start_scales, whole
+
+SPECIAL_WORDS = ((0, 1, 2), (0, 2), (1, 2), (2,))
+LABELS = (1, -1, -1, -1)
+MIXTURE = (3, 1, 1, 1)
+INCIDENCE = np.array([[int(word in words) for word in range(3)] for words in SPECIAL_WORDS])
+"""INCIDENCE[T, p] = 1 if the special word p occurs in sentences of type T."""
+
+
+class Sentences(NamedTuple):
+    """Sentences (n, L) with their types 0 … 3, and what they weigh in a mean."""
+
+    words: np.ndarray
+    types: np.ndarray
+    weights: np.ndarray
+
+
+def shares(share_1: float, share_2: float, share_4: float) -> tuple[float, float, float, float]:
+    """The shares of the four types; 2 and 3 are made exactly equal if they are up to rounding."""
+    share_3 = 1 - share_1 - share_2 - share_4
+    return (share_1, share_2, share_2 if abs(share_3 - share_2) < 1e-9 else share_3, share_4)
+
+
+def shares_of(values: Mapping[str, Any]) -> tuple[float, float, float, float]:
+    return shares(values["share_1"], values["share_2"], values["share_4"])
+
+
+def validate(values: Mapping[str, Any]) -> None:
+    """Refuse shares that leave nothing for a type, and fewer than one sample of a type."""
+    of_types = shares_of(values)
+    if of_types[2] < 0.01 - 1e-12:
+        raise InputError(
+            f"share_1 + share_2 + share_4 = {sum(of_types) - of_types[2]:g} is not allowed: "
+            "at least 0.01 must be left for the samples with μ2 alone."
+        )
+    if values["n"] * min(of_types) < 1 - 1e-9:
+        least = 1 / min(of_types)
+        raise InputError(f"n = {values['n']:g} is not allowed: every type needs a sample, so n must be at least {least:g}.")
+
+
+# -- sentences -------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=64)
+def distinct(n: int, L: int, of_types: tuple[float, ...], first: int = 3) -> Sentences:
+    """Exact shares, and every irrelevant word occurs once, from the id `first` on (Assumption 2.3)."""
+    types = _exact_types(n, of_types)
+    return _filled(types, L, np.arange(first, first + _slots(types, L)))
+
+
+@lru_cache(maxsize=64)
+def repeated(seed: int, n: int, L: int, of_types: tuple[float, ...], d: int) -> Sentences:
+    """Exact shares, irrelevant words uniform among the d − 3 (Appendix A)."""
+    types = _exact_types(n, of_types)
+    return _filled(types, L, np.random.default_rng(seed).integers(3, d, size=_slots(types, L)))
+
+
+def training_sentences(p) -> Sentences:
+    n, L, of_types = whole(p.n, "n"), whole(p.L, "L"), shares(p.share_1, p.share_2, p.share_4)
+    return repeated(p.data_seed, n, L, of_types, p.d) if p.mode == "data" else distinct(n, L, of_types)
+
+
+def test_sentences(p) -> Sentences:
+    """Sentences never trained on: drawn anew, or one of each type of words that never occur."""
+    n, L, of_types = whole(p.n, "n"), whole(p.L, "L"), shares(p.share_1, p.share_2, p.share_4)
+    if p.mode == "data":
+        return repeated(p.data_seed + 2**31, n, L, of_types, p.d)
+    unseen = distinct(4, L, (0.25,) * 4, first=int(distinct(n, L, of_types).words.max()) + 1)
+    return unseen._replace(weights=np.array(of_types))
+
+
+def vocabulary(p) -> list[str]:
+    """All words by name: mu1, mu2, mu3, then rT_i_j, the j-th irrelevant word of the i-th sentence of type T."""
+    if p.mode == "data":
+        return ["mu1", "mu2", "mu3"] + [f"w{word}" for word in range(3, p.d)]
+    names = ["mu1", "mu2", "mu3"]
+    for mark, (_, types, _) in (("r", training_sentences(p)), ("x", test_sentences(p))):
+        for T in range(4):
+            count, slots = int(np.sum(types == T)), whole(p.L, "L") - len(SPECIAL_WORDS[T])
+            names += [f"{mark}{T + 1}_{i}_{j}" for i in range(count) for j in range(slots)]
+    return names
+
+
+def samples(p) -> fs.Samples:
+    """The training set; `typeT` weighs a sample in the mean over its type, `random` marks irrelevant positions."""
+    words, types, _ = training_sentences(p)
+    counts = np.bincount(types, minlength=4)
+    of_type = {f"type{T + 1}": (types == T) * len(types) / counts[T] for T in range(4)}
+    positions, special = np.arange(words.shape[1]), np.array([len(s) for s in SPECIAL_WORDS])[types]
+    scales = {}
+    if p.mode == "data":  # numbers of the start that depend on the width and the seed
+        norm = float(np.sum(output_weights(p) ** 2))
+        scales = start_scales(p)._replace(m1=norm)._asdict()
+    constant = {name: np.full(len(types), float(x)) for name, x in scales.items()}
+    return fs.Samples(words=words, y=np.array(LABELS)[types], random=positions >= special[:, None],
+                      kind=types[:, None] == np.arange(4), **of_type, **constant)  # fmt: skip
+
+
+def _exact_types(n: int, of_types: tuple[float, ...]) -> np.ndarray:
+    counts = [n * share for share in of_types]
+    if any(not math.isclose(count, round(count), abs_tol=1e-9) for count in counts):
+        told = ", ".join(f"{share:.4g}" for share in of_types)
+        raise InputError(f"n = {n} is not allowed: shares {told} of it must be whole numbers of samples.")
+    return np.repeat(np.arange(4), [round(count) for count in counts])
+
+
+def _slots(types: np.ndarray, L: int) -> int:
+    return sum(L - len(SPECIAL_WORDS[T]) for T in types)
+
+
+def _filled(types: np.ndarray, L: int, irrelevant: np.ndarray) -> Sentences:
+    supply = iter(irrelevant.tolist())
+    words = [[*SPECIAL_WORDS[T], *(next(supply) for _ in range(L - len(SPECIAL_WORDS[T])))] for T in types]
+    return Sentences(np.array(words, dtype=int), types, np.full(len(types), 1 / len(types)))
