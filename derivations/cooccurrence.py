@@ -63,7 +63,7 @@ def small_closure() -> None:
 
 
 def six_families() -> None:
-    """[W_V | Wᵀ] with G = Aᵀa gives the paper's flow of A and B (Eq. (6), Lemmas C.1, C.2), and from it the small closure."""
+    """[W_V | Wᵀ] with G = Aᵀa gives the flow of A and B (Eq. (6), Lemmas C.1, C.2), and from it the small closure."""
     A, B = matrix("A", NEURONS, WORDS), matrix("B", NEURONS, NEURONS, symmetric=True)
     block = Gram(sp.Matrix(sp.BlockMatrix([[VV, A.T], [A, B]])))
     gradient = {A[j, i]: -a[j] * r[i] for j in range(NEURONS) for i in range(WORDS)}
@@ -231,7 +231,7 @@ def page(programs: Mapping, equations: Mapping[str, str], rows: list[str]) -> st
             "",
             *checks,
             "",
-            "Under Assumption 2.3 and the symmetric start the matrices split into small blocks (`sectors.py`). The flow",
+            "Under Assumption 2.3 and the symmetric start matrices split into small blocks (`sectors.py`). The flow",
             "of every block follows from one loss in the symbols $n$ and $L$ ($n=\\infty$ allowed); clocks ride along.",
             "",
             "| program | variables | operations, observables included |",

@@ -3,100 +3,65 @@
 import numpy as np
 import pytest
 
+from flowsys.model.limit import draws_of
+from flowsys.model.lumping import Lumping
 from flowsys.program.arrays import vector_field
 from flowsys.runs.solving import solve
 from flowsys.symbolic.assemble import assemble
-from flowsys.symbolic.lumping import Partition, certificate, lump, merged
 from flowsys.systems.cooccurrence import SYSTEM
-from flowsys.systems.cooccurrence.blocks import pair_orbits, word_classes
-from flowsys.systems.cooccurrence.derive import class_counts, enumerated, stated_against_found
+from flowsys.systems.cooccurrence.derive import class_counts, generic_start, stated_against_found
 from flowsys.systems.cooccurrence.limits import program, program_arguments
 from flowsys.systems.cooccurrence.statement import limit_statement
-from flowsys.systems.cooccurrence.vocabulary import OBSERVABLES
 from tests.systems.cooccurrence_oracle import Limit
 
 
 @pytest.fixture(scope="module")
-def found():
-    setup = SYSTEM.setup(n=12, L=5)
-    system = enumerated(setup)
-    return setup, system, lump(system.field, system.start)
+def concrete():
+    return SYSTEM.concrete(SYSTEM.setup(n=12, L=5), "L3", "limit")
 
 
 ORBITS = {"G": 5, "c": 1, "VV": 24, "S": 35, "KK": 24, "QQ": 24}
 
 
-def test_from_a_generic_symmetric_start_lumping_finds_the_orbits_by_itself(found):
+def counts(concrete, start=None):
+    return class_counts(concrete, Lumping(draws_of(concrete, start)).partition)
+
+
+def test_from_a_generic_symmetric_start_lumping_finds_the_orbits_by_itself(concrete):
     # the start is made of the counts of words that occur together; the lumping is told nothing of the symmetry group
-    _, system, _ = found
-    partition = lump(system.field, system.generic_start())
-    assert class_counts(partition, system.names) == ORBITS and partition.n_classes == 113
-    assert certificate(system.field, partition) < 1e-14
-    expected = orbit_partition(system).labels
-    pairs = {(a, b) for a, b in zip(partition.labels, expected)}
-    assert len(pairs) == 113  # the same classes, member by member
-
-
-def test_a_start_that_tells_the_targets_apart_has_the_orbits_without_the_swap(found):
-    _, system, _ = found
-    partition = lump(system.field, system.generic_start(split=0.3))
-    counts = class_counts(partition, system.names)
-    assert counts == {"G": 7, "c": 1, "VV": 36, "S": 57, "KK": 36, "QQ": 36} and partition.n_classes == 173
+    assert counts(concrete, generic_start(concrete)) == ORBITS and sum(ORBITS.values()) == 113
+    told_apart = counts(concrete, generic_start(concrete, split=0.3))
+    assert told_apart == {"G": 7, "c": 1, "VV": 36, "S": 57, "KK": 36, "QQ": 36} and sum(told_apart.values()) == 173
 
 
 def test_with_one_sample_of_a_type_or_one_irrelevant_word_there_are_fewer_orbits():
-    system = enumerated(SYSTEM.setup(n=6, L=4))
-    counts = class_counts(lump(system.field, system.generic_start()), system.names)
-    assert counts == {"G": 5, "c": 1, "VV": 21, "S": 32, "KK": 21, "QQ": 21}
+    small = SYSTEM.concrete(SYSTEM.setup(n=6, L=4), "L3", "limit")
+    assert counts(small, generic_start(small)) == {"G": 5, "c": 1, "VV": 21, "S": 32, "KK": 21, "QQ": 21}
 
 
-def test_from_the_start_of_the_limit_the_classes_are_coarser_than_the_orbits(found):
+def test_from_the_start_of_the_limit_the_classes_are_coarser_than_the_orbits(concrete):
     # S within a sentence does not tell a word from its neighbours (32 of 35), VV does not tell sentences apart (19)
-    _, system, partition = found
-    assert class_counts(partition, system.names) == ORBITS | {"VV": 19, "S": 32} and partition.n_classes == 105
-    assert certificate(system.field, partition) < 1e-14
-    assert certificate(system.field, merged(partition, 0, 2)) > 1e-2
-    orbits = orbit_partition(system).labels
-    assert all(len(set(partition.labels[orbits == orbit])) == 1 for orbit in range(113))
-
-
-def test_from_scores_that_know_their_own_word_lumping_finds_the_orbits_of_ordered_pairs(found):
-    _, system, _ = found
-    start = system.split(system.start)
-    counts = class_counts(
-        lump(system.field, system.flat(start._replace(S=0.3 * np.eye(system.samples.d)))), system.names
-    )
-    assert counts == ORBITS | {"VV": 19}
-
-
-def orbit_partition(system):
-    """Words and pairs by their orbits under the symmetry group."""
-    classes = np.array([0, 0, 1, 2, 3, 3, 4])[word_classes(system.samples)]
-    labels = [*classes, 5]
-    for name in ("VV", "S", "KK", "QQ"):
-        orbits = pair_orbits(system.samples, symmetric=name != "S")
-        layout = system.layout.symmetric.get(name)
-        entries = orbits[layout.rows, layout.columns] if layout else orbits.ravel()
-        labels += [max(labels) + 1 + int(x) for x in np.unique(entries, return_inverse=True)[1]]
-    return Partition(np.array(labels), np.ones(len(labels)))
-
-
-def test_the_orbits_are_an_exact_lumping_into_113_classes(found):
-    _, system, _ = found
-    partition = orbit_partition(system)
-    assert class_counts(partition, system.names) == ORBITS
-    assert partition.n_classes == 113 and certificate(system.field, partition) < 1e-14
+    assert counts(concrete) == ORBITS | {"VV": 19, "S": 32}
 
 
 @pytest.mark.parametrize("variant", ["113", "without_swap"])
-def test_the_stated_program_is_the_unlumped_flow_on_the_orbits(found, variant):
-    setup, system, partition = found
-    for lumping in (partition, orbit_partition(system)):
-        assert stated_against_found(program(variant), variant, lumping, system, setup) < 1e-12
+def test_the_stated_program_is_the_found_one(concrete, variant):
+    setup = SYSTEM.setup(n=12, L=5)
+    assert stated_against_found(program(variant), variant, concrete, setup) < 1e-12
+    wrong = SYSTEM.setup(n=12, L=5, alpha=1.1, beta=8.5, score_scale=0.6)
+    assert stated_against_found(program(variant), variant, concrete, wrong) > 1e-3
 
 
-def test_a_wrong_multiplicity_is_noticed(found):
-    setup, _, _ = found
+def test_the_found_limit_reports_what_the_stated_one_does():
+    setup = SYSTEM.setup(n=12, L=5)
+    stated, found = (solve(SYSTEM, setup, variant=v, at=["T_1", 12.0], rtol=1e-11) for v in ("88", "found"))
+    assert set(stated.series) == set(SYSTEM.observables) <= set(found.series)
+    for name, values in stated.series.items():
+        np.testing.assert_allclose(found[name], values, rtol=1e-8, atol=1e-9, err_msg=name)
+
+
+def test_a_wrong_multiplicity_is_noticed():
+    setup = SYSTEM.setup(n=12, L=5)
     wrong = SYSTEM.setup(n=12, L=5, share_1=0.4)
     args = [program_arguments(s, "113") for s in (setup, wrong)]
     y = np.random.default_rng(0).normal(size=len(program("113").state))
@@ -114,7 +79,7 @@ def test_the_committed_program_is_the_derived_one():
 
 def test_every_program_reports_every_observable_of_the_vocabulary():
     for variant in ("88", "113", "without_swap"):
-        assert set(program(variant).observables) == set(OBSERVABLES)
+        assert set(program(variant).observables) == set(SYSTEM.observables)
 
 
 def test_the_derived_field_is_the_oracle_at_real_sizes():

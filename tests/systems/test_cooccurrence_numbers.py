@@ -6,46 +6,18 @@ one (or an interval), and a comment gives the other.
 
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
 
 from flowsys.runs.solving import solve
 from flowsys.systems.cooccurrence import SYSTEM
 from flowsys.systems.cooccurrence.claims.runs import FEW, MANY, READING_A, READING_E
 from flowsys.systems.cooccurrence.claims.starts import starts
-from flowsys.systems.cooccurrence.data import distinct_words
-from flowsys.systems.cooccurrence.enumerated import Enumerated
-from flowsys.systems.cooccurrence.finite import layout
 from flowsys.systems.cooccurrence.max_margin import max_margin
-from flowsys.systems.cooccurrence.model import INCIDENCE
-from flowsys.systems.cooccurrence.network import Structure
-from flowsys.systems.cooccurrence.scales import Scales
+from flowsys.systems.cooccurrence.sentences import INCIDENCE
 
 
 def limit(n, scales, at=(), taus=(), L=5, **options):
     times = [tau / scales.beta for tau in taus]
     return solve(SYSTEM, SYSTEM.setup(n=n, L=L, **scales._asdict()), at=[*at, *times], rtol=1e-10, **options)
-
-
-@pytest.mark.parametrize("d, m, m1, sizes", [(13, 7, 5, (308, 456, 522)), (35, 40, 8, (4520, 3151, 3431))])
-def test_systems_have_the_sizes_of_the_spec(d, m, m1, sizes):
-    structure = Structure((3, 1, 1, 1), 4, d, m, m1)
-    clocks = 2
-    found = [len(layout(structure, form).names) - clocks for form in ("weights", "small", "six_families")]
-    assert tuple(found) == sizes
-
-
-def test_the_two_eliminations_are_exact_along_the_unlumped_flow():
-    alpha, beta, m1 = 1.3, 5.0, 3.0
-    system = Enumerated(6, 4, Scales(alpha, beta, m1, 0.7), (1 / 2, 1 / 6, 1 / 6, 1 / 6))
-    run = solve_ivp(lambda t, y: system.field(y), (0, 8), system.start, "DOP853", rtol=1e-12, atol=1e-14)
-    G, c, VV, S, KK, QQ = (np.asarray(x) for x in system.split(run.y[:, -1]))
-    unit = alpha**2 * np.eye(len(G))
-    assert np.abs(S).max() > 0.05 and np.abs(G).max() > 1
-    np.testing.assert_allclose(KK @ KK, unit + S @ S.T, atol=1e-11)
-    np.testing.assert_allclose(QQ @ QQ, unit + S.T @ S, atol=1e-11)
-    np.testing.assert_allclose(VV, alpha * np.eye(len(G)) + np.outer(G, G) / (c + m1 * alpha), atol=1e-11)
-    root = np.sqrt((beta + m1 * alpha) ** 2 + 4 * m1 * G @ G)
-    assert float(c) == pytest.approx((beta - m1 * alpha + root) / 2, abs=1e-10)
 
 
 @pytest.mark.parametrize("n, scales, growth", [(60, FEW, 1.0219), (60, READING_A, 3.406), (60, READING_E, 99.57)])
@@ -137,8 +109,3 @@ def test_the_common_word_starts_at_44_percent_of_the_initial_output():
     start = starts(1024, 0.03)
     ratio = np.sqrt(np.mean(start.common_rate**2)) / start.target_rate.mean() / start.largest_output.mean()
     assert ratio == pytest.approx(0.44, abs=0.08)
-
-
-def test_words_of_assumption_2_3_fill_every_random_slot_once():
-    # spec: 140 slots at n = 60, L = 5; 30·2 + 10·3 + 10·3 + 10·4 is 160
-    assert distinct_words(60, 5).d == 3 + 160 and distinct_words(6, 4).d == 13 and distinct_words(12, 5).d == 35

@@ -61,8 +61,9 @@ def test_finite_levels_from_the_recorded_weights_keep_their_numbers(case, number
     if run["level"] == "L0":
         found = train(SYSTEM, setup, variant=run["variant"], mode=mode, steps=40, records=4, start=start)
     elif run["variant"] == "six_families":
-        found = solve(FAMILIES, FAMILIES.setup(mode, **case["parameters"]), level="L2", mode=mode, at=list(t), rtol=1e-12,
-                      atol=1e-14, start=start, observe=run["names"])  # fmt: skip
+        setup = FAMILIES.setup(mode, **case["parameters"])
+        found = solve(FAMILIES, setup, level="L2", mode=mode, at=list(t), rtol=1e-12, atol=1e-14, start=start,
+                      observe=run["names"])  # fmt: skip
     else:
         found = solve(SYSTEM, setup, level=run["level"], mode=mode, at=list(t), rtol=1e-12, atol=1e-14, start=start,
                       observe=run["names"])  # fmt: skip

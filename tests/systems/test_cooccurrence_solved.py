@@ -2,19 +2,16 @@
 
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
 
 from flowsys.errors import InputError
 from flowsys.runs.solving import solve
 from flowsys.systems.cooccurrence import SYSTEM
-from flowsys.systems.cooccurrence.enumerated import Enumerated
 from flowsys.systems.cooccurrence.limits import program
 from flowsys.systems.cooccurrence.max_margin import max_margin
 from flowsys.systems.cooccurrence.scales import Scales, condition_1, from_dimensionless
 from tests.systems.cooccurrence_oracle import Limit
 
 SCALES = Scales(1.0, 8.0, 4.0, 0.5)
-SHARES = (1 / 2, 1 / 6, 1 / 6, 1 / 6)
 
 
 def limit_setup(n=60, L=5, scales=SCALES, **more):
@@ -202,16 +199,6 @@ def test_the_forms_with_88_113_173_and_40_variables_agree():
         for name, value in expected.items():
             assert found.series[name][0] == pytest.approx(value, abs=1e-9), (variant, name)
         assert found.statistics["conserved_drift"] < 1e-9
-
-
-def test_the_limit_is_the_unlumped_system_from_the_symmetric_start():
-    system = Enumerated(12, 5, SCALES, SHARES)
-    end = solve_ivp(lambda t, y: system.field(y), (0, 10), system.start, "DOP853", rtol=1e-11, atol=1e-13).y[:, -1]
-    names = program("113").state
-    found = solve(SYSTEM, limit_setup(12), variant="113", at=[10.0], rtol=1e-11)
-    moving = [i for i, name in enumerate(names) if name not in ("tau", "clock")]
-    expected = system.sector_state(end, names, "113")
-    np.testing.assert_allclose(found.states[0][moving], expected[moving], atol=1e-9)
 
 
 @pytest.mark.parametrize("variant, n", [("88", 88), ("113", 113), ("without_swap", 173)])

@@ -7,7 +7,6 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from flowsys.model import ops
-from flowsys.systems.cooccurrence.blocks import class_sizes
 from flowsys.systems.cooccurrence.max_margin import max_margin, quadratic_gradient_ratio
 from flowsys.systems.cooccurrence.model import bag_of_words_loss, bag_of_words_outputs, type_sizes
 from flowsys.systems.cooccurrence.phases import initial_output_rates
@@ -21,7 +20,9 @@ def double_precision():
 
 def bag_of_words(t, G, sizes):
     """dG/dclock of the 7 word classes (μ1, μ2, μ3, r_1 … r_4) under uniform attention: r, by autodiff."""
-    return -jax.grad(bag_of_words_loss)(G, sizes, ops) / class_sizes(sizes, ops)
+    return -jax.grad(bag_of_words_loss)(G, sizes, ops) / jnp.concatenate(
+        [jnp.ones(3), sizes.sample_counts * sizes.random_slots]
+    )
 
 
 def many_samples(t, y):

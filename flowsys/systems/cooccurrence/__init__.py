@@ -74,7 +74,7 @@ SYSTEM = fs.Model(
         "score_scale": fs.Real(0.5, 0.0, 10.0, "factor s of the scores in the softmax (1/√m in the paper)"),
         "m": fs.Real(1024, 2, 1e9, "mode condition_1: the paper's width m, which sets beta = m and s = 1/√m", log=True,
                      shapes=True),
-        "kappa": fs.Real(1.0, 1e-6, 1e3, "mode condition_1: hidden constant κ of σ_0 = κ/(√(L m) log^logs m)", log=True),
+        "kappa": fs.Real(1.0, 1e-6, 1e3, "mode condition_1: constant κ in σ_0 = κ/(√(L m) log^logs m)", log=True),
         "logs": fs.Real(0.0, 0.0, 10.0, "mode condition_1: hidden power of log m in σ_0"),
         "rho": fs.Real(0.5, 1e-6, 1e4, "mode dimensionless: m1 α/β, the values' speed over the neurons'", levels=LIMIT),
         "delta": fs.Real(0.125, 1e-6, 1e4, "mode dimensionless: 1/(αβ), how far c and VV move", levels=LIMIT),

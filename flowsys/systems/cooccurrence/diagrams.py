@@ -3,8 +3,11 @@
 import numpy as np
 from scipy.optimize import brentq
 
+from flowsys.sweeps import Axis, make_sweep
+from flowsys.sweeps.memory import run_in_memory
 from flowsys.sweeps.named import Contour, Line, NamedDiagram
 from flowsys.system import Setup
+from flowsys.systems.cooccurrence import SYSTEM
 from flowsys.systems.cooccurrence.max_margin import max_margin
 from flowsys.systems.cooccurrence.sentences import shares_of
 
@@ -49,10 +52,6 @@ def _test_exponents(setup: Setup, n: np.ndarray, L: np.ndarray) -> list[Line]:
 
 def _first_order(setup: Setup, lambda_: np.ndarray, delta: np.ndarray) -> list[Line]:
     """lambda at which L² max|p - 1/L| = 1 if attention responds in proportion to lambda, at every delta."""
-    from flowsys.sweeps import Axis, make_sweep
-    from flowsys.sweeps.memory import run_in_memory
-    from flowsys.systems.cooccurrence import SYSTEM
-
     small, fine = 1e-6, np.geomspace(delta.min(), delta.max(), 24)
     there = {name: setup[name] for name in ("n", "L", "rho", "share_1", "share_4", "epsilon")}
     sweep = make_sweep(SYSTEM, [Axis("delta", tuple(fine.tolist()), "log")], ["attention_deviation@T_star"],

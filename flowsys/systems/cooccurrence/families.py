@@ -16,8 +16,8 @@ from flowsys.systems.cooccurrence.scales import output_weights
 class ThroughOutput:
     """What is seen of the network when neurons are summed with a: G = aᵀA, c = aᵀBa."""
 
-    def __init__(self, w, a):
-        self._w, self._a = w, a
+    def __init__(self, w, a=None):
+        self._w, self._a = w, w.a if a is None else a
 
     def __getattr__(self, name: str):
         return getattr(self._w, name)
@@ -37,14 +37,15 @@ class ThroughOutput:
 
 def _summed(function):
     """A function of the small network as one of the six families."""
-    found = lambda ops, w, X, p: function(ops, ThroughOutput(w, output_weights(p)), X, p)
+    found = lambda ops, w, X, p: function(ops, ThroughOutput(w), X, p)
     found.__doc__ = function.__doc__
     return found
 
 
-def blocks(p) -> dict[str, fs.Pair]:
-    """As `model.blocks`, with every neuron seen."""
-    return {"A": value_pair(p, "B"), "S": score_pair(p)}
+def blocks(p) -> dict[str, fs.Direct | fs.Pair]:
+    """As `model.blocks`, with every neuron seen, and the fixed output weights."""
+    a = output_weights(p)
+    return {"a": fs.Direct(len(a), start=a, trains=False), "A": value_pair(p, "B"), "S": score_pair(p)}
 
 
 FAMILIES = fs.Model(
@@ -55,5 +56,5 @@ FAMILIES = fs.Model(
 
 
 def families_problem(setup: Setup, mode: str) -> Problem:
-    """The flow of the six families from the weights of the seed."""
-    return FAMILIES.started(setup, "L2", "reduced", mode, None)
+    """The flow of the six families from the same weights of the seed."""
+    return FAMILIES.started(setup, "L2", "reduced", mode, SYSTEM.start(setup, "L1", mode))

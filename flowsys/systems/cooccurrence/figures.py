@@ -16,6 +16,7 @@ from flowsys.runs.solving import solve
 from flowsys.runs.training import train
 from flowsys.runs.trajectory import Trajectory
 from flowsys.system import Setup
+from flowsys.systems.cooccurrence import SYSTEM
 
 CLAIMED = ("S_12", "S_21", "S_31", "S_32")
 SCORES = (*CLAIMED, "S_11", "S_22", "S_33", "S_13", "S_23")
@@ -28,12 +29,6 @@ READINGS = {
     "C": r"N(0, 2/fan in), output weights $\pm$1",
     "gaussian": r"Gaussian of $\alpha$, $\beta$, output weights $\pm$1",
 }
-
-
-def _system():
-    from flowsys.systems.cooccurrence import SYSTEM
-
-    return SYSTEM
 
 
 class Seen(NamedTuple):
@@ -69,7 +64,7 @@ def seen_in(run: Trajectory, rate: float) -> Seen:
 
 def scores_and_losses(setup: Setup, epochs: int = EPOCHS, records: int = RECORDS) -> Drawing:
     """Fig. 1: (a) change of the scores between special words, (b) the loss and the losses by type, over epochs."""
-    system, rate = _system(), setup["learning_rate"]
+    system, rate = SYSTEM, setup["learning_rate"]
     epochs = min(epochs, max(1, round(setup["t_max"] / rate)))
     names = (*SCORES, *LOSSES, "least_margin")
     steps = sorted({0} | {round(e) for e in np.geomspace(1, epochs, records)})

@@ -10,9 +10,9 @@ import sympy as sp
 from flowsys.symbolic import primitives as ops
 from flowsys.symbolic.assemble import Statement, symbol
 from flowsys.symbolic.flow import Direct
-from flowsys.systems.cooccurrence.sentences import LABELS
 from flowsys.systems.cooccurrence.model import bag_of_words_loss, bag_of_words_outputs
 from flowsys.systems.cooccurrence.observed import SPECIAL, TYPES
+from flowsys.systems.cooccurrence.sentences import LABELS
 from flowsys.systems.cooccurrence.statement import PLAIN, Clocks, L, inverse_n, m1, α, β
 
 NAMES = (*(f"G_mu{x}" for x in SPECIAL), *(f"G_r{T}" for T in TYPES))

@@ -1,4 +1,4 @@
-"""The transformer's output (Eq. 1) and its logistic loss (Eq. 2), declared once, and on the kinds of a limit's sentence.
+"""The transformer's output (Eq. 1) and its logistic loss (Eq. 2), declared once, and on the limit's kinds of sentence.
 
 Words are orthonormal, so the loss reads the weights only through G(μ) = Σ_j a_j w_jᵀ W_V μ and S = W_KᵀW_Q:
 

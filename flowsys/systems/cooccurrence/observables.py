@@ -69,7 +69,9 @@ def within_sentence(matrix, X, same: bool) -> Any:
     itself = matrix[X.words, X.words]
     if same:
         return irrelevant_mean(X, itself)
-    pairs = (X.random[:, :, None] * X.random[:, None, :] * entries).sum(axis=(-2, -1)) - (X.random * itself).sum(axis=-1)
+    pairs = (X.random[:, :, None] * X.random[:, None, :] * entries).sum(axis=(-2, -1)) - (X.random * itself).sum(
+        axis=-1
+    )
     return pairs / np.maximum(n_random(X) * (n_random(X) - 1), 1)
 
 
@@ -148,9 +150,7 @@ for T, kind in TYPES.items():
     declared(f"F_type{T}", f"output on samples with {kind} (mean)")(
         lambda ops, w, X, p, T=T: of_type(X, T) * sentence_outputs(ops, w, X.words, X, p)
     )
-    declared(f"d_F_type{T}", f"rate of F_type{T}")(
-        lambda ops, w, X, p, T=T: of_type(X, T) * output_rates(ops, w, X, p)
-    )
+    declared(f"d_F_type{T}", f"rate of F_type{T}")(lambda ops, w, X, p, T=T: of_type(X, T) * output_rates(ops, w, X, p))
     declared(f"loss_type{T}", f"training loss on samples with {kind} (mean)")(
         lambda ops, w, X, p, T=T: of_type(X, T) * ops.softplus(-margins(ops, w, X, p))
     )

@@ -8,8 +8,8 @@ import sympy as sp
 
 from flowsys.symbolic import primitives as ops
 from flowsys.symbolic.assemble import symbol
-from flowsys.systems.cooccurrence.sentences import LABELS
 from flowsys.systems.cooccurrence.model import attention, limit_test_loss
+from flowsys.systems.cooccurrence.sentences import LABELS
 
 SPECIAL = ("1", "2", "3")
 TYPES = ("1", "2", "3", "4")

@@ -55,7 +55,9 @@ def validate(values: Mapping[str, Any]) -> None:
         )
     if values["n"] * min(of_types) < 1 - 1e-9:
         least = 1 / min(of_types)
-        raise InputError(f"n = {values['n']:g} is not allowed: every type needs a sample, so n must be at least {least:g}.")
+        raise InputError(
+            f"n = {values['n']:g} is not allowed: every type needs a sample, so n must be at least {least:g}."
+        )
 
 
 # -- sentences -------------------------------------------------------------------------------------------------------

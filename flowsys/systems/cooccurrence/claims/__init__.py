@@ -1,8 +1,9 @@
 """What the paper claims, measured: starts, phase 1, gradient balance, scores, late times, the experiment."""
 
-from flowsys.systems.cooccurrence.claims import experiment, gradients, late, phase_1, scores, starts
+from flowsys.systems.cooccurrence.claims import experiment, gradients, identities, late, phase_1, scores, starts
 
 CLAIMS = (
+    *identities.CLAIMS,
     *starts.CLAIMS,
     *phase_1.CLAIMS,
     *gradients.CLAIMS,

@@ -24,7 +24,7 @@ from flowsys.systems.cooccurrence.claims.runs import (
     setup,
 )
 from flowsys.systems.cooccurrence.max_margin import max_margin, quadratic_gradient_ratio
-from flowsys.systems.cooccurrence.vocabulary import shares_of
+from flowsys.systems.cooccurrence.sentences import shares_of
 
 
 def the_common_word_falls_between_one_and_two_targets(sizes=SIZES) -> Verdict:

@@ -21,7 +21,7 @@ from flowsys.system import Setup
 from flowsys.systems.cooccurrence import SYSTEM
 from flowsys.systems.cooccurrence.max_margin import MaxMargin, max_margin
 from flowsys.systems.cooccurrence.scales import Scales, condition_1, from_dimensionless
-from flowsys.systems.cooccurrence.vocabulary import shares_of
+from flowsys.systems.cooccurrence.sentences import shares_of
 
 FEW = condition_1(512, 16, 5)
 """Condition 1 at m = 512, m1 = 16, L = 5: the scales for n = 60."""
