@@ -87,14 +87,13 @@ def mixture(steps: int = 3000) -> None:
 
 def cooccurrence(steps: int = 400, epochs: int = 30_000) -> None:
     """Appendix A: n = 60, L = 5, d = 64, m = 128, m1 = 256."""
-    from flowsys.systems.cooccurrence.network import experiment, initial_weights
-
     system = fs.load("cooccurrence")
-    setup = system.setup("data")
-    ready = experiment(setup, "data")
-    words, labels, s = ready.train.words, ready.train.labels, setup["width"] ** -0.5
+    setup = system.setup("data", reading="A")  # signs as output weights, put into the neurons
+    X, s = system.concrete(setup, "L0", "data").populations[0].samples, setup["width"] ** -0.5
+    words, labels, a = X.words, X.y, np.ones(int(setup["m1"]))
+    drawn = system.start(setup, "L0", "data")
     with jax.enable_x64(True):
-        start, a = initial_weights(ready, setup["seed"])
+        start = [jnp.asarray(drawn["W"].T), *(jnp.asarray(drawn[name]) for name in ("W_V", "W_K", "W_Q"))]
 
     def words_looked_up(weights):
         W, *others = weights

@@ -25,6 +25,7 @@ Time is gradient-flow time of the loss as written (learning rate × epochs); the
 from functools import partial
 
 import flowsys as fs
+from flowsys.errors import InputError
 from flowsys.system import FINITE, LazyMapping, LazySequence, Setup, late, late_value
 from flowsys.system.names import Clock
 from flowsys.systems.cooccurrence.model import blocks, sample_loss
@@ -44,6 +45,8 @@ LIMIT = ("L3", "L4")
 def fixes(setup: Setup, level: str, variant: str, mode: str) -> dict[str, float]:
     """The scales that rho, delta and lambda, or the paper's m, m1, L and kappa, stand for."""
     if mode == "dimensionless":
+        if level in FINITE:
+            raise InputError("mode = dimensionless is not allowed at finite width: use limit, condition_1 or data.")
         return in_units_of_tau(setup["rho"], setup["delta"], setup["lambda_"])._asdict()
     if mode == "condition_1":
         scales = condition_1(setup["m"], setup["m1"], setup["L"], setup["kappa"], setup["logs"])
