@@ -7,11 +7,11 @@ ROOT = Path(__file__).parent.parent
 # lower layers first; a module may import its own layer and those before it
 LAYERS = [
     ("errors", "version"),
-    ("machine", "program", "laws"),
+    ("machine", "program", "laws", "typeset"),
     ("symbolic",),
     ("system", "integrate", "kernels"),
     ("runs",),
-    ("model", "ladder", "sweeps", "claims"),
+    ("model", "ladder", "sweeps", "claims", "equations"),
     ("plot", "report"),
     ("systems",),
     ("cli", "__main__"),

@@ -7,7 +7,8 @@ import typer
 from flowsys.cli import options
 from flowsys.errors import InputError
 
-FORMATS = ("table", "latex", "program", "json")
+PAGES = ("text", "latex", "markdown", "html")
+OTHERS = ("program", "json")
 
 
 def register(app: typer.Typer) -> None:
@@ -20,23 +21,22 @@ def derive(
     variant: options.Variant = None,
     mode: options.Mode = None,
     set: options.Set = None,
-    format: Annotated[str, typer.Option(help="table | latex | program | json")] = "table",
+    format: Annotated[str, typer.Option(help=" | ".join((*PAGES, *OTHERS)))] = "text",
     out: options.Out = None,
 ) -> None:
     """Derive a system's reduced equations and certify them at the size given by --set.
 
     Exit code 0: what was stated is what was found. 1: they differ, or a certificate does not hold. 2: bad input.
     """
-    if format not in FORMATS:
-        raise InputError(f"--format {format} is not known: it must be one of {', '.join(FORMATS)}.")
+    if format not in (*PAGES, *OTHERS):
+        raise InputError(f"--format {format} is not known: it must be one of {', '.join((*PAGES, *OTHERS))}.")
     found = options.system_of(system, source)
     if found.derive is None:
         raise InputError(f"system = {found.name} has no derivation.")
     setup = options.setup_of(found, mode, set)
-    derivation = found.derive(setup, found.variant(found.default_level, variant))
-    text = {"table": str, "latex": _latex, "program": lambda d: str(d.program).rstrip("\n"), "json": _json}[format](
-        derivation
-    )
+    variant = found.variant(found.default_level, variant)
+    derivation = found.derive(setup, variant)
+    text = _text(found, setup, derivation, variant, found.mode(mode), format)
     if out:
         from flowsys.machine.files import write_text
 
@@ -48,9 +48,14 @@ def derive(
         raise typer.Exit(1)
 
 
-def _latex(d) -> str:
-    body = " \\\\\n".join([*d.loss.values(), *d.equations.values()])
-    return "\\begin{gather*}\n" + body + "\n\\end{gather*}"
+def _text(system, setup, derivation, variant: str, mode: str, format: str) -> str:
+    if format == "program":
+        return str(derivation.program).rstrip("\n")
+    if format == "json":
+        return _json(derivation)
+    from flowsys.equations import FORMATS, page_of
+
+    return FORMATS[format](page_of(system, setup, derivation, variant, mode))
 
 
 def _json(d) -> str:

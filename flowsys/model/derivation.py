@@ -47,6 +47,7 @@ def derivation(concrete: Concrete) -> Derivation:
         agreement=None,
         autodiff=max(against_field(lumping, found), closure(lumping)),
         seconds=seconds,
+        statement=statement,
     )
 
 

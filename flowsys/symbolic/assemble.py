@@ -137,7 +137,7 @@ def _side_by_side(statement: Statement, scalars: Lowering) -> list[Block]:
         if line.name.removeprefix("own_") in slopes:
             slopes[line.name.removeprefix("own_")].append(line.name)
     for part in statement.parts:
-        writer = _LevelWriter(part.level)
+        writer = LevelWriter(part.level)
         blocks.append(writer.forward())
         seeds = {writer.tape.record(part.loss): sp.S.One}
         block, names, sums = writer.backward(seeds, statement.differentiable, part.totals)
@@ -148,7 +148,7 @@ def _side_by_side(statement: Statement, scalars: Lowering) -> list[Block]:
     return [block for block in blocks if block.lines]
 
 
-class _LevelWriter:
+class LevelWriter:
     """Writes one level's forward and backward blocks; the two share a tape and its lowering."""
 
     def __init__(self, level: Level):
@@ -184,7 +184,7 @@ class _LevelWriter:
 
 def _through_levels(statement: Statement) -> list[Block]:
     """Values forwards, adjoints backwards, and every entry's gradient summed over all rows of all levels."""
-    writers = [_LevelWriter(level) for level in statement.levels]
+    writers = [LevelWriter(level) for level in statement.levels]
     blocks = [writer.forward() for writer in writers]
     seeds = {writers[-1].tape.record(statement.loss): sp.S.One}
     parts: dict[sp.Symbol, list[str]] = {x: [] for x in statement.differentiable}

@@ -31,7 +31,7 @@ class Derivation:
     after merging the two classes `unlike` (of order one; None if no two were found that it notices), `agreement` the
     largest difference between the stated program and the found one at random points (None where nothing was stated),
     `autodiff` that between the program and autodiff on the weights, relative. `n_eliminable` counts variables of the
-    stated program beyond the classes found.
+    stated program beyond the classes found; `statement` is what the program was assembled from.
     """
 
     program: Program
@@ -49,6 +49,7 @@ class Derivation:
     agreement: float | None
     seconds: float
     autodiff: float | None = None
+    statement: "Statement | None" = None
 
     def __str__(self) -> str:
         n, operations = len(self.program.state), self.program.operations
@@ -58,7 +59,7 @@ class Derivation:
             f"Lumping at {self.size}: {self.n_coordinates} coordinates fall into {self.n_classes} classes.",
             *(f"  {sentence}" for sentence in (*self.alike, *self.classes)),
             "",
-            *self._certificates(),
+            *self.certificates(),
             "",
             *(self.loss.values() or ["the loss is too long for a line of LaTeX: the program has it"]),
             *self.equations.values(),
@@ -68,11 +69,12 @@ class Derivation:
     def _repr_markdown_(self) -> str:
         """What a notebook shows: the lumping, its certificates, the equations."""
         lumped = f"Lumping at {self.size}: {self.n_coordinates} coordinates fall into {self.n_classes} classes."
-        sentences = "\n".join(f"- {sentence}" for sentence in (*self.alike, *self._certificates()))
+        sentences = "\n".join(f"- {sentence}" for sentence in (*self.alike, *self.certificates()))
         equations = "\n\n".join(f"$${text}$$" for text in (*self.loss.values(), *self.equations.values()))
         return f"{lumped}\n\n{sentences}\n\n{equations}"
 
-    def _certificates(self) -> Iterator[str]:
+    def certificates(self) -> Iterator[str]:
+        """How well it stands, a sentence each."""
         yield f"certificate: the full flow leaves the lumped subspace by {self.certificate:.1e} (relative)"
         if self.control is not None:
             yield (
@@ -157,6 +159,7 @@ class Stated:
             n_eliminable=max(0, len(self._moving) - found.n_classes),
             agreement=agreement,
             seconds=self.seconds,
+            statement=self.statement,
         )
 
     @property

@@ -6,10 +6,11 @@ itself; `training` gives the finite-width model to train (L0, a `Training` of `f
 if asked); `derive` runs the engine on the packaged definition; `dear` names observables that take more than about a
 millisecond a row, with the levels where they do: they are computed only where they are asked for by name; `columns`
 names, where the field is a program, the parameters that `build` takes as arrays too, one number a point: its problem
-then is that of all the points at once (`flowsys.system.problem`); `latex` gives names their symbols and `clocks` the
-clocks of modes that have their own (`flowsys.system.names`). Everything else (command line, sweeps, comparison, checks)
-works from these values. Two files are found by their names beside it, if they are there: `statements.py`, the
-numbered statements of the paper, and `verdicts.json`, the verdicts on record.
+then is that of all the points at once (`flowsys.system.problem`); `latex` gives names their symbols, `meanings` words
+to those that are only met in derived equations, `clocks` the clocks of modes that have their own
+(`flowsys.system.names`); `places` says where the paper has the `loss` and the `flow`. Everything else (command line,
+sweeps, comparison, checks) works from these values. Two files are found by their names beside it, if they are there:
+`statements.py`, the numbered statements of the paper, and `verdicts.json`, the verdicts on record.
 """
 
 import hashlib
@@ -74,6 +75,8 @@ class System:
     diagrams: Mapping[str, Any] = field(default_factory=dict)
     latex: Mapping[str, str] = field(default_factory=dict)
     clocks: Mapping[str, Clock] = field(default_factory=dict)
+    meanings: Mapping[str, str] = field(default_factory=dict)
+    places: Mapping[str, str] = field(default_factory=dict)
     source: Source | None = field(default=None, compare=False)
 
     @property

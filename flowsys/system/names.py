@@ -48,7 +48,7 @@ class Names:
 
     def words(self, name: str) -> str:
         """What a name means; nothing if it is none of the system's."""
-        for meanings in (self._system.observables, self._system.events):
+        for meanings in (self._system.meanings, self._system.observables, self._system.events):
             if name in meanings:
                 return meanings[name]
         return next((p.meaning for p in self._system.parameters if p.name == name), "")

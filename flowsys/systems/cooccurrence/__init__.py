@@ -29,7 +29,7 @@ from flowsys.errors import InputError
 from flowsys.system import FINITE, LazyMapping, LazySequence, Setup, late, late_value
 from flowsys.system.names import Clock
 from flowsys.systems.cooccurrence.model import blocks, sample_loss
-from flowsys.systems.cooccurrence.notation import LATEX
+from flowsys.systems.cooccurrence.notation import LATEX, PLACES, WORDS
 from flowsys.systems.cooccurrence.observables import OBSERVE
 from flowsys.systems.cooccurrence.phases import DEFAULT, EVENTS, MODES
 from flowsys.systems.cooccurrence.scales import condition_1, in_units_of_tau
@@ -129,6 +129,8 @@ SYSTEM = fs.Model(
     learning_rate=0.01,
     steps=30_000,
     latex=LATEX,
+    meanings=WORDS,
+    places=PLACES,
     clocks={"dimensionless": Clock(r"\tau", "β times gradient-flow time")},
     derive=late("flowsys.systems.cooccurrence.derive:derive"),
     equations=late_value("flowsys.systems.cooccurrence.reduced:EQUATIONS"),

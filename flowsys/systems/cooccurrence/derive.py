@@ -69,6 +69,7 @@ def derive(setup: Setup, variant: str) -> Derivation:
         size=size,
         agreement=stated_against_found(carrying, carried, concrete, small),
         seconds=time.perf_counter() - begun,
+        statement=statement,
     )
 
 

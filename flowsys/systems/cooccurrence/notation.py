@@ -3,6 +3,7 @@
 from flowsys.systems.cooccurrence.sectors import SECTORS, TYPES
 
 _BASIS = {"mu": r"\mu", "mu1": r"\mu_1", "mu2": r"\mu_2", "mu3": r"\mu_3"}
+_SIGN = {"S": "S"} | {name: rf"\mathit{{{name}}}" for name in ("KK", "QQ", "VV")}
 _BASIS |= {f"f{T}": f"f_{{{T}}}" for T in ("1", "2", "3", "4", "23")}
 
 LATEX = {"alpha": r"\alpha", "beta": r"\beta", "m1": "m_1", "score_scale": "s", "L": "L", "inverse_n": "n^{-1}"}
@@ -14,15 +15,15 @@ for _variant in ("88", "without_swap"):
         _mark = {"even": "+", "odd": "-", "all": ""}[_sector]
         for _name in ("S", "KK", "QQ", "VV"):
             LATEX |= {
-                f"{_name}_{_sector}_{_a}_{_b}": rf"{_name}^{{{_mark}}}_{{{_BASIS[_a]},{_BASIS[_b]}}}"
+                f"{_name}_{_sector}_{_a}_{_b}": rf"{_SIGN[_name]}^{{{_mark}}}_{{{_BASIS[_a]},{_BASIS[_b]}}}"
                 for _a in _basis
                 for _b in _basis
             }
     for _T in TYPES[_variant]:
         for _name in ("S", "KK", "QQ", "VV"):
             LATEX |= {
-                f"{_name}_across_{_T}": rf"{_name}^{{s}}_{{{_T}}}",
-                f"{_name}_within_{_T}": rf"{_name}^{{k}}_{{{_T}}}",
+                f"{_name}_across_{_T}": rf"{_SIGN[_name]}^{{s}}_{{{_T}}}",
+                f"{_name}_within_{_T}": rf"{_SIGN[_name]}^{{k}}_{{{_T}}}",
             }
         LATEX |= {f"per_across_{_T}": rf"\nu^{{s}}_{{{_T}}}", f"per_within_{_T}": rf"\nu^{{k}}_{{{_T}}}"}
 for _p in "123":
@@ -48,7 +49,7 @@ LATEX |= {
     "score_signs": r"\min(\dot{S}_{12},\dot{S}_{21},-\dot{S}_{31},-\dot{S}_{32})",
 }  # fmt: skip
 for _name in ("VV", "KK", "QQ"):
-    LATEX |= {f"{_name}_{_p}{_q}": rf"{_name}_{{{_p}{_q}}}" for _p in "123" for _q in "123"}
+    LATEX |= {f"{_name}_{_p}{_q}": rf"{_SIGN[_name]}_{{{_p}{_q}}}" for _p in "123" for _q in "123"}
 for _T in "1234":
     LATEX |= {f"F_type{_T}": f"F_{{I_{_T}}}", f"g_type{_T}": f"g_{{I_{_T}}}"}
     LATEX[f"loss_type{_T}"] = rf"\mathcal{{L}}_{{I_{_T}}}"
@@ -68,3 +69,36 @@ for _moving in (
     *(f"{_x}{_T}" for _x in ("G_r", "F_type") for _T in "1234"),
 ):
     LATEX[f"d_{_moving}"] = rf"\dot{{{LATEX[_moving][0]}}}{LATEX[_moving][1:]}"
+LATEX |= {f"{_name}_even": rf"{_SIGN[_name]}^{{+}}" for _name in _SIGN} | {
+    f"{_name}_odd": rf"{_SIGN[_name]}^{{-}}" for _name in _SIGN
+}
+LATEX |= {f"{_name}_all": _SIGN[_name] for _name in _SIGN} | {"g": "g", "share_3": "p_{3}"}
+
+_WORDS = {"mu": "the targets, even or odd under their swap", "mu1": "μ1", "mu2": "μ2", "mu3": "the common word"}
+_WORDS |= {f"f{T}": f"the irrelevant words of type {T} together" for T in ("1", "2", "3", "4", "23")}
+_WHAT = {"S": "score (key, query)", "KK": "key correlation", "QQ": "query correlation", "VV": "value correlation"}
+WORDS = {
+    f"{name}_{sector}_{a}_{b}": f"{what} of {_WORDS[a]} and {_WORDS[b]}, {sector} part, in normed coordinates"
+    for name, what in _WHAT.items()
+    for sector in ("even", "odd", "all")
+    for a in _WORDS
+    for b in _WORDS
+}
+WORDS |= {f"{name}_across_{T}": f"{what} of irrelevant words of type {T}, part that differs between sentences"
+          for name, what in _WHAT.items() for T in ("1", "2", "3", "4", "23")}  # fmt: skip
+WORDS |= {f"{name}_within_{T}": f"{what} of irrelevant words of type {T}, part that differs within a sentence"
+          for name, what in _WHAT.items() for T in ("1", "2", "3", "4", "23")}  # fmt: skip
+WORDS |= {f"g_{x}": f"value G of {words} over √m1, in normed coordinates" for x, words in _WORDS.items()}
+WORDS |= {
+    f"per_across_{T}": f"inverse multiplicity of what differs between sentences of type {T}"
+    for T in ("1", "2", "3", "4", "23")
+}
+WORDS |= {
+    f"per_within_{T}": f"inverse multiplicity of what differs within sentences of type {T}"
+    for T in ("1", "2", "3", "4", "23")
+}
+WORDS |= {
+    "inverse_n": "1/n", "share_23": "share of samples with one target", "share_3": "share of samples with μ2 alone",
+    "u_u": "c/m1",
+}  # fmt: skip
+PLACES = {"loss": "Eq. (2), under Assumption 2.3", "flow": "Eqs. (4) to (7), Lemmas C.2 to C.4"}

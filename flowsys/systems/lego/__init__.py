@@ -152,6 +152,8 @@ SYSTEM = System(
     derive=late("flowsys.systems.lego.derive:derive"),
     equations=late_value("flowsys.systems.lego.reduced:EQUATIONS"),
     latex=LazyMapping(late_value("flowsys.systems.lego.notation:LATEX")),
+    meanings=LazyMapping(late_value("flowsys.systems.lego.notation:WORDS")),
+    places=LazyMapping(late_value("flowsys.systems.lego.notation:PLACES")),
     clocks=dict.fromkeys(
         ("stage_2", "algorithm_2"), Clock(r"\tau", "gradient-flow time over the number of variables, t / n_x")
     ),

@@ -33,3 +33,19 @@ LATEX |= {
     "phase_1": r"T_{\mathrm{I}}", "stage_1_end": "T_{1}", "phase_2_1": r"T_{\mathrm{II}.1}",
     "phase_2_2": r"T_{\mathrm{II}.2}", "phase_2_3": r"T_{\mathrm{II}.3}",
 }  # fmt: skip
+LATEX |= {
+    "activation": "A", "active_neurons": r"\Sigma A", "configuration_loss": r"\ell", "correct": "F_1", "current": "k_y",
+    "distractors": "k_g", "earlier": "k_a", "logit": "F_j", "hit": "h_g",
+    "is_target": r"\chi", "past": "k_p", "rival": "R",
+    "rivals": r"\Sigma R", "target_logit": "F", "weight": r"\pi", "preactivation": r"\Lambda", "log_odds": "o",
+    "log_eps_target": r"\log\epsilon_{\mathrm{target}}", "log_miss_target": r"\log(1-p)_{\mathrm{target}}",
+}  # fmt: skip
+WORDS = {
+    "n_g": "number of actions", "n_y": "number of values", "B": "logit clip C_B log d",
+    "inverse_others": "one over the number of other variables", "log_eps_target": "logarithm of eps_target",
+    "log_miss_target": "logarithm of miss_target", "hit": "1 if the right action lies in the neuron's fibre",
+    "distractors": "actions of other predicates in the fibre", "current": "1 if the query's value is the neuron's",
+    "past": "earlier answers with the neuron's value", "earlier": "answers before the query's",
+    "is_target": "1 for the class of the right value", "weight": "probability of the configuration, steps summed",
+}  # fmt: skip
+PLACES = {"loss": "Eq. (6a)", "flow": "Facts D.1 and E.1; stage 1: Eq. (16)"}

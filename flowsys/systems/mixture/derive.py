@@ -46,6 +46,7 @@ def derive(setup: Setup, variant: str) -> Derivation:
         size=f"K = {setup['K']}, L = {setup['L']}, simultaneous training",
         agreement=stated_against_found(concrete, setup),
         seconds=time.perf_counter() - begun,
+        statement=statement,
     )
 
 

@@ -17,3 +17,8 @@ LATEX |= {
     "flipped": r"\mathrm{share\ of\ gates\ flipped}", "lock": r"T_{\mathrm{lock}}", "margin_1": r"T_{\mathrm{margin}}",
     "gate_flip": r"T_{\mathrm{flip}}", "step_1": "t_1", "step_2": "t_2", "step_3": "t_3",
 }  # fmt: skip
+WORDS = {
+    "query_bits": "bits the query token takes: 2, or 1 for k = 1",
+    "is_first": "1 where n+1 is reported under a position's names, 0 where n+2 is",
+}
+PLACES = {"loss": "Sec. 3.1, linear before margin 1"}

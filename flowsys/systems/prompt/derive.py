@@ -53,6 +53,7 @@ def derive(setup: Setup, variant: str) -> Derivation:
         loss=loss_equations(statement, LATEX),
         agreement=stated_against_found(concrete),
         seconds=time.perf_counter() - begun,
+        statement=statement,
     )
 
 

@@ -28,3 +28,8 @@ for _k in range(1, 10):
     LATEX |= {f"loss_{_k}": rf"\mathcal{{L}}_{{{_k}}}", f"C_{_k}": f"C_{{{_k}}}"}
     LATEX |= {f"mass_{kind}_{_k}": rf"{sign}{prime}_{{{_k}}}" for kind, (sign, prime) in _KIND.items()}
     LATEX |= {f"G_{_i}{_k}": f"G_{{{_i}{_k}}}" for _i in range(1, 10)}
+for _k in range(1, 10):
+    LATEX |= {f"L_{_k}": rf"\mathcal{{L}}_{{{_k}}}"}
+    LATEX |= {f"output_{_k}_{_v}": rf"F^{{({_k})}}_{{{_v}}}" for _v in range(60)}
+WORDS: dict[str, str] = {}
+PLACES = {"loss": "Eq. (3)", "flow": "Algorithm 1 in the limit of small steps; stages: Lemmas F.6 and F.7"}
