@@ -14,6 +14,7 @@ import sympy as sp
 
 from flowsys.equations.matrices import Pair, pair_of, written
 from flowsys.equations.notation import FUNCTIONS, Notation, functions_in
+from flowsys.errors import InputError
 from flowsys.symbolic.derivation import Derivation
 from flowsys.symbolic.flow import Gram
 from flowsys.symbolic.primitives import AttentionMean, LogSumExp, Softmax
@@ -42,6 +43,8 @@ class Page:
 
 def page_of(system: System, setup: Setup, derivation: Derivation, variant: str, mode: str) -> Page:
     """The page of a derivation of the system."""
+    if derivation.statement is None:
+        raise InputError(f"the derivation of {system.name} keeps no statement to write down; its program can be shown.")
     writer = _Writer(system, derivation)
     title = f"{system.name}: {system.summary}"
     sections = [
@@ -80,7 +83,10 @@ def _sentences(paragraph: str) -> str:
 
 def _start(system: System, setup: Setup, derivation: Derivation, variant: str, mode: str) -> Section:
     """The initial values, coordinates of one value together."""
-    problem = system.problem(setup, system.default_level, variant, mode)
+    try:
+        problem = system.problem(setup, system.default_level, variant, mode)
+    except InputError:  # a form that is derived, but not posed in this mode
+        return Section("Start")
     initial = dict(zip(problem.field.names, np.asarray(problem.initial, dtype=float)))
     by_value: dict[float, list[str]] = {}
     for name in derivation.program.state:

@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 import flowsys.systems
 from flowsys.cli import app
+from flowsys.errors import InputError
 from flowsys.program.arrays import arguments, vector_field
 from flowsys.symbolic.assemble import Statement, symbol
 from flowsys.symbolic.derivation import Derivation, Stated
@@ -49,9 +50,13 @@ def derived(factor: float = 1, field=full, more=()) -> Derivation:
     return stated.beside(FOUND, field, NAMES, agreement, "2 modes", {"S_1": "S_1", "s": "s"})
 
 
+def no_problem(*_):
+    raise InputError("the toy is only derived.")
+
+
 def run(derivation: Derivation, monkeypatch, *options: str):
     levels = {"L3": Variants(("6",), ("the limit",))}
-    toy = System("toy", Paper("toy", "Toy", ""), "", (), {"flow": ""}, levels, {}, {}, lambda *_: None,
+    toy = System("toy", Paper("toy", "Toy", ""), "", (), {"flow": ""}, levels, {}, {}, no_problem,
                  derive=lambda setup, variant: derivation)  # fmt: skip
     monkeypatch.setattr(flowsys.systems, "load", lambda name: toy)
     return CliRunner().invoke(app, ["derive", "toy", *options])
@@ -62,7 +67,7 @@ def test_a_right_derivation_ends_with_exit_code_0(monkeypatch):
     assert answer.exit_code == 0 and answer.stderr == ""
 
 
-@pytest.mark.parametrize("format", ["table", "latex", "program", "json"])
+@pytest.mark.parametrize("format", ["text", "latex", "markdown", "html", "program", "json"])
 def test_a_statement_that_disagrees_with_the_model_ends_with_exit_code_1(format, monkeypatch):
     answer = run(derived(factor=1.001), monkeypatch, "--format", format)
     assert answer.exit_code == 1
@@ -108,7 +113,7 @@ def test_a_clock_is_no_variable_that_could_be_eliminated():
 
 
 def test_the_loss_and_its_gradient_are_shown(monkeypatch):
-    for format in ("table", "latex"):
+    for format in ("latex", "markdown"):
         shown = run(derived(), monkeypatch, "--format", format).stdout
-        assert r"\mathcal{L} = \frac{\left(S_1 - s\right)^{2}}{2} + \frac{\left(S_{2} - 1\right)^{2}}{2}" in shown
+        assert r"\mathcal{L} = \frac{\left(S_{1} - s\right)^{2}}{2} + \frac{\left(S_{2} - 1\right)^{2}}{2}" in shown
         assert r"\partial_{S_{2}}\mathcal{L} = S_{2} - 1" in shown
