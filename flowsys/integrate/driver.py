@@ -4,14 +4,17 @@ Between switches the gates are frozen, so the field is smooth. Where a step may 
 integrating *exactly* to trial times from the step's start (interpolants are good enough to suspect, not to locate).
 At a kink the gates flip if the flow goes on; if both sides point back, the flow slides (Filippov), on any number of
 surfaces, each until one of its sides lets go. Where that cannot be followed (gates that multiply gates, a surface that
-repels), the rest of the run is smoothed, and says so.
+repels), the rest of the run is smoothed, and says so. A look never changes the steps: a state asked for at a time is
+reached by a side step from the start of the step it falls into.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from flowsys.integrate.failures import failure
+from flowsys.integrate.handover import Impatience
 from flowsys.integrate.kinks import CannotSlide, Gates
 from flowsys.integrate.locating import first_crossing
 from flowsys.integrate.outcome import Ending, Outcome
@@ -32,8 +35,7 @@ class _GaveUp(Exception):
 class Run:
     """One integration under way; `records` grows.
 
-    `patience` is how many steps the explicit solver may take on one stretch before a stiff one takes over (None: no
-    hand-over).
+    `may_hand_over` lets a stiff solver take over from an explicit one where the flow is stiff.
     """
 
     def __init__(
@@ -45,7 +47,7 @@ class Run:
         events: Sequence[str] = (),
         kink_width: float | None = None,
         on_progress=None,
-        patience: int | None = None,
+        may_hand_over: bool = False,
     ):
         self.problem, self.tolerances, self.solver = problem, tolerances, solver
         self.records: list[Record] = []
@@ -61,7 +63,7 @@ class Run:
         self._kink_width = kink_width
         self._gates: Gates | None = None
         self._stretches: list[Stretch] = []
-        self._patience = patience
+        self._impatience = Impatience(may_hand_over)
         self._live: tuple | None = None
         self._on_progress = on_progress or (lambda t: None)
         if kink_width is not None and problem.field.has_kinks:
@@ -113,7 +115,7 @@ class Run:
         end = self.problem.t_max if stage.until is None or is_last else min(stage.until, self.problem.t_max)
         self._record_times()
         while not self._is_done() and self._terminal not in self._reached and self.t < end:
-            self._advance_to(min([end, *self._times[:1]]))
+            self._advance_to(end)
             self._record_times()
             self._on_progress(self.t)
 
@@ -121,6 +123,12 @@ class Run:
         while self._times and self._times[0] <= self.t:
             self._record(None)
             self._times.pop(0)
+
+    def _look_before(self, t: float, state: Callable[[float], np.ndarray]) -> None:
+        """Record what is asked for before t, inside the step just made; the run is there if that was all."""
+        while self._times and self._times[0] < t:
+            self.t, self.y = self._times[0], state(self._times[0])
+            self._record_times()
 
     def _is_done(self) -> bool:
         return not self._times and not self._pending
@@ -157,11 +165,11 @@ class Run:
 
     def _call(self, y, t, dt, target, watching: bool) -> Advance:
         budget = max(self.tolerances.max_steps - self.statistics.steps - self.statistics.rejected, 1)
+        look = self._times[0] if self._times else np.inf
         if self.solver == "lsoda":
-            return self._counted(self._lsoda.advance(y, t, dt, target, self._watch, budget))
+            return self._lsoda.advance(y, t, dt, min(target, look), self._watch, budget)
         advance, _ = compiled(self._stepper)
-        if self._patience is not None:
-            budget = min(budget, self._patience)
+        budget = min(budget, self._impatience.most_steps or budget)
         result = advance(
             y,
             np.float64(t),
@@ -173,31 +181,26 @@ class Run:
             np.float64(self.tolerances.rtol),
             np.float64(self.tolerances.atol),
             np.int64(budget),
+            np.float64(look if watching else np.inf),
             np.bool_(watching),
+            self._impatience.patience,
         )
-        return self._counted(Advance(*(np.asarray(part) for part in result)))
+        return Advance(*(np.asarray(part) for part in result))
 
-    def _counted(self, result: Advance) -> Advance:
-        """The result, its steps counted; raises where the stepper gave up."""
-        self.statistics.steps += int(result.accepted)
-        self.statistics.rejected += int(result.rejected)
-        if result.status == Status.TOO_MANY_STEPS and self._may_hand_over:
+    def _checked(self, result: Advance) -> Advance:
+        """The result; raises where the stepper gave up for good."""
+        used = self.statistics.steps + self.statistics.rejected
+        if result.status == Status.TOO_MANY_STEPS and self._impatience.is_open and used < self.tolerances.max_steps:
             return result
-        if int(result.status) in _FAILURES:
-            ending, why = _FAILURES[int(result.status)]
-            where = f"at t = {float(result.t):.10g} in stage {self.problem.stages[self._number].name!r}"
-            raise _GaveUp(Outcome(ending, f"the solver {self.solver} gave up {where}: {why.format(self=self)}"))
+        name = self.problem.stages[self._number].name
+        if end := failure(int(result.status), self.solver, float(result.t), name, self.tolerances.max_steps):
+            raise _GaveUp(end)
         return result
 
-    @property
-    def _may_hand_over(self) -> bool:
-        used = self.statistics.steps + self.statistics.rejected
-        return self._patience is not None and self.solver != "lsoda" and used < self.tolerances.max_steps
-
     def _hand_over(self) -> None:
-        """Go on with a stiff solver: the explicit one has used up its patience on one stretch."""
+        """Go on with a stiff solver."""
         self.solver = "kvaerno5" if self._field.has_kinks else "lsoda"
-        self._patience = None
+        self._impatience = Impatience(False)
         self.dt = 0.0
         self.statistics.solvers.append(self.solver)
         self._remark_on_slides()
@@ -227,22 +230,33 @@ class Run:
         now = np.asarray(observe(self.y, self._arguments))
         return {e.name: e.direction * (x - e.threshold) for e, x in zip(self.problem.events, now)}
 
-    def _advance_to(self, target: float) -> None:
-        """Integrate to the target, or to the next thing that happens before it."""
-        result = self._call(self.y, self.t, self.dt or self._first_step(target), target, watching=True)
-        self.dt = float(result.dt)
-        if result.status == Status.TOO_MANY_STEPS:
-            self.t, self.y = float(result.t), result.y
+    def _advance_to(self, end: float) -> None:
+        """Integrate to the end, or to the next thing that happens before it."""
+        result = self._call(self.y, self.t, self.dt or self._first_step(end), end, watching=True)
+        self.statistics.steps += int(result.accepted)
+        self.statistics.rejected += int(result.rejected)
+        self._checked(result)
+        self.dt, self._impatience.evidence = float(result.dt), int(result.evidence)
+        state, located = self._inside(result), None
+        if result.status == Status.WATCHED:
+            whole = float(result.t_before), float(result.t)
+            located = first_crossing(self._values, state, *whole, len(self.problem.events))
+        t = float(result.t) if located is None else located[0]
+        self._look_before(t, state)
+        if self._is_done():
+            return
+        self.t, self.y = t, result.y if located is None else state(t)
+        if result.status == Status.TOO_MANY_STEPS or (result.status == Status.STIFF and self._pays_to_hand_over(end)):
             self._hand_over()
-            return
-        if result.status == Status.REACHED:
-            self.t, self.y = target, result.y
-            return
-        located = self._locate(result)
-        if located is None:
-            self.t, self.y = float(result.t), result.y
-            return
-        self.t, self.y, indices = located
+        elif located is not None:
+            self._happens(located[1])
+
+    def _pays_to_hand_over(self, end: float) -> bool:
+        last = end if self._pending else min(end, self._times[-1])
+        return self._impatience.pays(len(self.y), (last - self.t) / self.dt, self._field.has_kinks)
+
+    def _happens(self, indices: list[int]) -> None:
+        """Events, then the kink or the end of a slide that a crossing stands for."""
         n_events = len(self.problem.events)
         index = indices[-1]
         for i in indices:
@@ -254,6 +268,20 @@ class Run:
             self._slide_ends(index - n_events - len(self._arguments.gates))
         else:
             self._kink(index - n_events)
+
+    def _inside(self, step: Advance) -> Callable[[float], np.ndarray]:
+        """States inside the step just made, each integrated to from its start."""
+        start, y_start = float(step.t_before), step.y_before
+        known: dict[float, np.ndarray] = {start: y_start}
+
+        def state(s: float) -> np.ndarray:
+            if s not in known and self.solver == "lsoda":
+                known[s] = self._lsoda.state(s)
+            elif s not in known:
+                known[s] = self._checked(self._call(y_start, start, s - start, s, watching=False)).y
+            return known[s]
+
+        return state
 
     def _first_step(self, target: float) -> float:
         """A step over which the state changes by about a hundredth of its size, at least by its tolerance.
@@ -275,21 +303,6 @@ class Run:
         if name in self._pending:
             self._pending.discard(name)
             self._record(name)
-
-    def _locate(self, step: Advance) -> tuple[float, np.ndarray, list[int]] | None:
-        """The first crossing inside a step: its time, its state, and what crossed there."""
-        start, y_start = float(step.t_before), step.y_before
-        cache: dict[float, np.ndarray] = {start: y_start}
-
-        def state(s: float) -> np.ndarray:
-            if s not in cache and self.solver == "lsoda":
-                cache[s] = self._lsoda.state(s)
-            elif s not in cache:
-                cache[s] = self._call(y_start, start, s - start, s, watching=False).y
-            return cache[s]
-
-        crossing = first_crossing(self._values, state, start, float(step.t), len(self.problem.events))
-        return None if crossing is None else (crossing[0], state(crossing[0]), crossing[1])
 
     # -- kinks --------------------------------------------------------------------------------------------------
 
@@ -332,19 +345,6 @@ class Run:
         self._field, self._kink_width = self.problem.field.smoothed(), _FALLBACK_WIDTH
         self._plain_arguments = self._gates.arguments._replace(kink_width=np.float64(_FALLBACK_WIDTH))
         self._gates = None
-        self.solver, self._patience = "lsoda", None
+        self.solver, self._impatience = "lsoda", Impatience(False)
         self.statistics.solvers.append(self.solver)
         self.remarks.append(f"smoothed the kinks over {_FALLBACK_WIDTH:g} from t = {self.t:.8g} on: {why}")
-
-
-_FAILURES = {
-    Status.TOO_MANY_STEPS: (
-        Ending.STEP_BUDGET,
-        "the budget of {self.tolerances.max_steps} steps is used up; raise max_steps or use a stiff solver (kvaerno5).",
-    ),
-    Status.STEP_TOO_SMALL: (
-        Ending.STEP_TOO_SMALL,
-        "the step size underflowed; loosen rtol or use a stiff solver (kvaerno5).",
-    ),
-    Status.NOT_FINITE: (Ending.NOT_FINITE, "the state stopped being finite."),
-}

@@ -1,9 +1,13 @@
 """Adaptive steps with diffrax methods, compiled once per field, that stop where something may happen.
 
-`Stepper.advance` integrates from t to a target and stops early at the first step inside which a watched value may
-turn positive. Watched are events (oriented so that they fire upwards), kinks (oriented so that they are negative while
-their gate is right), and, where the flow slides, the conditions to leave the surfaces. Between step ends the values are
-followed along the method's own interpolant, so that two crossings within one step are not overlooked.
+`Stepper.advance` integrates from t to a target and stops early at the first step that goes beyond a time to look at, or
+inside which a watched value may turn positive. Watched are events (oriented so that they fire upwards), kinks (oriented
+so that they are negative while their gate is right), and, where the flow slides, the conditions to leave the surfaces.
+Between step ends the values are followed along the method's own interpolant, so that two crossings within one step are
+not overlooked. Every step begins with a slope of its own: where a call stops makes no difference to the next step.
+
+Steps of dopri8 tell whether stability limits them: h|λ| ≈ ‖f(y) - f(Y)‖ h / ‖y - Y‖ at the end of the step, from the
+last two stages (E. Hairer & G. Wanner, Solving Ordinary Differential Equations II, 2nd ed. 1996, IV.2).
 """
 
 from collections.abc import Callable
@@ -14,11 +18,15 @@ import diffrax
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from flowsys.integrate import sliding
 from flowsys.integrate.compiling import jit
-from flowsys.integrate.stepper_values import CUBIC, NODES, OFF_SURFACE, Advance, Slide, Status, Watch
+from flowsys.integrate.stepper_values import CUBIC, NODES, OFF_SURFACE, Advance, Patience, Slide, Status, Watch
 from flowsys.system.problem import Field
+
+# dopri8 is stable for h λ down to -5.167; the controller rests at -4.4 where stability limits its steps
+STIFF_LIMIT = 4.0
 
 
 def method(name: str) -> diffrax.AbstractSolver:
@@ -27,6 +35,18 @@ def method(name: str) -> diffrax.AbstractSolver:
         # The Newton tolerance must be loose and explicit: tied to the step tolerance it rejects half of all steps.
         return diffrax.Kvaerno5(root_finder=diffrax.VeryChord(rtol=1e-5, atol=1e-6))
     return {"tsit5": diffrax.Tsit5, "dopri8": diffrax.Dopri8}[name]()
+
+
+def stiffness(name: str, dense: dict):
+    """h|λ| of the step just made with the method of that name; 0 where it does not tell."""
+    if name != "dopri8":
+        return jnp.asarray(0.0)
+    weights = np.zeros(len(dense["k"]))
+    row = diffrax.Dopri8.tableau.a_lower[-2]
+    weights[: len(row)] = row
+    before = dense["y0"] + weights @ dense["k"]
+    moved = jnp.linalg.norm(dense["y1"] - before)
+    return jnp.where(moved > 0, jnp.linalg.norm(dense["k"][-1] - dense["k"][-2]) / moved, 0.0)
 
 
 @dataclass(frozen=True)
@@ -51,7 +71,9 @@ class Stepper:
             parts.append(sliding.leaving(self.field, y, arguments, slide))
         return jnp.concatenate(parts)
 
-    def _advance(self, y, t, dt, target, arguments, watch, slide, rtol, atol, budget, watching) -> Advance:
+    def _advance(
+        self, y, t, dt, target, arguments, watch, slide, rtol, atol, budget, look, watching, patience: Patience
+    ) -> Advance:
         rhs = self.field.rhs
         if self.sliding:
             rhs = lambda y, args: sliding.rhs(self.field, y, args, slide)
@@ -71,9 +93,9 @@ class Stepper:
             "values": self.values(y, arguments, watch, slide),
             "solver": solver.init(term, t, first, y, arguments),
             "control": control,
-            "jump": jnp.asarray(False),
             "accepted": jnp.asarray(0),
             "rejected": jnp.asarray(0),
+            "evidence": patience.evidence,
             "dt": dt,
         }
 
@@ -81,11 +103,11 @@ class Stepper:
             clipped = c["next"] >= target
             end = jnp.where(clipped, target, c["next"])
             y1, error, dense, solver_state, result = solver.step(
-                term, c["t"], end, c["y"], arguments, c["solver"], c["jump"]
+                term, c["t"], end, c["y"], arguments, c["solver"], True
             )
             failed = result != diffrax.RESULTS.successful
             error = jax.tree.map(lambda e: jnp.where(failed | ~jnp.isfinite(e), jnp.inf, e), error)
-            keep, t_new, t_next, jump, control, _ = controller.adapt_step_size(
+            keep, t_new, t_next, _, control, _ = controller.adapt_step_size(
                 c["t"], end, c["y"], y1, arguments, error, order, c["control"]
             )
             end_of_step = sliding.pulled_back(self.field, y1, arguments, slide) if self.sliding else y1
@@ -116,8 +138,14 @@ class Stepper:
             status = jnp.where(
                 (status == -1) & (c["accepted"] + c["rejected"] + 1 >= budget), Status.TOO_MANY_STEPS.value, status
             )
+            change = jnp.where(stiffness(self.solver, dense) > STIFF_LIMIT, 2, -1)
+            evidence = jnp.where(keep, jnp.maximum(c["evidence"] + change, 0), c["evidence"])
+            is_stiff = watching & keep & (evidence >= patience.limit)
+            status = jnp.where((status == -1) & is_stiff, Status.STIFF.value, status)
+            status = jnp.where((status == -1) & keep & (end >= look), Status.LOOKED.value, status)
             return {
                 "status": status,
+                "evidence": evidence,
                 "t": jnp.where(keep, end, c["t"]),
                 "next": jnp.where(keep, end + natural, t_next),
                 "y": y_new,
@@ -130,8 +158,6 @@ class Stepper:
                     c["solver"],
                 ),
                 "control": control,
-                # a state pulled back is not where the method's last slope was taken
-                "jump": jump | self.sliding,
                 "accepted": c["accepted"] + keep,
                 "rejected": c["rejected"] + ~keep,
                 "dt": natural,
@@ -139,7 +165,8 @@ class Stepper:
 
         c = jax.lax.while_loop(lambda c: c["status"] == -1, body, carry)
         status = jnp.where(jnp.isfinite(c["y"]).all(), c["status"], Status.NOT_FINITE.value)
-        return Advance(status, c["t"], c["y"], c["t_before"], c["y_before"], c["dt"], c["accepted"], c["rejected"])
+        counts = c["accepted"], c["rejected"], c["evidence"]
+        return Advance(status, c["t"], c["y"], c["t_before"], c["y_before"], c["dt"], *counts)
 
 
 @lru_cache(maxsize=128)

@@ -23,6 +23,8 @@ class Status(IntEnum):
     TOO_MANY_STEPS = 2
     STEP_TOO_SMALL = 3
     NOT_FINITE = 4
+    STIFF = 5
+    LOOKED = 6
 
 
 class Watch(NamedTuple):
@@ -53,3 +55,11 @@ class Advance(NamedTuple):
     dt: Any
     accepted: Any
     rejected: Any
+    evidence: Any = 0
+
+
+class Patience(NamedTuple):
+    """Evidence of stiffness so far, and how much ends a call: steps beyond stability add two, calm ones take one."""
+
+    evidence: Any
+    limit: Any

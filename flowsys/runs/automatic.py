@@ -6,8 +6,9 @@ radau      Radau IIA of order 13 on compiled code, for derived programs
 dopri8, tsit5, kvaerno5    diffrax, for any field: the reference
 lsoda      SciPy, for stiff flows without frozen gates
 
-auto judges stiffness step by step on derived programs, whose kinks stay exact. Other fields (weights at L1, inner
-products at L2) are handed over once an explicit stretch has taken 20,000 steps: to lsoda, or, with kinks, to kvaerno5.
+auto judges stiffness step by step. On derived programs kinks stay exact. Other fields (weights at L1, inner products
+at L2) are handed over after ten steps that stability limits, if that is less work (`integrate.handover`): to lsoda, or,
+with kinks, to kvaerno5.
 A flow slides on as many switching surfaces as it meets; where that cannot be followed (gates that multiply gates, a
 surface that repels on both sides) it goes on with kinks smoothed over 1e-5: native again for programs, lsoda in the
 reference solvers, which do so whether chosen by auto or by name.
@@ -32,8 +33,6 @@ SOLVERS = {
 }
 # the method of a native batch under each solver's name
 NATIVE = {"auto": "auto", "native": "explicit", "radau": "implicit"}
-# explicit steps on one stretch after which a flow that has no stiffness test of its own counts as stiff
-PATIENCE = 20_000
 FALLBACK_WIDTH = 1e-5
 
 
@@ -56,18 +55,17 @@ def integrate(
         raise InputError("solver = lsoda is not allowed on kinks: give kink_width, or use auto or kvaerno5.")
     if solver in NATIVE and is_program:
         return _native(problem, times, events, tolerances, kink_width, solver)
-    patience = PATIENCE if solver == "auto" else None
     chosen = "dopri8" if solver == "auto" else solver
-    return _reference(problem, times, events, tolerances, chosen, kink_width, on_progress, patience)
+    return _reference(problem, times, events, tolerances, chosen, kink_width, on_progress, solver == "auto")
 
 
-def _reference(problem, times, events, tolerances, solver, kink_width, on_progress=None, patience=None) -> Finished:
+def _reference(problem, times, events, tolerances, solver, kink_width, on_progress, may_hand_over: bool) -> Finished:
     import jax
 
     from flowsys.integrate.driver import Run
 
     with jax.enable_x64(True):
-        run = Run(problem, tolerances, solver, times, events, kink_width, on_progress, patience)
+        run = Run(problem, tolerances, solver, times, events, kink_width, on_progress, may_hand_over)
         outcome = run.run()
     return Finished(run.records, outcome, run.statistics)
 

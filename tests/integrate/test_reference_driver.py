@@ -1,0 +1,76 @@
+"""The reference driver: looks that change nothing, and stiffness that is noticed early."""
+
+import jax
+import numpy as np
+import pytest
+
+from flowsys.integrate.driver import Run
+from flowsys.integrate.handover import Impatience
+from flowsys.integrate.outcome import Ending
+from flowsys.integrate.record import Tolerances
+from flowsys.program import Program
+from flowsys.program.arrays import arguments
+from flowsys.system.problem import Event, Problem, ProgramField, Stage
+
+# x follows cos(z) with the rate asked for; the gate opens where cos(z) falls below 1/2
+FOLLOWING = Program.parse(
+    """
+state x z
+parameters rate
+once:
+    h = 1/2 - x
+    gate = relu(h)
+    dx = -rate*(x - cos(z)) + gate
+    dz = 1 + 0*gate
+derivative x = dx
+derivative z = dz
+observe x = x
+observe z = z
+"""
+)
+
+
+def problem(rate: float, t_max: float, kinks: str = "exact") -> Problem:
+    stage = Stage("only", arguments(FOLLOWING, {"rate": rate}))
+    events = (Event("T", "x", 0.25, -1),)
+    return Problem(ProgramField(FOLLOWING, kinks), np.array([1.0, 0.0]), (stage,), events, t_max=t_max)
+
+
+def run(rate, times, events=(), solver="dopri8", t_max=20.0, kinks="frozen", **options):
+    with jax.enable_x64(True):
+        made = Run(problem(rate, t_max, kinks), Tolerances(1e-8, 1e-12, 100_000), solver, times, events, **options)
+        return made, made.run()
+
+
+def test_looks_do_not_change_a_bit():
+    few, _ = run(3.0, [15.0], ["T"])
+    many, outcome = run(3.0, [*np.linspace(0.1, 12, 40), 15.0], ["T"])
+    at = {record.t: record.y.tobytes() for record in many.records}
+    assert outcome.ending is Ending.COMPLETED and len(few.records) == 2 and len(many.records) == 42
+    assert all(at[record.t] == record.y.tobytes() for record in few.records)
+    assert few.statistics == many.statistics
+    alone, _ = run(3.0, [7.3])
+    among, _ = run(3.0, [2.0, 7.3, 9.0])
+    assert alone.records[0].y.tobytes() == among.records[1].y.tobytes() and alone.t == 7.3
+
+
+def test_a_stiff_field_is_handed_over_after_tens_of_steps():
+    patient, _ = run(1e4, [20.0], kinks="exact")
+    early, outcome = run(1e4, [20.0], kinks="exact", may_hand_over=True)
+    assert early.statistics.solvers == ["dopri8", "lsoda"] and patient.statistics.steps > 10_000
+    assert early.statistics.steps < 1_500 and any("handed over to lsoda" in remark for remark in outcome.remarks)
+    assert early.records[0].y == pytest.approx(patient.records[0].y, abs=1e-7)
+
+
+def test_what_is_not_stiff_or_nearly_done_stays_explicit():
+    assert run(3.0, [20.0], kinks="exact", may_hand_over=True)[0].statistics.solvers == ["dopri8"]
+    assert run(1e4, [0.1], kinks="exact", may_hand_over=True)[0].statistics.solvers == ["dopri8"]
+
+
+def test_work_is_weighed():
+    assert Impatience(True).pays(100, 2_000, False) and not Impatience(True).pays(100, 100, False)
+    assert not Impatience(True).pays(5_000, 1e9, False)  # Jacobians of weights are never worth it
+    assert Impatience(True).pays(100, 1e5, True) and not Impatience(True).pays(100, 2_000, True)
+    asked = Impatience(True, evidence=20)
+    asked.pays(100, 100, False)
+    assert (asked.evidence, asked.limit) == (0, 80)
