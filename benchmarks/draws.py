@@ -1,9 +1,10 @@
 """Random setups over the whole box of every system, all modes and limit variants, solved with the default budget.
 
-    python benchmarks/draws.py [--draws 200] [--systems lego,mixture] [--seed 0]
+    python benchmarks/draws.py [--draws 200] [--systems lego,mixture] [--seed 0] [--first 0]
 
 Setups that a system refuses are drawn again. Prints per system how the runs ended and what the longest took (CPU
-seconds), and every run that took longer than 20 s or used up its budget of steps: there should be none.
+seconds, the second time: what is compiled or derived once for a size is counted apart), and every run that took longer
+than 20 s or used up its budget of steps: there should be none. `--first` goes on after so many draws.
 """
 
 import argparse

@@ -63,7 +63,7 @@ class Run:
         self._kink_width = kink_width
         self._gates: Gates | None = None
         self._stretches: list[Stretch] = []
-        self._impatience = Impatience(may_hand_over)
+        self._impatience = Impatience(may_hand_over, len(self.y))
         self._live: tuple | None = None
         self._on_progress = on_progress or (lambda t: None)
         if kink_width is not None and problem.field.has_kinks:
@@ -200,7 +200,7 @@ class Run:
     def _hand_over(self) -> None:
         """Go on with a stiff solver."""
         self.solver = "kvaerno5" if self._field.has_kinks else "lsoda"
-        self._impatience = Impatience(False)
+        self._impatience = Impatience(False, len(self.y))
         self.dt = 0.0
         self.statistics.solvers.append(self.solver)
         self._remark_on_slides()
@@ -253,7 +253,7 @@ class Run:
 
     def _pays_to_hand_over(self, end: float) -> bool:
         last = end if self._pending else min(end, self._times[-1])
-        return self._impatience.pays(len(self.y), (last - self.t) / self.dt, self._field.has_kinks)
+        return self._impatience.pays((last - self.t) / self.dt, self._field.has_kinks)
 
     def _happens(self, indices: list[int]) -> None:
         """Events, then the kink or the end of a slide that a crossing stands for."""
@@ -345,6 +345,6 @@ class Run:
         self._field, self._kink_width = self.problem.field.smoothed(), _FALLBACK_WIDTH
         self._plain_arguments = self._gates.arguments._replace(kink_width=np.float64(_FALLBACK_WIDTH))
         self._gates = None
-        self.solver, self._impatience = "lsoda", Impatience(False)
+        self.solver, self._impatience = "lsoda", Impatience(False, len(self.y))
         self.statistics.solvers.append(self.solver)
         self.remarks.append(f"smoothed the kinks over {_FALLBACK_WIDTH:g} from t = {self.t:.8g} on: {why}")

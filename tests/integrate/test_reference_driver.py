@@ -68,9 +68,8 @@ def test_what_is_not_stiff_or_nearly_done_stays_explicit():
 
 
 def test_work_is_weighed():
-    assert Impatience(True).pays(100, 2_000, False) and not Impatience(True).pays(100, 100, False)
-    assert not Impatience(True).pays(5_000, 1e9, False)  # Jacobians of weights are never worth it
-    assert Impatience(True).pays(100, 1e5, True) and not Impatience(True).pays(100, 2_000, True)
-    asked = Impatience(True, evidence=20)
-    asked.pays(100, 100, False)
-    assert (asked.evidence, asked.limit) == (0, 80)
+    usual = Impatience(True, 100)
+    assert usual.is_open and usual.pays(2_000, False) and usual.pays(1e5, True) and not usual.pays(2_000, True)
+    assert not Impatience(True, 5_000).is_open  # Jacobians of weights are out of reach
+    asked = Impatience(True, 100, evidence=20)
+    assert not asked.pays(100, False) and (asked.evidence, asked.limit) == (0, 80)

@@ -17,7 +17,7 @@ import numpy as np
 
 from flowsys.model import ops
 from flowsys.systems.lego import stage_2
-from flowsys.systems.lego.configurations import from_sequences, occurrences, sequences
+from flowsys.systems.lego.configurations import Configurations, from_sequences, occurrences, sequences
 from flowsys.systems.lego.data import states
 from flowsys.systems.lego.feedforward import FeedForward
 from flowsys.systems.lego.groups import GroupAction
@@ -25,6 +25,7 @@ from flowsys.systems.lego.isotropic import Isotropic
 from flowsys.systems.lego.stage_1 import outside_logit
 
 READINGS = ("sampled", "greedy", "rollout")
+FEW = 6  # steps that Acc_L looks at unless told
 
 
 def steps(L: int, n_steps: int | None) -> np.ndarray:
@@ -35,15 +36,27 @@ def steps(L: int, n_steps: int | None) -> np.ndarray:
 
 
 @lru_cache(maxsize=64)
-def _row_scores(feedforward: FeedForward):
-    @jax.jit
-    def scores_of_rows(scores, features, table, d):
+def _step_scores(q: int, activation: str, clip: str):
+    """p(right value) and whether it is the likeliest, averaged over the rows of the tables of several steps."""
+
+    def of_step(scores, features, table, d, numbers):
+        feedforward = FeedForward(q=q, activation=activation, clip=clip, **numbers)
         losses = stage_2.configuration_losses(ops, scores, features, table, d, feedforward)
         F = stage_2.configuration_logits(ops, scores, features, table, feedforward)
         rivals = jnp.maximum(F[:, 1:].max(axis=1), outside_logit(ops, F.shape[1], feedforward))
-        return jnp.exp(-losses), F[:, 0] > rivals
+        return jnp.exp(-losses).mean(), (F[:, 0] > rivals).mean(dtype=losses.dtype)
 
-    return scores_of_rows
+    axes = Configurations(None, *[0] * (len(Configurations._fields) - 1))
+    return jax.jit(jax.vmap(of_step, in_axes=(None, None, axes, None, None)))
+
+
+@lru_cache(maxsize=256)
+def _tables(group: GroupAction, L: int, at: tuple[int, ...], size: int, seed: int) -> Configurations:
+    """The tables of several steps of the same sequences, one after the other along a leading axis."""
+    actions, values = sequences(group, L, size, seed)
+    tables = [from_sequences(group, actions, values, ell) for ell in at]
+    stacked = Configurations(*map(np.stack, zip(*tables)))
+    return jax.device_put(stacked._replace(L=float(L), ell=stacked.ell.astype(float)))
 
 
 def step_accuracies(
@@ -51,16 +64,15 @@ def step_accuracies(
 ) -> dict:
     """Teacher-forced accuracy of each step in `at` (all if None), over `size` sequences: steps, sampled, greedy."""
     at = np.arange(1, L + 1) if at is None else np.asarray(at)
-    actions, values = sequences(group, L, size, seed)
-    probability, right = [], []
+    # the last step stands in for those that are fewer, so that one compilation serves all lengths
+    asked = tuple(int(ell) for ell in at) + (int(at[-1]),) * (FEW - len(at))
     with jax.enable_x64(True):
-        rows = _row_scores(feedforward)
-        for ell in at:
-            table = from_sequences(group, actions, values, int(ell))
-            p, is_right = rows(scores, features, table._replace(L=float(L), ell=float(ell)), float(d))
-            probability.append(float(p.mean()))
-            right.append(float(is_right.mean()))
-    return {"steps": at, "sampled": np.array(probability), "greedy": np.array(right)}
+        tables = _tables(group, L, asked, size, seed)
+        of_steps = _step_scores(feedforward.q, feedforward.activation, feedforward.clip)
+        numbers = {name: getattr(feedforward, name) for name in ("bias", "rho", "varpi", "B", "clip_width")}
+        found = of_steps(scores, features, tables, float(d), numbers)
+        sampled, greedy = (np.asarray(mean)[: len(at)] for mean in found)
+    return {"steps": at, "sampled": sampled, "greedy": greedy}
 
 
 def rollout(scores, features: Isotropic, group: GroupAction, L: int, d, feedforward, *, size=256, seed=0):
@@ -99,7 +111,7 @@ def accuracy(
     feedforward: FeedForward,
     *,
     reading="sampled",
-    n_steps: int | None = 6,
+    n_steps: int | None = FEW,
     size: int = 256,
     seed: int = 0,
 ) -> float:
