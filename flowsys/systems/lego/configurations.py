@@ -7,6 +7,7 @@ weight, where distractors = Σ_k Perm(h_k), h_k = g_ℓ⁻¹ g_k independent and
 the past value is y_0, uniform and independent of h_1. Rows equal up to a relabelling of 1 … n_y - 1 are merged.
 """
 
+from functools import lru_cache
 from itertools import permutations
 from math import comb, factorial
 from typing import NamedTuple
@@ -87,6 +88,7 @@ def n_multisets(group: GroupAction, L: int) -> int:
     return comb(L - 2 + group.n_g, group.n_g - 1)
 
 
+@lru_cache(maxsize=16)
 def exact(group: GroupAction, L: int, ell: int) -> Configurations:
     """The whole distribution of configurations at ℓ = 1 or 2."""
     _check_step(L, ell)
