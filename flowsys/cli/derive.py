@@ -8,7 +8,8 @@ from flowsys.cli import options
 from flowsys.errors import InputError
 
 PAGES = ("text", "latex", "markdown", "html")
-OTHERS = ("program", "json")
+CODE = ("python", "jax", "julia", "c")
+FORMATS = (*PAGES, *CODE, "program", "json")
 
 
 def register(app: typer.Typer) -> None:
@@ -21,15 +22,17 @@ def derive(
     variant: options.Variant = None,
     mode: options.Mode = None,
     set: options.Set = None,
-    format: Annotated[str, typer.Option(help=" | ".join((*PAGES, *OTHERS)))] = "text",
+    format: Annotated[str, typer.Option(help=" | ".join(FORMATS))] = "text",
     out: options.Out = None,
 ) -> None:
     """Derive a system's reduced equations and certify them at the size given by --set.
 
+    text, latex, markdown and html are pages to read; python, jax, julia and c a right-hand side to take elsewhere.
+
     Exit code 0: what was stated is what was found. 1: they differ, or a certificate does not hold. 2: bad input.
     """
-    if format not in (*PAGES, *OTHERS):
-        raise InputError(f"--format {format} is not known: it must be one of {', '.join((*PAGES, *OTHERS))}.")
+    if format not in FORMATS:
+        raise InputError(f"--format {format} is not known: it must be one of {', '.join(FORMATS)}.")
     found = options.system_of(system, source)
     if found.derive is None:
         raise InputError(f"system = {found.name} has no derivation.")
@@ -53,9 +56,14 @@ def _text(system, setup, derivation, variant: str, mode: str, format: str) -> st
         return str(derivation.program).rstrip("\n")
     if format == "json":
         return _json(derivation)
-    from flowsys.equations import FORMATS, page_of
+    from flowsys import equations
 
-    return FORMATS[format](page_of(system, setup, derivation, variant, mode))
+    if format in CODE:
+        values = ", ".join(f"{p.name} = {setup[p.name]}" for p in system.parameters[:6])
+        title = f"{system.name}, {system.default_level} ({variant}), {mode}: {values}; by {options.command_line()}"
+        problem = system.problem(setup, system.default_level, variant, mode)
+        return equations.LANGUAGES[format](equations.exported(title, problem)).rstrip("\n")
+    return equations.FORMATS[format](equations.page_of(system, setup, derivation, variant, mode))
 
 
 def _json(d) -> str:
