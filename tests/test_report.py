@@ -58,7 +58,7 @@ def test_the_page_needs_nothing_but_itself(page):
 def test_the_page_shows_every_claim_with_its_verdict_on_record(page):
     for claim in flowsys.load("mixture").claims:
         assert f'id="mixture-claim-{claim.id}"' in page
-    text = flowsys.claims.checking.recorded(flowsys.load("mixture"))["6.1"].measured
+    text = flowsys.claims.checking.recorded(flowsys.load("mixture"))["6.1-printed"].measured
     assert html.escape(text) in page
     assert "exponent -0.500" in page
 

@@ -28,7 +28,7 @@ def test_a_verdict_as_on_record_gives_0():
 
 def test_a_verdict_that_changed_gives_1(monkeypatch):
     record = read_record(flowsys.claims.checking.record_file(flowsys.load("mixture")))
-    lie = {"D.2": record["6.1"]}
+    lie = {"D.2": record["6.1-printed"]}
     monkeypatch.setattr("flowsys.claims.checking.recorded", lambda system: lie)
     answer = run("mixture", "--claim", "D.2", "--format", "markdown")
     assert answer.exit_code == 1
@@ -40,7 +40,7 @@ def test_elsewhere_nothing_is_compared_and_the_exit_code_is_0():
     assert answer.exit_code == 0
     (content,) = json.loads(answer.output)
     assert content["conditions"] == {"b": 2.0}
-    assert content["claims"][0]["word"] == "does not hold"
+    assert content["claims"][0]["word"] == "outside the regime"
 
 
 @pytest.mark.parametrize(

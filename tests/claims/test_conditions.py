@@ -1,6 +1,7 @@
 """Claims measured elsewhere than where they are stated: every parameter a claim takes reaches its runs."""
 
 from importlib import import_module
+from importlib.util import find_spec
 
 import pytest
 
@@ -24,19 +25,20 @@ def test_a_claim_is_measured_with_the_parameters_it_takes(name, claim, monkeypat
     given = {p: x if isinstance(x, int) else x + nudge for p, x in OTHER[name].items() if p in claim.takes}
     reached = {}
     watched = lambda system, setup, **more: reached.update(setup) or solve(system, setup, **more)
-    for runs in (import_module(f"flowsys.systems.{name}.claims.runs"), flowsys.claims.kit):
-        monkeypatch.setattr(runs, "solve", watched)
+    monkeypatch.setattr(flowsys.claims.kit, "solve", watched)
+    if find_spec(f"flowsys.systems.{name}.claims.runs"):
+        monkeypatch.setattr(import_module(f"flowsys.systems.{name}.claims.runs"), "solve", watched)
     verdict = claim.check(flowsys.load(name), Conditions(parameters=tuple(given.items())))
     assert verdict.word is not Word.NOT_TESTABLE, verdict.note
     assert given.items() <= reached.items()
     assert given.items() <= verdict.parameters.items()
 
 
-def test_a_bias_beyond_its_range_is_not_learnt_from():
+def test_a_bias_beyond_its_range_is_outside_the_regime():
     system = flowsys.load("mixture")
     (default,) = check(system, ["D.7"])
     (large,) = check(system, ["D.7"], conditions=Conditions(parameters=(("b", 2.0),)))
-    assert (default.verdict.word, large.verdict.word) == (Word.HOLDS, Word.FAILS)
+    assert (default.verdict.word, large.verdict.word) == (Word.HOLDS, Word.OUTSIDE)
 
 
 @pytest.mark.parametrize("level", ["L0", "L2"])

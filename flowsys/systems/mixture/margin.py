@@ -39,12 +39,16 @@ def head_features(X, S: np.ndarray) -> np.ndarray:
     return features
 
 
+def attention_features(X, heads, b: float) -> np.ndarray:
+    """F(X) of Eq. (2) for the (neurons, scores) of both heads: f = [w_+, w_-, 1]·F(X)."""
+    F = [head_features(X, S) for _, S in heads]
+    gates = [(features @ w + b > 0).astype(float)[:, None] for features, (w, _) in zip(F, heads)]
+    return np.hstack([gates[0] * F[0], -gates[1] * F[1], b * (gates[0] - gates[1])])
+
+
 def margin_of_samples(w, X, p) -> float:
     """γ of a network at finite width, over all samples."""
-    F = [head_features(X, w.S[h]) for h in (0, 1)]
-    gates = [(F[h] @ w.w[h] + p.b > 0).astype(float)[:, None] for h in (0, 1)]
-    features = np.hstack([gates[0] * F[0], -gates[1] * F[1], p.b * (gates[0] - gates[1])])
-    return max_margin(X.y[:, None] * features)
+    return max_margin(X.y[:, None] * attention_features(X, [(w.w[h], w.S[h]) for h in (0, 1)], p.b))
 
 
 def limit_margin(program: Program, y: np.ndarray, arguments: Arguments, K: int) -> float:

@@ -3,11 +3,9 @@
 import numpy as np
 from scipy.special import softmax
 
-from flowsys.claims import Verdict, Word, judged, listed
-from flowsys.claims.conditions import at_level
-from flowsys.laws.fits import power_law
-from flowsys.systems.mixture.claims.runs import OMEGAS, TRAINED, claim, local_exponents, values
-from flowsys.systems.mixture.claims.separability import scores_of_limit
+from flowsys.claims import Claim, Kit, Order, Sign
+from flowsys.systems.mixture.claims.measured import SEEN, matrix_of
+from flowsys.systems.mixture.claims.regimes import BOUNDED_SCORES, SMALLER_OMEGA, TRAINED
 
 POSITIVE = {"c_1": (0, 1), "v_1": (2, 1), "v_2": (3, 1)}
 """X_{1,+,+} as (token, sign), tokens c_1, c_2, v_1, v_2."""
@@ -15,47 +13,32 @@ MIRRORED = {"c_1": (0, 1), "v_1": (3, -1), "v_2": (2, -1)}
 """X_{1,-,-}, each token under the name of its partner in X_{1,+,+}: v_1 ↔ -v_2, v_2 ↔ -v_1."""
 UNMIRRORED = {"c_1": (0, 1), "v_1": (2, -1), "v_2": (3, -1)}
 """X_{1,-,-} with v_1 ↔ -v_1, v_2 ↔ -v_2: not the theorem's pairs."""
+NAMES = {"v": "v_1", "d": "-v_2"}
 
 
-def _at_end(mode: str = "three_stage", at: str = "T_2") -> list[dict[str, float]]:
-    return [values(at, omega=ω, mode=mode) for ω in OMEGAS]
+def gap_between_heads(run: Kit, key: str = "c") -> dict[str, float]:
+    """p^(+)(q, c_1) - p^(-)(q, c_1) at T_2 for the queries v_1 and -v_2 of X_{1,+,-}."""
+    v = run.values("T_2", observe=SEEN)
+    return {name: v[f"p_plus_{q}_{key}"] - v[f"p_minus_{q}_{key}"] for q, name in NAMES.items()}
 
 
-def heads_differ_on_the_group_signal(at: str = "T_2") -> Verdict:
-    """E.7: p^(+)(q, c) - p^(-)(q, c) = Θ(1) for the queries v_1 and -v_2."""
-    gaps = {q: np.array([v[f"p_plus_{q}_c"] - v[f"p_minus_{q}_c"] for v in _at_end(at=at)]) for q in "vd"}
-    least, spread = min(g.min() for g in gaps.values()), max(np.ptp(g) for g in gaps.values())
-    return judged(bool(least > 0.1 and spread < at_level(0.1, 0.5) * least), "Θ(1), both queries",
-                  f"{listed(gaps['v'])} (v_1); {listed(gaps['d'])} (-v_2)", interval=(float(least), 1.0),
-                  parameters={"omega": OMEGAS, "at": at}, values={q: g.tolist() for q, g in gaps.items()})  # fmt: skip
+def gap_of_the_group_query(run: Kit, key: str = "c") -> dict[str, float]:
+    """p^(+)(c_1, c_1) - p^(-)(c_1, c_1) at T_2."""
+    v = run.values("T_2", observe=SEEN)
+    return {"gap": v[f"p_plus_c_{key}"] - v[f"p_minus_c_{key}"]}
 
 
-def group_signal_attends_more_to_itself(key: str = "c", at: str = "T_2") -> Verdict:
-    """E.7: p^(+)(c, c) - p^(-)(c, c) > 0 (4.1: ≥ 0)."""
-    gaps = [v[f"p_plus_c_{key}"] - v[f"p_minus_c_{key}"] for v in _at_end(at=at)]
-    return judged(bool(min(gaps) > 1e-12), "> 0",
-                  f"{listed(gaps, '.2g')}; local exponents in ω "
-                  + (listed(local_exponents(gaps), ".2f") if min(gaps) > 0 else "none"),
-                  parameters={"omega": OMEGAS, "at": at}, values={"gaps": gaps})  # fmt: skip
+def gap_between_keys(run: Kit, queries: str, keys: tuple[str, str] = ("v", "d")) -> dict[str, float]:
+    """|p(q, v_1) - p(q, -v_2)| of the positive head on X_{1,+,-} at T_2, of the negative one on X_{1,-,+} alike."""
+    v, (first, second) = run.values("T_2", observe=SEEN), keys
+    return {f"{side}, {NAMES.get(q, 'c_1')}": abs(v[f"p_{side}_{q}_{first}"] - v[f"p_{side}_{q}_{second}"])
+            for side in ("plus", "minus") for q in queries}  # fmt: skip
 
 
-def classification_queries_see_both_signals_alike(mode: str = "three_stage") -> Verdict:
-    """4.1 near symmetry, queries v_1 and -v_2: ≤ Õ(ω); exactly 0 in three-stage training."""
-    gaps = [max(abs(v[f"p_plus_{q}_v"] - v[f"p_plus_{q}_d"]) for q in "vd") for v in _at_end(mode)]
-    return judged(max(gaps) < 1e-12, "≤ Õ(ω); 0 by the invariance S^m_cv = S^m_vv = 0 [ours]",
-                  f"largest {max(gaps):.1e}", tolerance=1e-12, parameters={"omega": OMEGAS, "mode": mode},
-                  values={"gaps": gaps})  # fmt: skip
-
-
-def group_query_sees_both_signals_nearly_alike(keys: tuple[str, str] = ("v", "d"), query: str = "c") -> Verdict:
-    """4.1 near symmetry, query c_1: ≤ Õ(ω)."""
-    first, second = keys
-    gaps = [abs(v[f"p_plus_{query}_{first}"] - v[f"p_plus_{query}_{second}"]) for v in _at_end()]
-    fit = power_law(OMEGAS, gaps)
-    return judged(fit.interval[0] >= 1, "exponent ≥ 1 in ω",
-                  f"exponent {fit}; local {listed(local_exponents(gaps), '.2f')}; gaps {listed(gaps, '.2g')}",
-                  note="not tight", interval=fit.interval, parameters={"omega": OMEGAS}, values={"gaps": gaps},
-                  fits={"|p(v_1) - p(-v_2)| over ω": fit})  # fmt: skip
+def gap_between_queries(run: Kit, other: str = "d") -> float:
+    """|p(-v_2, c_1) - p(v_1, c_1)| on X_{1,+,-} at T_2."""
+    v = run.values("T_2", observe=SEEN)
+    return abs(v["p_plus_v_c"] - v[f"p_plus_{other}_c"])
 
 
 def _attention(S: np.ndarray, sample: dict[str, tuple[int, int]]) -> np.ndarray:
@@ -64,55 +47,44 @@ def _attention(S: np.ndarray, sample: dict[str, tuple[int, int]]) -> np.ndarray:
     return softmax(sign[:, None] * sign * S[np.ix_(token, token)], axis=0).T
 
 
-def consistent_samples_are_attended_alike(partners: dict[str, tuple[int, int]] = MIRRORED) -> Verdict:
-    """E.7, first half: |p(X_{1,+,+}) - p(X_{1,-,-})| ≤ Õ(ω) for all nine pairs of query and key, v_1 ↔ -v_2."""
-    gaps = []
-    for v in _at_end():
-        S = scores_of_limit(v, 2)
-        gaps.append(np.abs(_attention(S, POSITIVE) - _attention(S, partners)))
-    by_query = {q: [float(gap[i].max()) for gap in gaps] for i, q in enumerate(POSITIVE)}
-    largest = [float(gap.max()) for gap in gaps]
-    fit = power_law(OMEGAS, largest)
-    return judged(fit.interval[0] >= 1, "exponent ≥ 1 in ω for the largest of nine",
-                  f"exponent {fit}; largest by query " + "; ".join(f"{q}: {listed(x, '.2g')}" for q, x in
-                  by_query.items()) + f" for ω = {listed(OMEGAS)}", note="not tight: queries v_1, v_2 agree exactly",
-                  interval=fit.interval, parameters={"omega": OMEGAS}, values={"largest": by_query},
-                  fits={"largest |p(X_{1,+,+}) - p(X_{1,-,-})| over ω": fit})  # fmt: skip
+def gap_between_consistent_samples(run: Kit, partners: dict[str, tuple[int, int]] = MIRRORED) -> dict[str, float]:
+    """|p(X_{1,+,+}) - p(X_{1,-,-})| at T_2, the largest over keys by query, v_1 ↔ -v_2."""
+    S = matrix_of(run.values("T_2", observe=SEEN), 2)
+    gaps = np.abs(_attention(S, POSITIVE) - _attention(S, partners))
+    return {q: float(gaps[i].max()) for i, q in enumerate(POSITIVE)}
 
 
-def both_classification_queries_see_the_group_signal_alike(mode: str = "three_stage") -> Verdict:
-    """E.7, last line: |p(-v_2, c_1) - p(v_1, c_1)| ≤ Õ(ω) on X_{1,+,-}; exactly 0 in three-stage training."""
-    gaps = [abs(v["p_plus_v_c"] - v["p_plus_d_c"]) for v in _at_end(mode)]
-    return judged(max(gaps) < 1e-12, "≤ Õ(ω); 0 by the invariance S^m_cv = S^m_vv = 0 [ours]",
-                  f"largest {max(gaps):.1e}", tolerance=1e-12, parameters={"omega": OMEGAS, "mode": mode},
-                  values={"gaps": gaps})  # fmt: skip
+def group_part_of_the_output(run: Kit, sides: tuple[str, str] = ("plus", "minus")) -> float:
+    """w_c Σ_q (p^(+)(q, c_1) - p^(-)(q, c_1)) on X_{1,+,-} at T_3: what the group signal adds to f."""
+    v, (first, second) = run.values("T_3", observe=SEEN), sides
+    return v["w_c"] * sum(v[f"p_{first}_{q}_c"] - v[f"p_{second}_{q}_c"] for q in "cvd")
 
 
-def score_vc_is_proportional_to_scale(score: str = "S_vc_same") -> Verdict:
-    """[ours] The frozen-attention surrogate says S_vc ∝ ω at T_2; feedback takes over at tiny ω."""
-    found = local_exponents([v[score] for v in _at_end()])
-    good = np.abs(found - 1) < 0.1
-    word = Word.HOLDS if good.all() else Word.IN_PART if good[0] else Word.FAILS
-    return Verdict(word, "exponent 1", f"local exponents {listed(found, '.2f')}",
-                   note="within 0.1 of 1 for ω ≥ 0.03 only" if word is Word.IN_PART else "", tolerance=0.1,
-                   parameters={"omega": OMEGAS}, values={"exponents": found.tolist()})  # fmt: skip
+def classification_part_of_the_output(run: Kit, key: str = "d") -> float:
+    """|w_v Σ_q (p^(+)(q, v_1) - p^(+)(q, -v_2))| on X_{1,+,-} at T_3: what the classification signals add."""
+    v = run.values("T_3", observe=SEEN)
+    return abs(v["w_v"] * sum(v[f"p_plus_{q}_v"] - v[f"p_plus_{q}_{key}"] for q in "cvd"))
 
 
+SMALL = Order("Õ", lambda p: p.omega, floor=1e-13)
+COMMON = {"path": SMALLER_OMEGA, "regime": BOUNDED_SCORES}
 CLAIMS = [
-    claim("E.7", "Theorem E.7, Theorem 4.1", "queries v_1, -v_2: the heads' attention to c_1 differs by Θ(1)",
-          heads_differ_on_the_group_signal, control={"at": "T_1"}, levels=TRAINED, takes="b T_1 s_star"),
-    claim("E.7-consistent", "Theorem E.7", "X_{1,+,+} and X_{1,-,-} are attended alike, v_1 ↔ -v_2, up to Õ(ω)",
-          consistent_samples_are_attended_alike, control={"partners": UNMIRRORED}, takes="b T_1 s_star"),
-    claim("E.7-queries", "Theorem E.7", "queries v_1 and -v_2 attend to c_1 alike, up to Õ(ω)",
-          both_classification_queries_see_the_group_signal_alike, control={"mode": "simultaneous"},
-          takes="b T_1 s_star"),
-    claim("4.1-group-query", "Theorem 4.1, Theorem E.7", "query c_1: p^(+) - p^(-) on c_1 is > 0",
-          group_signal_attends_more_to_itself, control={"key": "v"}, levels=TRAINED, takes="b T_1 s_star"),
-    claim("4.1-symmetry-v", "Theorem 4.1, Theorem E.7", "queries v_1, -v_2: |p(v_1) - p(-v_2)| ≤ Õ(ω)",
-          classification_queries_see_both_signals_alike, control={"mode": "simultaneous"}, takes="b T_1 s_star"),
-    claim("4.1-symmetry-c", "Theorem 4.1, Theorem E.7", "query c_1: |p(v_1) - p(-v_2)| ≤ Õ(ω)",
-          group_query_sees_both_signals_nearly_alike, control={"keys": ("c", "v"), "query": "v"}, levels=TRAINED,
-          takes="b T_1 s_star"),
-    claim("S_vc", "Lemma E.4 [ours]", "S_vc(T_2) ∝ ω", score_vc_is_proportional_to_scale,
-          control={"score": "S_cv_same"}, takes="b T_1 s_star"),
+    Claim("E.7", "Theorem E.7, Theorem 4.1", "queries v_1, -v_2: the heads' attention to c_1 differs by Θ(1)",
+          Order("Θ"), gap_between_heads, **COMMON, levels=TRAINED, control={"key": "v"}),
+    Claim("E.7-consistent", "Theorem E.7", "X_{1,+,+} and X_{1,-,-} are attended alike, v_1 ↔ -v_2, up to Õ(ω)", SMALL,
+          gap_between_consistent_samples, **COMMON, levels="L3", control={"partners": UNMIRRORED}),
+    Claim("E.7-queries", "Theorem E.7", "queries v_1 and -v_2 attend to c_1 alike, up to Õ(ω)", SMALL,
+          gap_between_queries, **COMMON, levels=TRAINED, control={"other": "c"}),
+    Claim("4.1-group-query", "Theorem 4.1, Theorem E.7", "query c_1: p^(+) - p^(-) on c_1 is > 0",
+          Sign({"gap": 1}, strict=True), gap_of_the_group_query, **COMMON, levels=TRAINED, control={"key": "v"}),
+    Claim("4.1-symmetry-v", "Theorem 4.1, Theorem E.7", "queries v_1, -v_2: |p(v_1) - p(-v_2)| ≤ Õ(ω)", SMALL,
+          lambda run, keys=("v", "d"): gap_between_keys(run, "vd", keys), **COMMON, levels=TRAINED,
+          control={"keys": ("c", "v")}),
+    Claim("4.1-symmetry-c", "Theorem 4.1, Theorem E.7", "query c_1: |p(v_1) - p(-v_2)| ≤ Õ(ω)", SMALL,
+          lambda run, queries="c", keys=("v", "d"): gap_between_keys(run, queries, keys), **COMMON, levels=TRAINED,
+          control={"queries": "v", "keys": ("c", "v")}),
+    Claim("4.1-output-c", "Theorem 4.1", "at T_3 w_c Σ_q (p^(+) - p^(-))(q, c_1) ≥ Ω(1) on X_{1,+,-}", Order("Ω"),
+          group_part_of_the_output, **COMMON, what="display", levels=TRAINED, control={"sides": ("plus", "plus")}),
+    Claim("4.1-output-v", "Theorem 4.1", "at T_3 w_v Σ_q (p^(+)(q, v_1) - p^(+)(q, -v_2)) ≈ 0, up to Õ(ω)", SMALL,
+          classification_part_of_the_output, **COMMON, what="display", levels=TRAINED, control={"key": "c"}),
 ]  # fmt: skip

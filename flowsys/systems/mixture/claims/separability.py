@@ -5,25 +5,14 @@ from itertools import product
 import numpy as np
 from scipy.optimize import linprog
 
-from flowsys.claims import Verdict, judged, listed
-from flowsys.laws.fits import power_law
+from flowsys.claims import Claim, Identity, Kit, Order, Path, Sides, Sign
+from flowsys.model.starts import own_weights
 from flowsys.systems.mixture import SYSTEM
-from flowsys.systems.mixture.claims.runs import TRAINED, claim, finite, start_deviation, values
-from flowsys.systems.mixture.margin import head_features, max_margin
+from flowsys.systems.mixture.claims.measured import SEEN, all_samples, matrix_of, neurons_of
+from flowsys.systems.mixture.claims.regimes import BOUNDED_SCORES, SIZES, SMALLER_OMEGA, TRAINED, TWO_GROUPS
+from flowsys.systems.mixture.margin import attention_features, head_features, max_margin
 
-
-def all_samples(K: int, L: int):
-    """The declared samples of a size."""
-    return SYSTEM.concrete(SYSTEM.setup(K=K, L=L), "L2", "simultaneous").populations[0].samples
-
-
-def scores_of_limit(v: dict[str, float], K: int, head: int = 1) -> np.ndarray:
-    """The 2K × 2K score matrix of a head from the limit's entries; the negative head has its v-signs flipped."""
-    sign = {"c": 1, "v": head}
-    block = lambda x, y: sign[x] * sign[y] * (
-        v[f"S_{x}{y}_diff"] * np.ones((K, K)) + (v[f"S_{x}{y}_same"] - v[f"S_{x}{y}_diff"]) * np.eye(K)
-    )  # fmt: skip
-    return np.block([[block("c", "c"), block("c", "v")], [block("v", "c"), block("v", "v")]])
+OTHER_SIZES = [{"K": K, "L": L} for K, L in ((3, 3), (4, 3), (3, 4), (4, 5), (2, 4))]
 
 
 def _best_minimum(rows: np.ndarray) -> float:
@@ -34,7 +23,7 @@ def _best_minimum(rows: np.ndarray) -> float:
     return float(-found.fun)
 
 
-def _best_over_gates(F: list[np.ndarray], label: np.ndarray, b: float = 0.5, box: float = 100.0) -> float:
+def _best_over_gates(F: list[np.ndarray], label: np.ndarray, b: float, box: float = 100.0) -> float:
     """The largest min y f with |w| ≤ box over every pattern of open ReLUs, each a linear program; F by head."""
     n, d = F[0].shape
     zero, best = np.zeros((n, d)), -np.inf
@@ -53,81 +42,82 @@ def _best_over_gates(F: list[np.ndarray], label: np.ndarray, b: float = 0.5, box
     return best
 
 
-def uniform_attention_is_not_separable(at: str = "T_1") -> Verdict:
-    """5.4: no neurons classify the conflicting samples; linear features at other sizes, all ReLU patterns at K = 2."""
-    found, with_gates = {}, -np.inf
-    for K, L in ((2, 3), (3, 3), (4, 3), (3, 4), (4, 5), (2, 4)):
-        samples = all_samples(K, L)
-        v = values(at, K=K, L=3)
-        heads = [head_features(samples, scores_of_limit(v, K, h)) for h in (1, -1)]
-        rows = samples.y[:, None] * np.hstack(heads)
-        found[K, L] = _best_minimum(rows[samples.hard > 0] if L == 3 else rows)
-        if (K, L) == (2, 3):
-            hard = samples.hard > 0
-            with_gates = _best_over_gates([F[hard] for F in heads], samples.y[hard])
-    four = all_samples(3, 4)
-    subset = _best_minimum((four.y[:, None] * head_features(four, np.zeros((6, 6))))[four.hard > 0])
-    largest = max(found.values())
-    return judged(
-        largest < 1e-9 and with_gates < 1e-9, "max min y f ≤ 0",
-        f"largest optimum {largest + 0.0:.1e} over (K, L) = {', '.join(map(str, found))}; over all 256 ReLU "
-        f"patterns of (2, 3) {with_gates + 0.0:.1e}",
-        note=f"for L = 4 the hard samples alone are separable (optimum {subset:.3g}): there all samples are meant",
-        tolerance=1e-9, parameters={"at": at}, values={"optima": list(found.values()), "with_gates": with_gates},
-    )  # fmt: skip
+def best_output_on_conflicting_samples(run: Kit, when: str = "T_1") -> tuple[float, float]:
+    """5.4: the largest min y f over all neurons, every pattern of ReLUs tried; attention is uniform up to T_1."""
+    X, v = all_samples(2, 3), run.values(when, observe=SEEN)
+    hard = X.hard > 0
+    return _best_over_gates([head_features(X, matrix_of(v, 2, h))[hard] for h in (1, -1)], X.y[hard], run.p.b), 0.0
 
 
-def _initial_margins(m: int, ω: float, seeds: int = 8, exponent: float = 0.5) -> float:
-    """The mean max margin of the attention features at initialisation, all gates open (w = 0)."""
-    samples, found = all_samples(2, 3), []
+def best_linear_output(run: Kit, of: str = "all") -> tuple[float, float]:
+    """[ours] The largest min y w·F(X) under uniform attention, gates open; for L = 3 over the conflicting samples."""
+    X = all_samples(run.p.K, run.p.L)
+    rows = X.y[:, None] * head_features(X, np.zeros((2 * run.p.K, 2 * run.p.K)))
+    return _best_minimum(rows[X.hard > 0] if run.p.L == 3 or of == "hard" else rows), 0.0
+
+
+def output_and_features(run: Kit, sign: float = 1.0) -> dict[str, Sides]:
+    """Eq. (2): y f as observed, by kind of sample, and y [w_+, w_-, 1]·F(X), at the ends of the stages."""
+    X, found = all_samples(2, 3), {}
+    for at in ("T_1", "T_2", "T_3"):
+        v = run.values(at, observe=SEEN)
+        heads = [(neurons_of(v, 2, h), matrix_of(v, 2, h)) for h in (1, -1)]
+        f = attention_features(X, heads, run.p.b) @ np.concatenate([heads[0][0], sign * heads[1][0], [1.0]])
+        for kind in ("consistent", "conflicting"):
+            found[f"{kind} at {at}"] = Sides((X.y * f)[getattr(X, kind) > 0], v[f"f_{kind}"])
+    return found
+
+
+def initial_margin(run: Kit, seeds: int = 24) -> float:
+    """The mean max margin of the attention features as the runs start, all gates open (w = 0)."""
+    X, concrete, found = all_samples(2, 3), SYSTEM.concrete(run.setup, "L2", "simultaneous"), []
     for seed in range(seeds):
-        draw = np.random.default_rng(seed).normal(scale=ω / m**exponent, size=(2, 2, m, 4))
-        F = [head_features(samples, keys.T @ queries) for keys, queries in draw]
-        found.append(max_margin(samples.y[:, None] * np.hstack([F[0], -F[1]])))
+        weights = own_weights(concrete, seed)
+        S = np.swapaxes(weights["W_K"], 1, 2) @ weights["W_Q"]
+        found.append(max_margin(X.y[:, None] * np.hstack([head_features(X, S[0]), -head_features(X, S[1])])))
     return float(np.mean(found))
 
 
-def initial_margin_is_small(exponent: float = 0.5) -> Verdict:
-    """After 5.4: the max margin at initialisation is Õ(ω²/√m)."""
-    widths = (32, 128, 512, 2048)
-    fit = power_law(widths, [_initial_margins(m, 0.1, 24, exponent) for m in widths])
-    in_scale = power_law((0.03, 0.1, 0.3), [_initial_margins(512, ω, 8, exponent) for ω in (0.03, 0.1, 0.3)])
-    return judged(
-        abs(fit.slope + 0.5) < 0.12 and abs(in_scale.slope - 2) < 0.05, "exponent -1/2 in m, 2 in ω",
-        f"exponent {fit} in m (24 seeds), {in_scale} in ω (8 seeds)", interval=fit.interval, tolerance=0.12,
-        parameters={"m": widths, "omega": (0.03, 0.1, 0.3)},
-        values={"in_m": fit.slope, "in_omega": in_scale.slope},
-        fits={"initial margin over m": fit, "initial margin over ω": in_scale},
-    )  # fmt: skip
+def margin(run: Kit, when: str = "T_2") -> float:
+    """The max margin at T_2."""
+    return run.values(when, observe=("max_margin",))["max_margin"]
 
 
-def margin_grows_with_the_final_score(at: str = "T_2") -> Verdict:
-    """[ours] The max margin at T_2 is Ω(1), does not depend on ω, and grows with s_star."""
-    margin = lambda **p: values(at, observe=("max_margin",), **p)["max_margin"]
-    over_scale = [margin(omega=ω) for ω in (0.3, 0.1, 0.001)]
-    over_score = [margin(s_star=s) for s in (0.25, 0.5, 1.0, 2.0, 3.0, 4.0)]
-    return judged(bool(min(over_scale) > 0.4 and (np.diff(over_score) > 0).all()), "Ω(1) and increasing in s_star",
-                  f"{listed(over_scale)} for ω = 0.3, 0.1, 0.001; {listed(over_score)} for s_star = 0.25 … 4",
-                  parameters={"at": at}, values={"over_omega": over_scale, "over_s_star": over_score})  # fmt: skip
+def growing_margin(run: Kit, when: str = "T_2") -> dict[str, np.ndarray]:
+    """[ours] Differences of the margin at T_2 between final scores s_star = 0.25 … 4."""
+    return {"margin": np.diff([margin(run.at(s_star=s), when) for s in (0.25, 0.5, 1.0, 2.0, 3.0, 4.0)])}
 
 
-def margin_grows_during_simultaneous_training(mode: str = "simultaneous", T_1: float = 20.0) -> Verdict:
-    """[ours] Simultaneous training makes the features separable: the margin rises from 0 to 0.84."""
+def margin_over_time(run: Kit, T_1: float | None = None) -> dict[str, np.ndarray]:
+    """Differences of the margin in simultaneous training between t = 1, 5, … 300."""
     times = (1.0, 5.0, 20.0, 60.0, 80.0, 100.0, 120.0, 150.0, 200.0, 300.0)
-    margins = [values(t, mode=mode, T_1=T_1, observe=("max_margin",))["max_margin"] for t in times]
-    return judged(bool((np.diff(margins) > 0).all() and margins[0] < 1e-9 + start_deviation()), "increasing from 0",
-                  f"{listed(margins, '.2g')} at t = {listed(times)}", parameters={"t": times},
-                  values={"margins": margins})  # fmt: skip
+    there = (run if T_1 is None else run.at(T_1=T_1)).run(*times, observe=("max_margin",))
+    run.note(first=there["max_margin"][0], last=there["max_margin"][-1])
+    return {"margin": np.diff(there["max_margin"])}
 
 
+OVER_WIDTH = Path("width", (16, 64, 256, 1024, 4096, 16384))
 CLAIMS = [
-    claim("5.4", "Lemma 5.4", "uniform attention: no neurons classify the conflicting samples",
-          uniform_attention_is_not_separable, control={"at": "T_2"}),
-    finite("initial_margin", "after Lemma 5.4", "the initial max margin is Õ(ω²/√m)", initial_margin_is_small,
-           control={"exponent": 0.25}, regime="K = 2, L = 3, finite width"),
-    claim("margin_at_T_2", "Eq. (2) [ours]", "the max margin at T_2 is Ω(1) and grows with s_star",
-          margin_grows_with_the_final_score, control={"at": "T_1"}, levels=TRAINED, takes="b T_1"),
-    claim("margin_over_time", "Eq. (2) [ours]", "simultaneous training raises the max margin",
-          margin_grows_during_simultaneous_training, control={"mode": "three_stage", "T_1": 1000.0}, levels=TRAINED,
-          takes="omega b"),
+    Claim("Eq.2", "Eq. (2)", "f(X) = [w_+, w_-, 1]·F(X), gates inside F", Identity(1e-8), output_and_features,
+          regime=SIZES, levels="L3", control={"sign": -1.0}),
+    Claim("5.4", "Lemma 5.4", "uniform attention: no neurons classify the conflicting samples",
+          Identity(1e-9, relative=False), best_output_on_conflicting_samples, regime=SIZES, levels="L3",
+          control={"when": "T_2"}),
+    Claim("5.4-sizes", "Lemma 5.4", "nor at other sizes, with open gates; for L ≥ 4 all samples are meant",
+          Identity(1e-9, relative=False), best_linear_output, at=OTHER_SIZES, sharpens="5.4", takes="",
+          control={"of": "hard"}),
+    Claim("initial_margin", "after Lemma 5.4", "the initial max margin is Õ(ω²/√m) in m",
+          Order("Õ", lambda p: p.omega**2 / p.width**0.5), initial_margin, path=OVER_WIDTH, regime=SIZES, takes="",
+          control={"kind": Order("Õ", lambda p: 1 / p.width)}),
+    Claim("initial_margin-omega", "after Lemma 5.4", "the initial max margin is Õ(ω²/√m) in ω",
+          Order("Õ", lambda p: p.omega**2 / p.width**0.5), initial_margin, path=Path("omega", (0.3, 0.1, 0.03, 0.01)),
+          regime=SIZES, takes="", control={"kind": Order("Õ", lambda p: p.omega**3)}),
+    Claim("margin_at_T_2", "Appendix F", "at T_2 the attention features are separable with a constant margin",
+          Order("Ω"), margin, path=SMALLER_OMEGA, regime=BOUNDED_SCORES, levels=TRAINED, control={"when": "T_1"}),
+    Claim("margin_over_s_star", "Appendix F", "the max margin at T_2 grows with s_star",
+          Sign({"margin": 1}, strict=True), growing_margin, regime=TWO_GROUPS, sharpens="margin_at_T_2",
+          levels=TRAINED, control={"when": "T_1"}),
+    Claim("margin_over_time", "Sec. 7", "the max margin of the attention features increases during training",
+          Sign({"margin": 1}, strict=True), margin_over_time, mode="simultaneous", regime=SIZES, levels=TRAINED,
+          control={"mode": "three_stage", "T_1": 1000.0}, note="from {first:.2g} to {last:.3g}"),
 ]  # fmt: skip

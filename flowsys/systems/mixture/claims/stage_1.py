@@ -2,65 +2,44 @@
 
 import numpy as np
 
-from flowsys.claims import Claim, Identity, Kit, Order, Regime, Verdict, equals, judged
-from flowsys.claims.conditions import at_level
-from flowsys.systems.mixture.claims.runs import (
+from flowsys.claims import Claim, Identity, Kit, Order, Regime, Sides, Sign, equals
+from flowsys.claims.kit import NotReached
+from flowsys.runs.trajectory import Trajectory
+from flowsys.systems.mixture.claims.measured import SEEN, exactly, rates, slope_of_loss
+from flowsys.systems.mixture.claims.regimes import (
     AFTER_ONSET,
+    ANY_GROUPS,
     FLOWS,
-    OMEGAS,
+    SIZES,
     SMALLER_OMEGA,
     TRAINED,
     TWO_GROUPS,
-    claim,
-    course,
-    rates,
-    run,
-    setup,
-    slope_of_loss,
-    start_deviation,
-    time,
-    values,
 )
 from flowsys.systems.mixture.limits import onset_of_group_signal, stage_1_neurons
 
-EXACT = 1e-11
 BIASES = (0.05, 0.25, 0.5, 1.0, 1.5)
+GATES = ("plus_consistent", "plus_conflicting", "minus_conflicting")
+CASES = [{"omega": ω, "s_star": s} for ω, s in ((0.1, 1.0), (0.01, 1.0), (0.1, 0.25), (0.1, 3.0))]
+"""The (ω, s_star) that stage 3 is looked at for."""
 
 
-def _window(name: str):
-    """Times inside stage 1.1 or stage 1.2 and their course."""
-    onset = time("T_0.5")
-    return course(np.linspace(0, onset, 42)[1:-1] if name == "1.1" else np.linspace(onset, setup()["T_1"], 42)[1:])
+def _window(run: Kit, window: str) -> Trajectory:
+    """The course inside stage 1.1 (every gate is open) or stage 1.2."""
+    onset = min(run.time("T_0.5"), run.p.T_1)
+    start, end = (0.0, onset) if window == "1.1" else (onset, run.p.T_1)
+    if not end > start:
+        raise NotReached(f"stage {window} is empty: T_0.5 is not reached before T_1 = {run.p.T_1:g}.")
+    return run.course(np.linspace(start, end, 42)[1:-1], observe=SEEN)
 
 
-def _neuron_rate(neuron: str, window: str, multiple: float, formula: str) -> Verdict:
-    """dw/dt against a multiple of g on consistent samples."""
-    there = _window(window)
-    expected = multiple * slope_of_loss(there["f_consistent"])
-    error, tolerance = float(np.abs(rates(there, 0)[neuron] - expected).max()), EXACT + start_deviation()
-    return judged(error <= tolerance, f"d{neuron}/dt = {formula}", f"largest difference {error:.1e} on stage {window}",
-                  tolerance=tolerance, parameters={"omega": setup()["omega"], "b": setup()["b"]},
-                  values={"error": error})  # fmt: skip
+def neuron_rate(run: Kit, neuron: str, window: str, share: float) -> Sides:
+    """dw/dt against g summed over a share of the eight samples, consistent ones all alike."""
+    there = _window(run, window)
+    return Sides(rates(there, 0)[neuron], share * slope_of_loss(there["f_consistent"]), there.t)
 
 
-def classification_signal_grows_by_all_consistent_samples(window: str = "1.1") -> Verdict:
-    """D.1: dw_v/dt = 1/8 Σ g over the four consistent samples."""
-    return _neuron_rate("w_v", window, 4 / 8, "1/8 Σ_{k', s = s'} g(X_{k',s,s'})")
-
-
-def group_signal_rests_before_the_gate_closes(window: str = "1.1") -> Verdict:
-    """D.2: dw_c/dt = 0 while every gate is open."""
-    return _neuron_rate("w_c", window, 0.0, "0")
-
-
-def classification_signal_keeps_growing(window: str = "1.2") -> Verdict:
-    """D.4: dw_v/dt = 1/8 Σ_k' g(X_{k',+,+})."""
-    return _neuron_rate("w_v", window, 2 / 8, "1/8 Σ_{k'} g(X_{k',+,+})")
-
-
-def group_signal_grows_after_the_gate_closes(window: str = "1.2") -> Verdict:
-    """D.5: dw_c/dt = 1/8 g(X_{k,+,+})."""
-    return _neuron_rate("w_c", window, 1 / 8, "1/8 g(X_{k,+,+})")
+def _rate(neuron: str, of_window: str, samples: int):
+    return lambda run, window=of_window: neuron_rate(run, neuron, window, samples / 8)
 
 
 def onset(run: Kit) -> float:
@@ -73,101 +52,96 @@ def onset_and_its_closed_form(run: Kit, exponential: float = 2.0) -> tuple[float
     return run.time("T_0.5"), run.p.K / 2 * (run.p.b + (np.exp(exponential * run.p.b) - 1) / 2)
 
 
-def stage_1_has_a_closed_form(clock: float = 1.0) -> Verdict:
+def neurons_and_their_closed_form(run: Kit, clock: float = 1.0) -> dict[str, Sides]:
     """[ours] F + e^F = 2b + e^(2b) + 5/8 (τ - τ_0.5), τ = 2t/K."""
-    errors = []
-    for K in (2, 3, 8):
-        there = course((0.5 * K, 2.0 * K, 10.0 * K), K=K)
-        exact = np.array([stage_1_neurons(clock * t, K, 0.5) for t in there.t]).T
-        errors.append(np.abs(np.array([there["w_c"], there["w_v"]]) - exact).max())
-    error, end, tolerance = float(max(errors)), values("T_1"), 1e-9 + start_deviation()
-    return judged(error < tolerance, "closed form in Lambert's W",
-                  f"largest difference {error:.1e}; w_c = {end['w_c']:.6f}, w_v = {end['w_v']:.6f} at T_1 = 10K",
-                  tolerance=tolerance, parameters={"K": (2, 3, 8)}, values={"error": error})  # fmt: skip
+    K, b, T_1 = run.p.K, run.p.b, run.p.T_1
+    there = run.course(np.array([0.05, 0.2, 1.0]) * T_1, observe=SEEN)
+    exact = np.array([stage_1_neurons(clock * t, K, b) for t in there.t]).T
+    return {name: Sides(there[name], exact[i], there.t) for i, name in enumerate(("w_c", "w_v"))}
 
 
-def one_gate_is_closed_after_onset(window: str = "1.2") -> Verdict:
-    """D.6: on [T_0.5, T_1] only the wrong head's gate on consistent samples is closed."""
-    start = time("T_0.5")
-    times = np.geomspace(start + 1e-6, 1e4, 200) if window == "1.2" else np.linspace(0, start, 50)[:-1]
-    there = course(times, T_1=1e4)
-    closed = there["preactivation_minus_consistent"]
-    others = ("preactivation_plus_consistent", "preactivation_plus_conflicting", "preactivation_minus_conflicting")
-    least = min(float(there[name].min()) for name in others)
-    return judged(bool((closed < 0).all() and least > 0), "H_-s(X_{k,s,s}) + b < 0, all others > 0",
-                  f"{closed.max():.2g} at most; the others at least {least:.4g}, for T_1 up to 1e4",
-                  parameters={"T_1": 1e4}, values={"closed": float(closed.max()), "open": least})  # fmt: skip
+def gates_of_stage_1(run: Kit, closed: str = "minus_consistent") -> dict[str, np.ndarray]:
+    """D.6: H + b on (T_0.5, T_1] by head and kind of sample."""
+    there = run.course("T_0.5", "T_1", 200, log=True, observe=SEEN)
+    return {"closed": there[f"preactivation_{closed}"], **{gate: there[f"preactivation_{gate}"] for gate in GATES}}
 
 
-def neurons_are_of_order_one(**bias: float) -> Verdict:
-    """D.7: w_c, w_v = Θ(1) at T_1, whatever ω."""
-    there, ends = setup(**bias), [values("T_1", omega=ω, **bias) for ω in OMEGAS]
-    w_c, w_v = (np.array([v[name] for v in ends]) for name in ("w_c", "w_v"))
-    spread = float(max(np.ptp(w_c), np.ptp(w_v)))
-    return judged(bool(min(w_c.min(), w_v.min()) > 0.1 and spread < at_level(1e-8, 0.1)), "Θ(1)",
-                  f"w_c = {w_c[0]:.6f}, w_v = {w_v[0]:.6f} at T_1 = {there['T_1']:g}; spread over ω {spread:.1e}",
-                  note=f"b = {there['b']:g}, T_0.5 = {onset_of_group_signal(2, there['b']):.3f}",
-                  parameters={"b": there["b"], "T_1": there["T_1"], "omega": OMEGAS},
-                  values={"w_c": float(w_c[0]), "w_v": float(w_v[0])})  # fmt: skip
+def gate_of_stage_3(run: Kit, end: float = 1e4) -> dict[str, float]:
+    """[ours] H_- + b on consistent samples from T_2 on: negative at T_2, positive later."""
+    start = run.reached("T_2")
+    there = run.run("T_2", start + end, observe=SEEN)
+    switches = [t for t in there.statistics["switch_times"] if t > start]
+    run.note(reopens=[*run.noted.get("reopens", ()), round(min(switches, default=np.inf) - start, 1)])
+    gate = there["preactivation_minus_consistent"]
+    return {"at T_2": gate[0], "later": gate[-1]}
 
 
-def consistent_samples_are_learnt_and_conflicting_are_not(at: str = "T_1") -> Verdict:
-    """D.8: y f = Ω(1) on consistent samples, 0 on conflicting ones."""
-    v, tolerance = values(at), EXACT + start_deviation()
-    return judged(v["f_consistent"] > 0.1 and abs(v["f_conflicting"]) < tolerance, "Ω(1) and 0",
-                  f"y f = {v['f_consistent']:.4g} and {v['f_conflicting']:.1e} at {at}", tolerance=tolerance,
-                  values={"consistent": v["f_consistent"], "conflicting": v["f_conflicting"]})  # fmt: skip
+def neurons_at_the_end(run: Kit) -> dict[str, float]:
+    """D.7: w_c and w_v at T_1."""
+    v = run.values("T_1", observe=SEEN)
+    return {name: v[name] for name in ("w_c", "w_v")}
 
 
-def attention_needs_the_group_signal(T_1: float = 20.0) -> Verdict:
-    """[ours] If stage 1 ends before T_0.5 then w_c = 0 and stage 2 never moves."""
-    end = run("T_1", 2e4, b=2.0, T_1=T_1, t_max=2e4)
-    largest = float(np.abs(end["S_cv_same"]).max())
-    return judged(largest < 1e-14, "S_cv = 0 for ever",
-                  f"w_c(T_1) = {end.at('T_1')['values']['w_c']:.3g}, largest S_cv to t = 2e4 is {largest:.2g}",
-                  note=f"b = 2, T_1 = {T_1:g}, T_0.5 = {onset_of_group_signal(2, 2.0):.2f}", tolerance=1e-14,
-                  parameters={"b": 2.0, "T_1": T_1}, values={"S_cv": largest})  # fmt: skip
+def output(run: Kit, kind: str, at: str = "T_1") -> float:
+    """y f at T_1, mean over a kind of sample."""
+    return run.values(at, observe=SEEN)[f"f_{kind}"]
 
 
-def length_of_stage_2_times_group_neuron_is_constant(T_1: float = 100.0) -> Verdict:
-    """[ours] (T_2 - T_1) w_c(T_1) is nearly constant over (b, T_1), up to the boundary T_1 = T_0.5(b)."""
-    corners = ((0.05, 1.0), (0.05, T_1), (0.5, 3.0), (0.5, 20.0), (0.5, T_1), (1.0, 10.0), (1.0, T_1), (2.0, 80.0))
-    products = []
-    for b, end in corners:
-        reached = time("T_2", b=b, T_1=end, t_max=2e4)
-        products.append((reached - end) * values("T_1", b=b, T_1=end)["w_c"])
-    low, high = float(np.min(products)), float(np.max(products))
-    return judged(bool(low > 27.3 and high < 29.4), "27.3 to 29.4 at ω = 0.1", f"{low:.4g} to {high:.4g}",
-                  interval=(low, high), parameters={"(b, T_1)": corners}, values={"products": products})  # fmt: skip
+def attention_without_group_signal(run: Kit) -> Sides:
+    """[ours] S_cv at the end of a long stage 2, where stage 1 ended before T_0.5."""
+    there = run.run("T_1", 2e4, observe=SEEN)
+    run.note(w_c=there["w_c"][0], onset=onset_of_group_signal(run.p.K, run.p.b))
+    return Sides(there["S_cv_same"], 0.0, there.t)
+
+
+def length_of_stage_2_and_its_surrogate(run: Kit, power: float = 1.0) -> tuple[float, float]:
+    """[ours] (T_2 - T_1) w_c(T_1) against 9(K-1)/2 asinh(K s*/((K-1) ω²)): attention frozen until T_2."""
+    K, length = run.p.K, run.reached("T_2") - run.p.T_1
+    product = length * run.values("T_1", observe=SEEN)["w_c"] ** power
+    return product, 9 * (K - 1) / 2 * np.arcsinh(K * run.p.s_star / ((K - 1) * run.p.omega**2))
 
 
 CLAIMS = [
-    claim("D.1", "Lemma 5.2, Lemma D.1", "before T_0.5 dw_v/dt = 1/8 Σ g over consistent samples",
-          classification_signal_grows_by_all_consistent_samples, control={"window": "1.2"}, levels=FLOWS,
-          takes="omega b T_1"),
-    claim("D.2", "Lemma 5.2, Lemma D.2", "before T_0.5 dw_c/dt = 0",
-          group_signal_rests_before_the_gate_closes, control={"window": "1.2"}, levels=FLOWS, takes="omega b T_1"),
+    Claim("D.1", "Lemma 5.2, Lemma D.1", "before T_0.5 dw_v/dt = 1/8 Σ g over the four consistent samples",
+          Identity(exactly()), _rate("w_v", "1.1", 4), regime=SIZES, levels=FLOWS, control={"window": "1.2"}),
+    Claim("D.2", "Lemma 5.2, Lemma D.2", "before T_0.5 dw_c/dt = 0", Identity(exactly(), relative=False),
+          _rate("w_c", "1.1", 0), regime=SIZES, levels=FLOWS, control={"window": "1.2"}),
     Claim("D.3", "Corollary D.3", "the wrong head's gate closes at T_0.5 = Θ(1)", Order("Θ"), onset,
           at={"T_1": 1000.0}, path=SMALLER_OMEGA, regime=TWO_GROUPS, levels=TRAINED,
           control={"kind": Order("Θ", lambda p: p.omega)}),
     Claim("D.3-law", "Corollary D.3", "T_0.5 = K/2 [b + (e^(2b) - 1)/2] at every ω, exponential in b", Identity(1e-8),
           onset_and_its_closed_form, at=[{"K": K, "b": b, "T_1": 1000.0} for K in (2, 3, 8) for b in BIASES],
           regime=Regime(equals("L", 3), AFTER_ONSET), sharpens="D.3", levels="L3", control={"exponential": 1.0}),
-    claim("stage_1_closed_form", "Lemma 5.3 [ours]", "stage 1 solved in closed form", stage_1_has_a_closed_form,
-          control={"clock": 1.01}, regime="L = 3, any K", levels=FLOWS, takes="omega"),
-    claim("D.4", "Lemma 5.3, Lemma D.4", "after T_0.5 dw_v/dt = 1/8 Σ_k' g(X_{k',+,+})",
-          classification_signal_keeps_growing, control={"window": "1.1"}, levels=FLOWS, takes="omega b T_1"),
-    claim("D.5", "Lemma 5.3, Lemma D.5", "after T_0.5 dw_c/dt = 1/8 g(X_{k,+,+})",
-          group_signal_grows_after_the_gate_closes, control={"window": "1.1"}, levels=FLOWS, takes="omega b T_1"),
-    claim("D.6", "Corollary D.6", "on [T_0.5, T_1] only the wrong head's gate on consistent samples is closed",
-          one_gate_is_closed_after_onset, control={"window": "1.1"}, levels=TRAINED, takes="omega b"),
-    claim("D.7", "Corollary D.7", "w_c, w_v = Θ(1) at T_1", neurons_are_of_order_one, control={"b": 2.0},
-          levels=TRAINED, takes="b T_1"),
-    claim("D.8", "Theorem D.8", "at T_1 y f = Ω(1) on consistent samples and 0 on conflicting ones",
-          consistent_samples_are_learnt_and_conflicting_are_not, control={"at": "T_2"}, levels=TRAINED,
-          takes="omega b T_1"),
-    claim("stage_1_too_short", "Corollary D.3 [ours]", "with T_1 < T_0.5(b) stage 2 never moves",
-          attention_needs_the_group_signal, control={"T_1": 80.0}, levels=TRAINED, takes="omega"),
-    claim("stage_2_times_w_c", "Lemma E.3 [ours]", "(T_2 - T_1) w_c(T_1) is nearly constant over (b, T_1)",
-          length_of_stage_2_times_group_neuron_is_constant, control={"T_1": 1.3}, levels=TRAINED),
+    Claim("stage_1_closed_form", "Lemma 5.3 [ours]", "stage 1 solved in closed form, by Lambert's W",
+          Identity(exactly(1e-8)), neurons_and_their_closed_form, at=[{"K": K, "T_1": 10.0 * K} for K in (2, 3, 8)],
+          regime=Regime(equals("L", 3)), levels=FLOWS, control={"clock": 1.01}),
+    Claim("D.4", "Lemma 5.3, Lemma D.4", "after T_0.5 dw_v/dt = 1/8 Σ_k' g(X_{k',+,+})", Identity(exactly()),
+          _rate("w_v", "1.2", 2), regime=SIZES, levels=FLOWS, control={"window": "1.1"}),
+    Claim("D.5", "Lemma 5.3, Lemma D.5", "after T_0.5 dw_c/dt = 1/8 g(X_{k,+,+})", Identity(exactly()),
+          _rate("w_c", "1.2", 1), regime=SIZES, levels=FLOWS, control={"window": "1.1"}),
+    Claim("D.6", "Corollary D.6", "on [T_0.5, T_1] only the wrong head's gate on consistent samples is closed",
+          Sign({"closed": -1} | dict.fromkeys(GATES, 1), strict=True), gates_of_stage_1, at={"T_1": 1e4}, regime=SIZES,
+          levels=TRAINED, control={"closed": "plus_consistent"}),
+    Claim("D.6-later", "Corollary D.6", "after T_2 that gate opens again",
+          Sign({"at T_2": -1, "later": 1}, strict=True), gate_of_stage_3, at=CASES, regime=SIZES, sharpens="D.6",
+          levels="L3", control={"end": 1.0},
+          note="it opens after T_2 by {reopens}"),
+    Claim("D.7", "Corollary D.7, Theorem 4.1", "w_c, w_v = Θ(1) at T_1 = Θ(1)", Order("Θ"), neurons_at_the_end,
+          path=SMALLER_OMEGA, regime=TWO_GROUPS, levels=TRAINED, control={"kind": Order("Θ", lambda p: p.omega)}),
+    Claim("D.8", "Theorem D.8", "y f = Ω(1) on consistent samples at T_1", Order("Ω"),
+          lambda run: output(run, "consistent"), path=SMALLER_OMEGA, regime=TWO_GROUPS, levels=TRAINED,
+          control={"kind": Order("Ω", lambda p: 1 / p.omega)}),
+    Claim("D.8-conflicting", "Theorem D.8", "f = 0 on conflicting samples at T_1", Identity(exactly(), relative=False),
+          lambda run, when="T_1": (output(run, "conflicting", when), 0.0), regime=TWO_GROUPS, levels=TRAINED,
+          control={"when": "T_2"}),
+    Claim("stage_1_too_short", "Corollary D.3 [ours]", "with T_1 < T_0.5(b) stage 2 never moves",
+          Identity(1e-14, relative=False), attention_without_group_signal, at={"b": 2.0, "T_1": 20.0, "t_max": 2e4},
+          levels=TRAINED, takes="omega", control={"at": {"b": 2.0, "T_1": 80.0, "t_max": 2e4}},
+          note="w_c = {w_c:.3g} at T_1 = {T_1:g}, T_0.5 = {onset:.4g}"),
+    Claim("stage_2_times_w_c", "Lemma E.3 [ours]",
+          "(T_2 - T_1) w_c(T_1) = 9(K-1)/2 asinh(K s*/((K-1) ω²)) within a fifth, over (b, T_1)", Identity(0.2),
+          length_of_stage_2_and_its_surrogate,
+          at=[{"b": b, "T_1": T_1, "t_max": 2e4} for b, T_1 in ((0.05, 1.0), (0.05, 100.0), (0.5, 3.0), (0.5, 100.0),
+          (1.0, 10.0), (1.0, 100.0), (2.0, 80.0))], regime=ANY_GROUPS, levels=TRAINED, takes="omega s_star",
+          control={"power": 0.0}),
 ]  # fmt: skip
