@@ -43,6 +43,8 @@ def test_sentences_of_the_engine_have_no_numbers_of_their_own(module):
 @pytest.mark.parametrize(("name", "claim"), DECLARED, ids=[f"{name}-{c.id}" for name, c in DECLARED])
 def test_notes_of_declared_claims_have_no_numbers_of_their_own(name, claim):
     literal = "".join(text for text, *_ in string.Formatter().parse(claim.note))
+    for event in fs.load(name).events:
+        literal = literal.replace(event, "")
     assert not any(map(str.isdigit, without_places(literal)))
 
 
@@ -171,12 +173,12 @@ def test_errata_are_measured_with_their_corrected_form():
     answer = CliRunner().invoke(app, ["check", "mixture", "--errata", "--format", "json"])
     found = {erratum["id"]: erratum for erratum in json.loads(answer.output)}
     assert found["B.1-display"]["confirmed"] and found["B.1-display"]["corrected_word"] == "holds"
-    assert found["5.5-display"]["grade"] == "harmless" and "0.2222" in found["5.5-display"]["measured"]
+    assert found["5.5-display"]["grade"] == "harmless" and "0.875" in found["5.5-display"]["measured"]
 
 
 def test_claims_of_the_paper_and_ours_are_counted_apart():
     answer = CliRunner().invoke(app, ["check", "mixture", "--claim", "E.3", "--format", "markdown"])
-    assert "of the paper: 1 holds; ours: " in answer.output
+    assert "of the paper: 3 holds; ours: " in answer.output
 
 
 def test_a_model_carries_claims_of_its_own():

@@ -64,12 +64,13 @@ def mean_and_difference(run: Kit, others: float = 1.0) -> tuple[float, float]:
 SIMULTANEOUS = {"mode": "simultaneous", "levels": TRAINED}
 CLAIMS = [
     Claim("observation_1", "Observation 1", "K ≥ 3 is learnt, more slowly with more groups", Experiment(),
-          times_of_learning, what="experiment", **SIMULTANEOUS, takes="omega b L", control={"groups": (3, 2)},
+          times_of_learning, at=[{"L": 3}, {"L": 4}], what="experiment", **SIMULTANEOUS,
+          takes="omega b L", control={"groups": (3, 2)},
           note="loss ε at t = {learnt}, S_cv moved at {onset} for K = {groups}"),
     Claim("observation_1-symmetry", "Observation 1", "near symmetry S_same ≈ -S_diff no longer holds for K ≥ 3",
           Experiment(), asymmetry_of_groups, at=[{"K": K} for K in GROUPS], what="experiment", **SIMULTANEOUS,
           takes="omega b", control={"at": {"K": 2}}),
-    Claim("observation_1-stages", "Sec. 6, Appendix A.4, Figs. 5, 6, 7",
+    Claim("observation_1-stages", "Figs. 5, 6, 7, Sec. 6, Appendix A.4",
           "training is still stage-wise for K = 3, 4, 8, and S_cv grows most", Experiment(), stagewise,
           at=[{"K": K} for K in GROUPS], what="experiment", **SIMULTANEOUS, takes="omega b", control={"swap": True}),
     Claim("mean_sector", "Observation 1 [ours]", "near symmetry is S_same ≈ -(K-1) S_diff for every K, within 5 %",

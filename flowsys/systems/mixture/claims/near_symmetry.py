@@ -73,7 +73,10 @@ def _at_T_1(run: Kit) -> tuple[dict[str, np.ndarray], dict[str, float], float]:
 def leading_rate(run: Kit, factor: float = 16 / 9) -> tuple[float, float]:
     """The display before Lemma 5.5: 1/3 g 4 QQ_vv 2/3 w_c + 1/3 g 4 KK_cc 2/3 w_c; it takes KK_diff for -KK_same."""
     rate, v, unit = _at_T_1(run)
-    run.note(found=rate["S_cv_same"][0] / unit, off=abs(v["KK_cc_same"] + v["KK_cc_diff"]) / v["KK_cc_same"])
+    run.note(
+        found=f"{rate['S_cv_same'][0] / unit:.6f} g ω² w_c",
+        off=abs(v["KK_cc_same"] + v["KK_cc_diff"]) / v["KK_cc_same"],
+    )
     return rate["S_cv_same"][0], factor * unit
 
 
@@ -81,13 +84,13 @@ def rates_at_T_1(run: Kit, factor: float = 1.0) -> dict[str, Sides]:
     """Appendix E.5: S_cv 8/9, S_vc -4/9 in units of g ω² w_c, the other scores and all self-scores 0."""
     rate, _, unit = _at_T_1(run)
     printed = {"S_cv": 8 / 9, "S_vc": -4 / 9}
-    run.note(found=[round(float(rate[f"{x}_same"][0] / unit), 6) for x in printed])
+    run.note(found=" and ".join(f"{rate[f'{x}_same'][0] / unit:.6f} g ω² w_c" for x in printed))
     parts = {x: Sides(rate[f"{x}_same"], factor * share * unit) for x, share in printed.items()}
     rest = max(np.abs(rate[f"{x}_same"]).max() for x in MATRICES if x not in printed)
     return parts | {"the others": Sides(rest / unit, 0.0)}
 
 
-QUARTER = "the expectation over the four conflicting samples takes 1/4 of their sum"
+QUARTER = "the expectation over the four conflicting samples takes a quarter of their sum"
 CLAIMS = [
     Claim("E.4", "Lemma E.4", "Δ ≤ Õ(ω) on [T_1, T_2]", Order("Õ", lambda p: p.omega), asymmetry, path=SMALLER_OMEGA,
           regime=BOUNDED_SCORES, levels=TRAINED, control={"sign": -1}),
@@ -103,12 +106,12 @@ CLAIMS = [
           control={"mode": "simultaneous"}),
     Claim("5.5-display", "display before Lemma 5.5", "dS_cv/dt(T_1) = 16/9 g ω² w_c as printed", Identity(1e-6),
           leading_rate, regime=TWO_GROUPS, levels="L3", control={"factor": 2 / 9},
-          note="it is {found:.6f} g ω² w_c; " + QUARTER + ", and near symmetry, which is used there, is off at T_1 by "
+          note="it is {found}; " + QUARTER + ", and near symmetry, which is used there, is off at T_1 by "
           "{off:.3g} of KK_cc_same",
           erratum=Erratum("16/9 g ω² w_c", "2/9 g ω² w_c", "harmless", "E.5-corrected")),
     Claim("E.5-display", "Appendix E.5", "dS_cv/dt = 8/9, dS_vc/dt = -4/9 g ω² w_c at T_1, all others 0, as printed",
           Identity(1e-6), rates_at_T_1, regime=TWO_GROUPS, what="display", levels="L3", control={"factor": 0.25},
-          note="they are {found} g ω² w_c: " + QUARTER,
+          note="they are {found}: " + QUARTER,
           erratum=Erratum("8/9 and -4/9 g ω² w_c", "2/9 and -1/9 g ω² w_c", "harmless", "E.5-corrected")),
     Claim("E.5-corrected", "Appendix E.5 [ours]", "dS_cv/dt = 2/9, dS_vc/dt = -1/9 g ω² w_c at T_1, all others 0",
           Identity(1e-6), lambda run, factor=0.25: rates_at_T_1(run, factor), regime=TWO_GROUPS, levels="L3",

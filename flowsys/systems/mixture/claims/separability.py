@@ -117,7 +117,7 @@ CLAIMS = [
     Claim("margin_over_s_star", "Appendix F", "the max margin at T_2 grows with s_star",
           Sign({"margin": 1}, strict=True), growing_margin, regime=TWO_GROUPS, sharpens="margin_at_T_2",
           levels=TRAINED, control={"when": "T_1"}),
-    Claim("margin_over_time", "Sec. 7", "the max margin of the attention features increases during training",
-          Sign({"margin": 1}, strict=True), margin_over_time, mode="simultaneous", regime=SIZES, levels=TRAINED,
-          control={"mode": "three_stage", "T_1": 1000.0}, note="from {first:.2g} to {last:.3g}"),
+    Claim("margin_over_time", "Eq. (2), Sec. 7", "the max margin of the attention features increases during training",
+          Sign({"margin": 1}, strict=True), margin_over_time, what="remark", mode="simultaneous", regime=SIZES,
+          levels=TRAINED, control={"mode": "three_stage", "T_1": 1000.0}, note="from {first:.2g} to {last:.3g}"),
 ]  # fmt: skip

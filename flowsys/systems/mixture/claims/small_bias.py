@@ -36,9 +36,9 @@ def accuracies(run: Kit) -> dict[str, Sides]:
     return found
 
 
-def signs_of_group_neuron(run: Kit, horizon: float = 150.0) -> dict[str, Sides]:
+def signs_of_group_neuron(run: Kit) -> dict[str, Sides]:
     """sign w_c at t = 150 K of stage 1 alone, against its sign in the end of simultaneous training."""
-    alone = run.at(mode="three_stage", T_1=horizon * run.p.K).values("T_1", observe=SEEN)["w_c"]
+    alone = run.at(mode="three_stage", T_1=150.0 * run.p.K).values("T_1", observe=SEEN)["w_c"]
     found = {kinks: Sides(np.sign(alone), np.sign(_end(run, width)["w_c"])) for kinks, width in KINKS.items()}
     for kinks, sides in found.items():
         run.note(**{kinks: run.noted.get(kinks, 0) + int(sides.left[0] == sides.right[0])})
@@ -53,7 +53,7 @@ def accuracy_at_finite_width(run: Kit, seeds: int = 2, level: str = "L2") -> Sid
     return Sides(found, limit)
 
 
-COMMON = {"mode": "simultaneous", "levels": "L3", "is_cheap": False, "takes": ""}
+COMMON = {"mode": "simultaneous", "levels": "L3", "takes": ""}
 CLAIMS = [
     Claim("small_bias", "Algorithm 1 [ours]", "with L = 3 a small bias lets simultaneous training learn every sample",
           Identity(1e-9), accuracies, at=SHORT, **COMMON, control={"at": LONGER}),
@@ -61,9 +61,9 @@ CLAIMS = [
           **COMMON, control={"at": SHORT},
           note="(accuracy, w_c) with exact kinks {exact}, with smoothed ones {smoothed}"),
     Claim("phase_predictor", "Algorithm 1 [ours]", "the sign of w_c after stage 1 alone is that of training everything",
-          Identity(1e-9), signs_of_group_neuron, at=MORE, **COMMON, control={"horizon": 0.25},
+          Identity(1e-9), signs_of_group_neuron, at=MORE, **COMMON, control={"at": MORE[:4]},
           note="places that agree: {exact} with exact kinks, {smoothed} with smoothed ones"),
     Claim("longer_limit", "Definition 5.1 [ours]", "with L ≥ 4 finite widths follow the limit too", Identity(1e-9),
-          accuracy_at_finite_width, at=FRAGILE, **COMMON, control={"level": "L3"},
+          accuracy_at_finite_width, at=FRAGILE, **COMMON, is_cheap=False, control={"level": "L3"},
           note="accuracy of the limit {limit}, at finite width {finite}"),
 ]  # fmt: skip

@@ -176,6 +176,7 @@ CLAIMS = [
           control={"samples": "consistent"}),
     Claim("E.6-slide", "Lemma E.6", "run on beyond T_2, the wrong head's H + b reaches 0 at a finite score and stays",
           Identity(1e-7, relative=False), gate_after_it_closed, regime=TWO_GROUPS, sharpens="E.6", levels="L3",
-          control={"stretch": 1.0}, note="it is 0 from t = {t:.1f}, S_cv = {score:.2f}, on; S_cv ≤ {highest:.2f} to "
+          control={"stretch": 1.0},
+          note="it vanishes from t = {t:.1f}, S_cv = {score:.2f}, on; S_cv ≤ {highest:.2f} to "
           "t = {end:.0f}; slides: {slides}; the lemma speaks of [T_1, T_2] alone, where scores are below a constant"),
 ]  # fmt: skip
