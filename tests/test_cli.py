@@ -68,6 +68,7 @@ BAD = {
     "axis not understood": (["phase", "mixture", "--x", "b", "--observable", "T_2"], "b"),
     "axis out of range": (["phase", "mixture", "--x", "K=1:3:3", "--observable", "T_2"], "K = 1"),
     "observable without a place": (["phase", "mixture", "--x", "b=1:2:3", "--observable", "w_c"], "w_c"),
+    "kinks two ways": (["phase", "mixture", "--kink-width", "0.1", "--exact-kinks"], "--kink-width 0.1"),
     "unknown diagram": (["phase", "mixture", "--diagram", "nonsense"], "nonsense"),
     "unreadable file": (["plot", "no-such-file.nc"], "no-such-file.nc"),
     "unknown figure": (["figure", "mixture", "99"], "99"),
@@ -151,6 +152,18 @@ def test_phase_writes_data_and_picture_and_plot_redraws(tmp_path):
     finite = np.isfinite(diagram.quantities["T_2-T_1"])
     assert (finite == (diagram.outcomes <= 2)).all()
     assert flowsys("plot", "d.nc", "--out", "again.png", "--quantity", "w_c@T_1", cwd=tmp_path).returncode == 0
+
+
+def test_a_diagram_that_smooths_kinks_can_be_asked_for_exact_ones(tmp_path):
+    cell = ("phase", "mixture", "--diagram", "stuck", "--x", "b=0.1,0.2", "--y", "L=4,5", "--no-picture")
+    values = {}
+    for name, more in (("smooth", ()), ("exact", ("--exact-kinks",))):
+        run = flowsys(*cell, *more, "--out", f"{name}.nc", cwd=tmp_path)
+        assert run.returncode == 0, run.stderr
+        from flowsys.sweeps import load
+
+        values[name] = load(tmp_path / f"{name}.nc").quantities["w_c@t=1600"][0, 0]
+    assert values["smooth"] < 0 < values["exact"]
 
 
 def test_list_and_show_name_everything():

@@ -49,6 +49,9 @@ def phase(
     atol: options.Atol = None,
     solver: options.Solver = "auto",
     kink_width: options.KinkWidth = None,
+    exact_kinks: Annotated[
+        bool, typer.Option("--exact-kinks", help="Follow kinks exactly, also where the named diagram smooths them.")
+    ] = False,
     threads: Annotated[int, typer.Option(min=1, help="How many threads (or processes of a local cluster).")] = 2,
     cluster: Annotated[
         str | None, typer.Option(metavar="local|tcp://…", help="Run on a Dask cluster (needs the extra `cluster`).")
@@ -71,6 +74,8 @@ def phase(
     from flowsys.sweeps.sweep import example_of
 
     found = options.system_of(system, source)
+    if exact_kinks and kink_width is not None:
+        raise InputError(f"--kink-width {kink_width:g} smooths what --exact-kinks follows: give one of them.")
     axis_texts = [text for text in (x, y, z, *(axis or [])) if text]
     old = finer = None
     if refine is None:
@@ -89,7 +94,7 @@ def phase(
             rtol=rtol,
             atol=atol,
             solver=solver,
-            kink_width=kink_width if kink_width is not None else named and named.kink_width,
+            kink_width=None if exact_kinks else kink_width if kink_width is not None else named and named.kink_width,
             chunk_size=chunk,
             seeds=seeds or (named.seeds if named else 1),
         )
@@ -97,7 +102,14 @@ def phase(
         example = example_of(found, sweep.axes, sweep.fixed)
         options.say_idle(found, example, given | on_axes, sweep.level, sweep.variant, sweep.mode)
     else:
-        numerical = (rtol, atol, solver, kink_width, seeds, chunk) != (1e-8, None, "auto", None, None, None)
+        numerical = (rtol, atol, solver, kink_width, seeds, chunk) != (
+            1e-8,
+            None,
+            "auto",
+            None,
+            None,
+            None,
+        ) or exact_kinks
         if axis_texts or observable or set or diagram or level or variant or mode or numerical:
             raise InputError(f"--refine {refine} takes its sweep from the file: give no axes, observables or settings.")
         old = load_diagram(refine)

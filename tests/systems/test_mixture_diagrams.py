@@ -31,12 +31,18 @@ def test_frozen_attention_predicts_the_onset_at_small_bias(K):
         assert there.t[0] == pytest.approx(contour.level, rel=0.04)
 
 
+def sliding(setup, scores, omegas):
+    """The line of stage 3's diagram where gates begin to slide."""
+    lines = DIAGRAMS["stage_3"].boundary(setup, scores, omegas)
+    return [line for line in lines if "slide" in line.label]
+
+
 def test_the_lines_move_with_what_is_fixed():
-    onset, stage_3 = DIAGRAMS["onset"].boundary, DIAGRAMS["stage_3"].boundary
+    onset = DIAGRAMS["onset"].boundary
     scores = np.linspace(0.25, 5, 20)
     for boundary, x, y, change in (
         (onset, OMEGAS, BIASES, {"s_star": 0.5}),
-        (stage_3, scores, OMEGAS, {"T_1": 40.0}),
+        (sliding, scores, OMEGAS, {"T_1": 40.0}),
     ):
         before, after = (boundary(SYSTEM.setup(**given), x, y)[0] for given in ({}, change))
         assert not np.allclose(before.x[-3:], after.x[-3:], rtol=1e-3, equal_nan=True)
@@ -44,5 +50,20 @@ def test_the_lines_move_with_what_is_fixed():
 
 @pytest.mark.parametrize(("omega", "score"), [(0.1, 4.51), (0.01, 5.34)])
 def test_gates_begin_to_slide_where_the_specification_says(omega, score):
-    line = DIAGRAMS["stage_3"].boundary(SYSTEM.setup(), np.array([0.25, 6.0]), np.array([omega / 2, omega]))[0]
+    (line,) = sliding(SYSTEM.setup(), np.array([0.25, 6.0]), np.array([omega / 2, omega]))
     assert line.x[-1] == pytest.approx(score, abs=5e-3)
+
+
+def test_the_predicted_length_of_stage_3_is_the_one_of_the_margin():
+    lines = DIAGRAMS["stage_3"].boundary(SYSTEM.setup(), np.linspace(0.25, 5, 20), np.array([0.05, 0.1]))
+    line = next(line for line in lines if line.label.endswith("= 300"))
+    there = solve(SYSTEM, SYSTEM.setup(s_star=float(line.x[-1])), at=["T_2"], observe=["max_margin"])
+    assert 1 / (there["max_margin"][0] ** 2 * 0.01) == pytest.approx(300, rel=0.02)
+
+
+def test_exact_and_smoothed_kinks_stand_side_by_side():
+    for name in ("stuck", "stuck_groups"):
+        smoothed, exact = DIAGRAMS[name], DIAGRAMS[f"{name}_exact"]
+        assert (smoothed.axes, smoothed.fixed) == (exact.axes, exact.fixed)
+        assert smoothed.kink_width == 1e-3 and exact.kink_width is None
+        assert "smoothed over 0.001" in smoothed.title and "exact kinks" in exact.title

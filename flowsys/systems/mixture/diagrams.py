@@ -84,32 +84,71 @@ def _sliding_begins(setup: Setup, top: float, omega: float) -> float:
     return np.nan if first is None else float(solve(SYSTEM, longer, at=[first])["S_cv_same"][0])
 
 
+def _margin(setup: Setup, s_star: float, omega: float) -> float:
+    """γ_F at T_2."""
+    there = SYSTEM.setup(**dict(setup) | {"omega": omega, "s_star": s_star})
+    return float(solve(SYSTEM, there, at=["T_2"], observe=["max_margin"])["max_margin"][0])
+
+
 def _windows(setup: Setup, s_star: np.ndarray, omega: np.ndarray) -> list[Line]:
-    """Where gates begin to slide, and where the window of the β bound (Lemma E.2) ends."""
-    few = np.geomspace(omega.min(), omega.max(), 13)
-    sliding = np.array([_sliding_begins(setup, float(s_star.max()), x) for x in few])
-    lines = [Line(sliding, few, "gates begin to slide")]
+    """Lengths 1/(γ_F² ε) of stage 3 by the margin at T_2; where gates begin to slide; the end of Lemma E.2's window."""
+    few, scores = np.geomspace(omega.min(), omega.max(), 7), np.linspace(s_star.min(), s_star.max(), 15)
+    margins = np.array([[_margin(setup, float(s), float(ω)) for s in scores] for ω in few])
+    lines = [
+        Line(np.array([np.interp((setup["epsilon"] * length) ** -0.5, row, scores, np.nan, np.nan) for row in margins]),
+             few, rf"predicted: $1/(\gamma_F^2\epsilon)$ = {length}")
+        for length in LENGTHS
+    ]  # fmt: skip
+    lines.append(Line(np.array([_sliding_begins(setup, float(s_star.max()), ω) for ω in few]), few,
+                      "gates begin to slide"))  # fmt: skip
     if all(setup[name] == SYSTEM.setup()[name] for name in ("K", "L", "b", "T_1")):
-        # measured there (claim E.2); 1.652 at ω = 0.1, 1.661 at 0.01
-        lines.append(Line(np.full(2, 1.65), omega[[0, -1]], r"$\beta$ window ends"))
+        # measured there: S_cv up to which the three ratios of the lemma stay above their value at T_1
+        lines.append(Line(np.full(2, 1.65), omega[[0, -1]], r"$\beta$ window of Lemma E.2 ends"))
     return lines
 
 
-def _margins(setup: Setup) -> list[Contour]:
-    """Where the margin reached at T_2 predicts a length 1/(γ_F² ε) of stage 3."""
-    return [
-        Contour("max_margin@T_2", (setup["epsilon"] * length) ** -0.5, rf"theory: $1/(\gamma_F^2\epsilon) = {length}$")
-        for length in (1000, 300, 150)
-    ]
+def _measured_lengths(setup: Setup) -> list[Contour]:
+    """The same lengths as they are."""
+    return [Contour("T_3-T_2", float(length), f"measured: $T_3 - T_2$ = {length}") for length in LENGTHS]
 
 
+def _root_of_width(setup: Setup, width: np.ndarray) -> list[Line]:
+    """m^-1/2, through what is measured at the least width."""
+    there = [SYSTEM.setup(**dict(setup) | {"width": int(width[0]), "seed": seed}) for seed in range(SEEDS)]
+    spreads = [solve(SYSTEM, s, level="L2", at=["T_2"], observe=["score_spread"])["score_spread"] for s in there]
+    return [Line(width, np.mean(spreads) * (width / width[0]) ** -0.5, r"guide: $m^{-1/2}$")]
+
+
+def _phases(axes: tuple[str, str], end: int, title: str, boundary, kink_width: float | None, **fixed) -> NamedDiagram:
+    """Where simultaneous training ends with w_c < 0 [ours], with exact kinks or with smoothed ones.
+
+    Gates of different orbits share a surface up to about 1e-6 for L ≥ 4. A flow that does not resolve that (smoothed
+    over more, or descent with a finite step) slides on both, and can get stuck where the exact limit slides on one.
+    """
+    kinks = "exact kinks" if kink_width is None else f"kinks smoothed over {kink_width:g}"
+    return NamedDiagram(
+        title=f"{title}, {kinks}: stuck where $w_c < 0$",
+        axes=axes,
+        observables=(f"w_c@t={end}", f"accuracy@t={end}"),
+        mode="simultaneous",
+        fixed={**fixed, "omega": 0.1, "t_max": end},
+        kink_width=kink_width,
+        boundary=boundary,
+        contours=lambda setup: [Contour(f"accuracy@t={end}", 0.999, "every sample is learnt")],
+    )
+
+
+BIASES = ("b=0.05:1.2:24", "L=3,4,5,6,7")
+GROUPS = ("K=2,3,4,5,6,7,8", "L=3,4,5,6,7")
+LENGTHS = (1000, 300, 150)
+SEEDS = 8
 DIAGRAMS = {
     "stage_2": NamedDiagram(
         title="Length of stage 2: no group signal, no attention learned",
         axes=("b=0.05:3:80", "T_1=1:100:80:log"),
         observables=("T_2-T_1", "w_c@T_1"),
         mode="three_stage",
-        fixed={"omega": 0.1, "t_max": 2e4},
+        fixed={"K": 2, "L": 3, "omega": 0.1, "t_max": 2e4},
         logarithmic=True,
         boundary=_onset,
     ),
@@ -118,49 +157,34 @@ DIAGRAMS = {
         axes=("omega=0.003:0.3:60:log", "b=0.05:2:60"),
         observables=("T_2",),
         mode="simultaneous",
-        fixed={"t_max": 2e4},
+        fixed={"K": 2, "L": 3, "t_max": 2e4},
         logarithmic=True,
         boundary=_predicted_onsets,
         contours=_measured_onsets,
     ),
-    "stuck": NamedDiagram(
-        title=r"Small bias is stuck ($w_c < 0$) for $L \geq 4$",
-        axes=("b=0.05:1.2:24", "L=3,4,5,6,7"),
-        observables=("w_c@t=1600", "accuracy@t=1600"),
-        mode="simultaneous",
-        fixed={"K": 2, "omega": 0.1, "t_max": 1600},
-        # Gates of different orbits share a surface up to about 1e-6 here. Every flow that does not resolve that
-        # (smoothed over more, or descent with a finite step) slides on both and can get stuck; the exact limit slides
-        # on one of them, and does not at L = 4.
-        kink_width=1e-3,
-        boundary=_predicted_phase,
-    ),
-    "stuck_groups": NamedDiagram(
-        title=r"Which lengths get stuck ($w_c < 0$)",
-        axes=("K=2,3,4,5,6,7,8", "L=3,4,5,6,7"),
-        observables=("w_c@t=6400", "accuracy@t=6400"),
-        mode="simultaneous",
-        fixed={"b": 0.5, "omega": 0.1, "t_max": 6400},
-        kink_width=1e-3,
-        boundary=_predicted_lengths,
-    ),
+    "stuck": _phases(BIASES, 1600, "Two groups", _predicted_phase, 1e-3, K=2),
+    "stuck_exact": _phases(BIASES, 1600, "Two groups", _predicted_phase, None, K=2),
+    "stuck_groups": _phases(GROUPS, 6400, "More groups", _predicted_lengths, 1e-3, b=0.5),
+    "stuck_groups_exact": _phases(GROUPS, 6400, "More groups", _predicted_lengths, None, b=0.5),
     "stage_3": NamedDiagram(
         title="Length of stage 3",
         axes=("s_star=0.25:5:40", "omega=0.003:0.3:30:log"),
-        observables=("T_3-T_2", "max_margin@T_2"),
+        observables=("T_3-T_2",),
         mode="three_stage",
-        fixed={"epsilon": 0.01},
+        fixed={"K": 2, "L": 3, "epsilon": 0.01},
         logarithmic=True,
         boundary=_windows,
-        contours=_margins,
+        contours=_measured_lengths,
     ),
     "width": NamedDiagram(
-        title=r"Single scores around their class at $T_2$: $m^{-1/2}$, small $\omega$ alike",
-        axes=("width=32:8192:5:log", "omega=0.01:1:4:log"),
+        title=r"Single scores around their class at $T_2$",
+        axes=("width=32:8192:9:log",),
         observables=("mean(score_spread@T_2)",),
         mode="three_stage",
         level="L2",
-        seeds=8,
+        fixed={"K": 2, "L": 3, "omega": 0.1},
+        seeds=SEEDS,
         logarithmic=True,
+        boundary=_root_of_width,
     ),
 }

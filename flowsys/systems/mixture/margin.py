@@ -31,9 +31,14 @@ def max_margin(features: np.ndarray) -> float:
     return max(float((features @ z).min() / length), 0.0)
 
 
+def attention(X, S: np.ndarray) -> np.ndarray:
+    """p (sample, key, query) of a head with scores S."""
+    return softmax(attention_scores(S, sequence_of(X)), axis=-2)
+
+
 def head_features(X, S: np.ndarray) -> np.ndarray:
     """Σ_l Σ_i p_il x_i of every sample: the head output is w · this."""
-    p = softmax(attention_scores(S, sequence_of(X)), axis=-2).sum(axis=-1)
+    p = attention(X, S).sum(axis=-1)
     features = np.zeros((len(p), len(S)))
     np.add.at(features, (np.arange(len(p))[:, None], X.keys), p * X.signs)
     return features

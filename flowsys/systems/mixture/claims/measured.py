@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy.special import softmax
 
 from flowsys.claims import Kit
 from flowsys.integrate.lsoda import numpy_observer
@@ -13,7 +12,6 @@ from flowsys.runs.solving import double_precision
 from flowsys.runs.trajectory import Trajectory
 from flowsys.systems.mixture import SYSTEM
 from flowsys.systems.mixture.margin import head_features
-from flowsys.systems.mixture.model import attention_scores, sequence_of
 from flowsys.systems.mixture.observables import OBSERVE
 
 SEEN = ("loss", *OBSERVE)
@@ -71,11 +69,6 @@ def neurons_of(v: Mapping[str, float], K: int, head: int = 1) -> np.ndarray:
 def row_of(there: Trajectory, row: int) -> dict[str, float]:
     """The observables of one row."""
     return {name: there[name][row] for name in there}
-
-
-def attention(X, S: np.ndarray) -> np.ndarray:
-    """p (sample, key, query) of a head with scores S."""
-    return softmax(attention_scores(S, sequence_of(X)), axis=-2)
 
 
 def outputs(X, heads: Mapping[int, tuple[np.ndarray, np.ndarray]], b: float) -> tuple[np.ndarray, dict]:

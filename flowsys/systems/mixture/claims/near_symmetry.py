@@ -9,7 +9,6 @@ from flowsys.systems.mixture.claims.measured import (
     SCORES,
     SEEN,
     all_samples,
-    attention,
     matrix_of,
     rates,
     row_of,
@@ -17,6 +16,7 @@ from flowsys.systems.mixture.claims.measured import (
     stage_2,
 )
 from flowsys.systems.mixture.claims.regimes import BOUNDED_SCORES, FLOWS, SMALLER_OMEGA, TRAINED, TWO_GROUPS
+from flowsys.systems.mixture.margin import attention
 
 LEADING = ("S_cv", "KK_cc", "QQ_vv")
 

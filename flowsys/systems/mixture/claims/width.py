@@ -12,7 +12,6 @@ from flowsys.systems.mixture.claims.measured import (
     ENTRIES,
     SEEN,
     all_samples,
-    attention,
     matrix_of,
     neurons_of,
     outputs,
@@ -22,6 +21,7 @@ from flowsys.systems.mixture.claims.measured import (
     stage_2,
 )
 from flowsys.systems.mixture.claims.regimes import BOUNDED_SCORES, SIZES, SMALLER_OMEGA, TWO_GROUPS
+from flowsys.systems.mixture.margin import attention
 
 WIDTHS = Path("width", (128, 256, 512, 1024, 2048, 4096, 8192))
 SEEDS = 24
