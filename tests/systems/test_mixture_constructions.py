@@ -1,5 +1,7 @@
 """What the architecture can and cannot do: uniform attention (Lemma 5.4), constructions (Lemma 6.1), margins."""
 
+from types import SimpleNamespace
+
 import jax
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from scipy.optimize import linprog, minimize
 
 import flowsys as fs
 from flowsys.model import ops
-from flowsys.systems.mixture.margin import max_margin
+from flowsys.systems.mixture.margin import head_features, margin_of_samples, max_margin
 from flowsys.systems.mixture.model import head_output, sequence_of
 
 S = fs.load("mixture")
@@ -121,6 +123,15 @@ def test_max_margin_scales_with_its_features(features, scale):
 
 def test_max_margin_of_opposite_points_is_zero():
     assert max_margin(np.array([[1.0, 2.0], [-1.0, -2.0]])) == 0
+
+
+def test_rounding_does_not_decide_whether_a_gate_at_its_kink_is_open():
+    """Neurons that put H_- + b of a sample on its kink: a hair either way changes nothing, 1e-6 does."""
+    samples, (c, _), S = all_samples(2, 3), signals(2), np.array([1.0, -1.0])[:, None, None] * np.diag(np.ones(2), 2)
+    w = np.array([c, -0.5 / (head_features(samples, S[1])[0] @ c) * c])
+    margin = lambda hair: margin_of_samples(SimpleNamespace(w=w, S=S), samples, SimpleNamespace(b=0.5 + hair))
+    assert [margin(hair) for hair in (-1e-15, 0.0, 1e-15)] == pytest.approx([margin(1e-6)] * 3, abs=1e-5)
+    assert abs(margin(-1e-6) - margin(1e-6)) > 0.01
 
 
 def initial_margin(width: int, omega: float, seed: int) -> float:

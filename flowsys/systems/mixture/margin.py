@@ -16,6 +16,9 @@ from flowsys.program import Program
 from flowsys.program.arrays import Arguments, function
 from flowsys.systems.mixture.model import attention_scores, sequence_of
 
+OPEN = -1e-9
+"""H + b from which on a gate counts as open: where the flow slides it is 0, and rounding must not decide."""
+
 
 def max_margin(features: np.ndarray) -> float:
     """γ of the rows y_i F(X_i); 0 if they cannot be separated."""
@@ -47,7 +50,7 @@ def head_features(X, S: np.ndarray) -> np.ndarray:
 def attention_features(X, heads, b: float) -> np.ndarray:
     """F(X) of Eq. (2) for the (neurons, scores) of both heads: f = [w_+, w_-, 1]·F(X)."""
     F = [head_features(X, S) for _, S in heads]
-    gates = [(features @ w + b > 0).astype(float)[:, None] for features, (w, _) in zip(F, heads)]
+    gates = [(features @ w + b > OPEN).astype(float)[:, None] for features, (w, _) in zip(F, heads)]
     return np.hstack([gates[0] * F[0], -gates[1] * F[1], b * (gates[0] - gates[1])])
 
 
@@ -65,7 +68,7 @@ def limit_margin(program: Program, y: np.ndarray, arguments: Arguments, K: int) 
     preactivations = function(program, ("kink_plus", "kink_minus"), "exact", np)
     b = arguments.parameters[program.parameters.index("b")]
     neurons = [program.state.index("w_c"), program.state.index("w_v")]
-    open_plus, open_minus = (np.where(h > 0, 1.0, 0.0) for h in preactivations(y, arguments))
+    open_plus, open_minus = (np.where(h > OPEN, 1.0, 0.0) for h in preactivations(y, arguments))
     features = []
     for unit in ((1.0, 0.0), (0.0, 1.0)):
         state = y.copy()

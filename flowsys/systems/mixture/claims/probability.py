@@ -95,13 +95,13 @@ def gaussian_tails(run: Kit, constant: float = 1.0) -> dict[str, Sides]:
 
 CLAIMS = [
     Claim("C.1", "Lemma C.1", "as m → ∞ the initial inner products are 0, the self-scores ω²", Limit(0.0),
-          typical_deviation, path=Path("width", (20, 80, 320, 1280, 5120, 20480)), regime=SIZES, takes="omega",
+          typical_deviation, path=Path("width", (20, 80, 320, 1280, 5120, 20480)), regime=SIZES, takes="",
           control={"off": 0.1}),
     Claim("G.1", "Lemma G.1", "initial inner products within ω² (√(4 log(8/δ)/m) + 4 log(8/δ)/m) of their means",
           HighProbability((0.5, 0.1)), deviation_over_bound, at=[{"width": m} for m in (20, 200, 2000)], regime=SIZES,
-          takes="omega", control={"constant": 0.5}),
+          takes="", control={"constant": 0.5}),
     Claim("G.1-union", "Lemma G.1 [ours]", "the bound has no union bound over pairs: with many groups it fails",
-          Inequality(">="), failures_of_many_groups, at={"K": 16, "width": 2000}, takes="omega",
+          Inequality(">="), failures_of_many_groups, at={"K": 16, "width": 2000}, takes="",
           control={"at": {"K": 2, "width": 2000}}),
     Claim("H.1", "Lemma H.1", "P[Z > t] ≤ exp(-t²/2 / (V + Mt/3))", Inequality("<="), bernstein, at=CASES, takes="",
           control={"factor": 2.0}),
