@@ -57,7 +57,7 @@ def test_gates_begin_to_slide_where_the_specification_says(omega, score):
 def test_the_predicted_length_of_stage_3_is_the_one_of_the_margin():
     lines = DIAGRAMS["stage_3"].boundary(SYSTEM.setup(), np.linspace(0.25, 5, 20), np.array([0.05, 0.1]))
     line = next(line for line in lines if line.label.endswith("= 300"))
-    there = solve(SYSTEM, SYSTEM.setup(s_star=float(line.x[-1])), at=["T_2"], observe=["max_margin"])
+    there = solve(SYSTEM, SYSTEM.setup(s_star=float(line.x[-1])), at=["T_3"], observe=["max_margin"])
     assert 1 / (there["max_margin"][0] ** 2 * 0.01) == pytest.approx(300, rel=0.02)
 
 

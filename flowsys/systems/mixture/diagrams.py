@@ -85,13 +85,13 @@ def _sliding_begins(setup: Setup, top: float, omega: float) -> float:
 
 
 def _margin(setup: Setup, s_star: float, omega: float) -> float:
-    """γ_F at T_2."""
+    """γ_F at T_3: the gates that open in stage 3 count."""
     there = SYSTEM.setup(**dict(setup) | {"omega": omega, "s_star": s_star})
-    return float(solve(SYSTEM, there, at=["T_2"], observe=["max_margin"])["max_margin"][0])
+    return float(solve(SYSTEM, there, at=["T_3"], observe=["max_margin"])["max_margin"][0])
 
 
 def _windows(setup: Setup, s_star: np.ndarray, omega: np.ndarray) -> list[Line]:
-    """Lengths 1/(γ_F² ε) of stage 3 by the margin at T_2; where gates begin to slide; the end of Lemma E.2's window."""
+    """Lengths 1/(γ_F² ε) of stage 3 by its margin; where gates begin to slide; the end of Lemma E.2's window."""
     few, scores = np.geomspace(omega.min(), omega.max(), 7), np.linspace(s_star.min(), s_star.max(), 15)
     margins = np.array([[_margin(setup, float(s), float(ω)) for s in scores] for ω in few])
     lines = [
@@ -134,7 +134,6 @@ def _phases(axes: tuple[str, str], end: int, title: str, boundary, kink_width: f
         fixed={**fixed, "omega": 0.1, "t_max": end},
         kink_width=kink_width,
         boundary=boundary,
-        contours=lambda setup: [Contour(f"accuracy@t={end}", 0.999, "every sample is learnt")],
     )
 
 
