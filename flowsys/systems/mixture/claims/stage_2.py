@@ -102,7 +102,10 @@ def scores_at_the_end(run: Kit) -> dict[str, float]:
 
 def length_beyond_its_law(run: Kit, rate: float = 9.0) -> float:
     """[ours] T_2 - T_1 - 9(K-1)/w_c log(1/ω), w_c at T_1."""
-    slope = rate * (run.p.K - 1) / run.values("T_1", observe=("w_c",))["w_c"]
+    w_c = run.values("T_1", observe=("w_c",))["w_c"]
+    if not w_c > 0:
+        raise NotReached(f"w_c is {w_c:g} at T_1: stage 2 does not move.")
+    slope = rate * (run.p.K - 1) / w_c
     run.note(slope=slope)
     return abs(length_of_stage_2(run) - slope * np.log(1 / run.p.omega))
 
@@ -126,9 +129,11 @@ def gate_after_it_closed(run: Kit, stretch: float = 20.0) -> Sides:
     """[ours] Stage 2 run on beyond T_2: H + b of the wrong head on conflicting samples, from where it is first 0."""
     start, later = run.p.T_1, run.at(s_star=20.0)
     end = start + stretch * length_of_stage_2(run.at(s_star=1.0))
-    first = min((t for t in later.run(end, observe=SEEN).statistics["switch_times"] if t > start), default=np.inf)
-    if not first < end:
-        raise NotReached(f"every gate is open up to t = {end:.4g}.")
+    switches = [t for t in later.run(end, observe=SEEN).statistics["switch_times"] if start < t < end]
+    is_it = lambda t: abs(later.values(float(t), observe=SEEN)["preactivation_minus_conflicting"]) < 1e-6
+    first = next((t for t in switches if is_it(t)), None)
+    if first is None:
+        raise NotReached(f"the gate is open up to t = {end:.4g}.")
     there = later.course(np.linspace(first, end, 200)[1:], observe=SEEN)
     run.note(t=float(first), score=later.values(float(first), observe=SEEN)["S_cv_same"],
              highest=float(there["S_cv_same"].max()), end=end, slides=there.statistics["slides"])  # fmt: skip
