@@ -123,7 +123,8 @@ class Model(System):
             "claims": claims,
             "latex": declaration.latex,
         }
-        super().__init__(**(values | more))
+        _set(self, "stated_columns", more.get("columns"))  # the engine answers for found forms
+        super().__init__(**(values | more | {"columns": self._columns}))
 
     def __getstate__(self) -> tuple:
         return self.given, self.source
@@ -225,14 +226,28 @@ class Model(System):
                     f"start is not allowed at {level} ({variant}): only the levels of the engine take one."
                 )
             return form[1](setup, mode)
-        concrete = self.concrete(setup, level, mode)
         if level == "L3":
+            from flowsys.model.columns import arrays_of, in_points
             from flowsys.model.limit import limit_problem
 
-            return limit_problem(concrete, start)
+            columns = arrays_of(setup)
+            first = replace(setup, values={**setup.values, **{name: float(x[0]) for name, x in columns.items()}})
+            problem = limit_problem(self.concrete(first if columns else setup, level, mode), start)
+            return in_points(problem, self.declaration, setup, mode) if columns else problem
+        concrete = self.concrete(setup, level, mode)
         from flowsys.model.finite import flow_problem
 
         return flow_problem(concrete, level, start)
+
+    def _columns(self, setup: Setup, level: str, variant: str, mode: str) -> Sequence[str]:
+        """What a sweep may pose as arrays: as told for stated forms, what is but a number for found ones."""
+        if not isinstance(self.variants.get(level, {}).get(variant, variant), str):
+            return self.stated_columns(setup, level, variant, mode) if self.stated_columns else ()
+        if level != "L3":
+            return ()
+        from flowsys.model.columns import column_names
+
+        return column_names(self.declaration, setup, mode)
 
     def named(self, level: str, form: str) -> str:
         """What the model calls a form of the engine's own."""

@@ -21,6 +21,7 @@ FORMS = [
     for name in names()
     for level in ("L3", "L4")
     for variant in load(name).levels[level].names
+    if variant != "found"  # a derivation each; tests/model/test_model_columns.py has a small one
     for mode in load(name).modes
     if (name, level, mode) not in WITHOUT_FLOW and load(name).columns(load(name).setup(mode), level, variant, mode)
 ]
