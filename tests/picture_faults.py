@@ -44,9 +44,15 @@ def has_program_name(text: str) -> bool:
 
 
 def _shares(ax, figure: Figure, axis: str) -> bool:
-    group = ax.get_shared_x_axes() if axis == "x" else ax.get_shared_y_axes()
+    """Whether the label stands at another panel of the same column (x) or row (y)."""
     label = (lambda a: a.get_xlabel()) if axis == "x" else (lambda a: a.get_ylabel())
-    return any(label(other) for other in figure.axes if other is not ax and group.joined(ax, other))
+    place = _place(ax, axis)
+    return any(label(other) and _place(other, axis) == place for other in figure.axes if other is not ax)
+
+
+def _place(ax, axis: str) -> range | None:
+    spec = ax.get_subplotspec()
+    return None if spec is None else spec.colspan if axis == "x" else spec.rowspan
 
 
 def _not_drawn(ax) -> list[str]:

@@ -15,7 +15,7 @@ from flowsys.systems import load, names
 
 DIAGRAMS = [(system, diagram) for system in names() for diagram in load(system).diagrams]
 FIGURES = [(system, figure) for system in names() for figure in load(system).figures]
-FEW = 4  # points of an axis: what is checked does not need more
+FEW = 5  # points of an axis: what is checked does not need more
 
 
 def coarse(axis: str) -> str:

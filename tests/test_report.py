@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 from copy import copy
-from dataclasses import replace
 
 import pytest
 
@@ -80,10 +79,20 @@ def test_parts_that_are_kept_are_not_made_again(tmp_path, monkeypatch):
 
 
 def test_parts_made_in_other_processes_are_the_same():
-    system = flowsys.load("cooccurrence")
-    name = next(iter(system.diagrams))
-    one = replace(system, ladder=None, figures={}, diagrams={name: system.diagrams[name]})
-    assert report([one], workers=2) == report([one])
+    small = NamedDiagram("$x$ at $t$ = 1", ("rate=0.5:2:3", "start=1:2:3"), ("loss@t=1",))
+    model = flowsys.Model(
+        "decay",
+        parameters={"rate": flowsys.Real(1.0, 0.1, 10), "start": flowsys.Real(1.0, 0.1, 10)},
+        blocks=lambda p: {"x": flowsys.Direct(start=p.start)},
+        loss=lambda ops, w, X, p: p.rate * w.x**2 / 2,
+        diagrams={"one": small, "two": small},
+        ladder=None,
+    )
+    told = []
+    pages = [report([model], workers=workers, on_progress=lambda *done: told.append(done)) for workers in (2, 1)]
+    assert pages[0] == pages[1] and pages[0].count("<img") == 2
+    assert [str(part) for part, done in told if not done] == ["decay diagram one"] * 2
+    assert sum(done for _, done in told) == 4
 
 
 MEASURE = """

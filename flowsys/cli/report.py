@@ -30,14 +30,14 @@ def report(
     Verdicts are read from the record. The rest takes some minutes once and is kept until the code changes; what is
     finished when the command is interrupted is kept too.
     """
-    from flowsys.cli.progress import counter
+    from flowsys.cli.progress import named_counter
     from flowsys.machine.files import cache_directory, write_text
     from flowsys.report import report as make
     from flowsys.report.parts import parts
 
     chosen = options.systems_of(system or [], source)
     directory = None if fresh else cache_directory("report")
-    with counter(sum(len(parts(s)) for s in chosen), "parts") as told:
-        page = make(chosen, all, directory, os.cpu_count() or 1, lambda part: told(1))
+    with named_counter(sum(len(parts(s)) for s in chosen), "parts") as told:
+        page = make(chosen, all, directory, os.cpu_count() or 1, lambda part, done: told(str(part), done))
     write_text(html, page)
     typer.echo(f"wrote {html}")

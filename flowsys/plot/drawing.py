@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from flowsys.runs.trajectory import Trajectory
+from flowsys.sweeps.diagram import PhaseDiagram
 from flowsys.system import Setup
 
 _COMMAND_IN = {".png": "Description", ".pdf": "Subject", ".svg": "Description"}
@@ -14,10 +15,10 @@ _COMMAND_IN = {".png": "Description", ".pdf": "Subject", ".svg": "Description"}
 
 @dataclass(frozen=True)
 class Drawing:
-    """A matplotlib figure with its runs; `notes` says what a reader should see in it."""
+    """A matplotlib figure with its runs and sweeps; `notes` says what a reader should see in it."""
 
     figure: Any
-    data: Mapping[str, Trajectory]
+    data: Mapping[str, Trajectory | PhaseDiagram]
     notes: str = ""
 
     def save(self, picture: str | Path, command: str = "") -> list[Path]:
@@ -43,7 +44,8 @@ class Drawing:
 
     def unheeded(self, setup: Setup) -> list[str]:
         """Parameters that were given but are not what every run behind the figure was made with."""
-        runs = [run.origin.parameters for run in self.data.values()]
+        origins = [run.origin for run in self.data.values()]
+        runs = [o.get("fixed", {}) if isinstance(o, Mapping) else o.parameters for o in origins]
         heeded = lambda name: bool(runs) and all(run.get(name) == setup[name] for run in runs)
         return sorted(name for name in setup.given if not heeded(name))
 

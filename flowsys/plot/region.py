@@ -7,6 +7,8 @@ from matplotlib.patches import Patch
 
 from flowsys.claims import Word
 from flowsys.claims.regions import Region
+from flowsys.plot.scales import edges, scale
+from flowsys.system.names import spelled, typeset
 
 COLOURS = {
     Word.HOLDS: "#4c9f62", Word.IN_PART: "#e3b23c", Word.FAILS: "#b3423a", Word.OUTSIDE: "#d9d9d9",
@@ -40,18 +42,7 @@ def region(found: Region) -> Figure:
 
 def _mesh(ax, found: Region, z: np.ndarray, **style):
     x, y = found.axes
-    drawn = ax.pcolormesh(_edges(x), _edges(y), z.T, shading="flat", **style)
-    ax.set(xlabel=x.name, ylabel=y.name, xscale="log" if x.spacing == "log" else "linear",
-           yscale="log" if y.spacing == "log" else "linear")  # fmt: skip
+    drawn = ax.pcolormesh(edges(x), edges(y), z.T, shading="flat", **style)
+    for axis, where in ((x, "x"), (y, "y")):
+        scale(ax, axis, where, typeset(spelled(axis.name)))
     return drawn
-
-
-def _edges(axis) -> np.ndarray:
-    """The edges of cells around the values of an axis."""
-    values = np.log(axis.values) if axis.spacing == "log" else np.asarray(axis.values, dtype=float)
-    if len(values) == 1:
-        edges = values[0] + np.array([-0.5, 0.5])
-    else:
-        middle = (values[1:] + values[:-1]) / 2
-        edges = np.concatenate([[2 * values[0] - middle[0]], middle, [2 * values[-1] - middle[-1]]])
-    return np.exp(edges) if axis.spacing == "log" else edges

@@ -8,6 +8,7 @@ from matplotlib.ticker import NullFormatter
 from flowsys.claims import Verdict
 from flowsys.errors import InputError
 from flowsys.laws.fits import Fit
+from flowsys.system.names import spelled, typeset
 
 WIDTH, HEIGHT = 4.2, 5.0
 
@@ -21,7 +22,7 @@ def residuals(verdict: Verdict, title: str = "", figure: Figure | None = None) -
     for (above, below), (name, fit) in zip(columns, verdict.fits.items()):
         _fitted(above, fit, name)
         _left_over(below, fit)
-        below.set_xlabel(name.rpartition(" over ")[2])
+        below.set_xlabel(_called(name.rpartition(" over ")[2]))
     figure.suptitle(title, fontsize="medium", wrap=True)
     return figure
 
@@ -33,7 +34,7 @@ def _fitted(ax: Axes, fit: Fit, name: str) -> None:
     if fit.is_power_law:
         ax.set(xscale="log", yscale="log")
         ax.yaxis.set_minor_formatter(NullFormatter())
-    ax.set_ylabel(name.rpartition(" over ")[0])
+    ax.set_ylabel(_called(name.rpartition(" over ")[0]))
     ax.legend(frameon=False, fontsize="small")
 
 
@@ -49,6 +50,11 @@ def _left_over(ax: Axes, fit: Fit) -> None:
             ax.set_xticks(fit.x, [f"{x:.4g}" for x in fit.x], fontsize="small")
             ax.set_xticks([], minor=True)
     ax.set_ylabel("residual" + (" (log)" if fit.is_power_law else ""))
+
+
+def _called(name: str) -> str:
+    """A name in symbols; words as they are."""
+    return typeset(spelled(name)) if name.isidentifier() and ("_" in name or len(name) <= 2) else name.replace("_", " ")
 
 
 def _ends(x: np.ndarray) -> tuple[float, float]:

@@ -34,13 +34,13 @@ def report(
     measure: bool = False,
     directory: Path | None = None,
     workers: int = 1,
-    on_progress: Callable[[Part], None] | None = None,
+    on_progress: Callable[[Part, int], None] | None = None,
 ) -> str:
     """The page as HTML: the verdicts on record, or with `measure` all of them measured now.
 
     Ladders, diagrams and figures are kept in `directory` and made again, by so many workers, when the code has changed.
     """
-    pictured = made(systems, directory, workers, on_progress or (lambda part: None))
+    pictured = made(systems, directory, workers, on_progress or (lambda part, done: None))
     measured = partial(check_systems, everything=True, workers=workers, journal=directory)
     claims = measured(systems) if measure else {system.name: on_record(system) for system in systems}
     body = "".join(_section(system, claims[system.name], pictured) for system in systems)

@@ -21,6 +21,9 @@ class Part(NamedTuple):
     kind: str
     name: str = ""
 
+    def __str__(self) -> str:
+        return " ".join(filter(None, self))
+
 
 def parts(system: System) -> list[Part]:
     """A system's parts in the order of the page."""
@@ -30,9 +33,12 @@ def parts(system: System) -> list[Part]:
 
 
 def made(
-    systems: Sequence[System], directory: Path | None, workers: int, on_progress: Callable[[Part], None]
+    systems: Sequence[System], directory: Path | None, workers: int, on_progress: Callable[[Part, int], None]
 ) -> dict[Part, str]:
-    """The HTML of every part; what `directory` keeps is read, the rest is made in so many processes."""
+    """The HTML of every part; what `directory` keeps is read, the rest is made in so many processes.
+
+    `on_progress` is told how many more parts are done, and the part under way that was begun first.
+    """
     by_name = {system.name: system for system in systems}
     kept = {name: Kept(directory, name, system.digest) for name, system in by_name.items()}
     texts, missing = {}, []
@@ -42,12 +48,16 @@ def made(
             missing.append(part)
         else:
             texts[part] = text
-            on_progress(part)
+            on_progress(part, 1)
+    waiting = dict.fromkeys(missing)
+    if missing:
+        on_progress(missing[0], 0)
     for part, (text, is_made) in side_by_side(_made, by_name, [(part,) for part in missing], workers):
         if is_made:
             kept[part.system].write(_file(part), text)
         texts[part] = text
-        on_progress(part)
+        waiting.pop(part)
+        on_progress(next(iter(waiting), part), 1)
     return texts
 
 

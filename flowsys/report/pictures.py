@@ -4,16 +4,12 @@ import base64
 from html import escape
 from io import BytesIO
 
+from flowsys.equations.pages import inline
 from flowsys.ladder import compare
-from flowsys.plot.drawing import mode_of
+from flowsys.plot.drawing import caption_of, mode_of
 from flowsys.report.tables import Cell, table, text
 from flowsys.system import System
-
-SIGNS = {
-    "\\geq": "≥", "\\leq": "≤", "\\epsilon": "ε", "\\omega": "ω", "\\alpha": "α", "\\tau": "τ", "\\rho": "ρ",
-    "\\beta": "β", "\\lambda": "λ", "\\kappa": "κ", "\\mu": "μ", "\\Delta": "Δ", "\\infty": "∞", "\\sim": "~",
-    "\\star": "*", "$": "", "{": "", "}": "", "\\": "",
-}  # fmt: skip
+from flowsys.typeset import plain
 
 
 def ladder(system: System) -> str:
@@ -43,29 +39,31 @@ def diagram(system: System, name: str) -> str:
     result = run_in_memory(sweep_of(system, named))
     picture = diagram_figure(result, system, named)
     counts = "; ".join(f"{n} {outcome}" for outcome, n in result.outcome_counts().items())
-    return figure(picture, f"Diagram {name}: {_untypeset(named.title)}. Points: {counts}.")
+    command = f"flowsys phase {_asked(system)} --diagram {name}"
+    return figure(picture, f"{named.title}. Points: {counts}.", command)
 
 
 def drawing(system: System, number: str) -> str:
-    """A figure of the paper made again."""
+    """A figure of the paper made again, beside what the paper shows there."""
     draw = system.figures[number]
     made = draw(system.setup(mode_of(draw)))
-    return figure(made.figure, f"Figure {number}. {made.notes}")
+    paper = f"<p><b>Figure {escape(number)}.</b> {inline(caption_of(draw))}</p>"
+    return figure(made.figure, made.notes, f"flowsys figure {_asked(system)} {number}", paper)
 
 
-def _untypeset(title: str) -> str:
-    """A title without LaTeX: "$L \\geq 4$" is "L ≥ 4"."""
-    for command, sign in SIGNS.items():
-        title = title.replace(command, sign)
-    return title
+def _asked(system: System) -> str:
+    """How a command names the system."""
+    return system.name if system.package or not system.place else f"--from {system.place}"
 
 
-def figure(picture, caption: str) -> str:
-    """A matplotlib figure as an embedded PNG with its caption."""
+def figure(picture, caption: str, command: str = "", beside: str = "") -> str:
+    """A matplotlib figure as an embedded PNG with its caption, the command that makes it, and what stands beside it."""
     data = BytesIO()
     picture.savefig(data, format="png", dpi=110)
     text = base64.b64encode(data.getvalue()).decode()
+    told = f"<p>{inline(caption)}</p>" if caption else ""
+    told += f"<p><code>{escape(command)}</code></p>" if command else ""
     return (
-        f'<figure><img alt="{escape(caption)}" src="data:image/png;base64,{text}">'
-        f"<figcaption>{escape(caption)}</figcaption></figure>"
+        f'<figure><img alt="{escape(plain(caption))}" src="data:image/png;base64,{text}">'
+        f"<figcaption>{beside}{told}</figcaption></figure>"
     )

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
+from flowsys.plot import shown
 from flowsys.plot.drawing import Drawing, PaperFigure
 from flowsys.runs.solving import solve
 from flowsys.runs.training import train
@@ -105,7 +106,7 @@ def _draw(ax, flow, trained, names, rate: float, linear: int, relative: bool = F
     dots = np.union1d(early[:: max(1, len(early) // 10)], np.arange(0, len(epoch), max(1, len(epoch) // DOTS)))
     for i, name in enumerate(names):
         line, dot = (1.6, 3.5) if name in (*CLAIMED, *LOSSES) else (0.8, 2.0)
-        ax.plot(flow.t / rate, flow[name] - start(flow, name), color=f"C{i}", linewidth=line, label=name)
+        ax.plot(flow.t / rate, flow[name] - start(flow, name), color=f"C{i}", linewidth=line, label=shown(flow, name))
         ax.plot(epoch[dots], (trained[name] - start(trained, name))[dots], ".", color=f"C{i}", markersize=dot)
     ax.legend(frameon=False, fontsize="x-small", ncols=2)
 

@@ -165,12 +165,12 @@ def attention_maps(setup: Setup, shown: str, on_run: OnRun = None) -> Drawing:
         attention = stage["attention"][str(L)]
         maps.append(np.array(attention[shown]["map"]))
         image = ax.imshow(maps[-1], cmap="viridis", vmin=0, vmax=max(0.6, maps[-1].max()), aspect="auto")
-        figure.colorbar(image, ax=ax, shrink=0.9)
+        figure.colorbar(image, ax=ax, shrink=0.9).set_label("attention")
         names = [i + 1 for i in attention["order"]] if is_shuffled else range(1, L + 1)
         columns = [f"p$_{i}$" for i in names] + [f"a$_{i}$" for i in range(L)]
         ax.set_xticks(range(2 * L), labels=columns)
         ax.set_yticks(range(L), labels=[f"ans$_{i}$" for i in range(L)])
-        ax.set(xlabel="clause attended to", title=f"{TASKS[stage['group']]}, seed {seeds[0]}")
+        ax.set(xlabel="clause attended to", ylabel="query", title=f"{TASKS[stage['group']]}, seed {seeds[0]}")
     axes = {"group": GROUPS, "query": range(L), "clause": range(2 * L)}
     return Drawing(
         figure, {"attention": _table(axes, attention=np.array(maps))}, f"seed {seeds[0]}; {_masses(stages, L, shown)}"

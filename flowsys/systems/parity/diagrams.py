@@ -66,7 +66,7 @@ def _gates(setup: Setup, epsilon: np.ndarray, m: np.ndarray) -> list[Line]:
     fine = np.geomspace(epsilon.min(), epsilon.max(), 400)
     at_lock = _inside(fine, (moved / fine) ** 2, m, rf"theory: $m\epsilon^2 = {moved**2:.2f}$ ($2 s g = \epsilon$)")
     end = 2 * setup["margin_threshold"]
-    return [at_lock, *_upright(end, epsilon, m, rf"theory, by margin_1: $\epsilon = {end:g}$")]
+    return [at_lock, *_upright(end, epsilon, m, rf"theory, by $T_{{\mathrm{{margin}}}}$: $\epsilon = {end:g}$")]
 
 
 DIAGRAMS = {

@@ -170,7 +170,7 @@ DIAGRAMS = {
         boundary=_clean_stages,
     ),
     "training_time": NamedDiagram(
-        title="Training time T_3 over the fraction α of matching examples and ε",
+        title=r"Training time $T_3$ over the fraction $\alpha$ of matching examples and $\epsilon$",
         axes=("alpha=0.01:0.9:40:log", "epsilon=1e-5:0.3:40:log"),
         observables=("T_3", "T_2"),
         fixed={"T_3_rule": "squared", "M": 200},
@@ -178,7 +178,7 @@ DIAGRAMS = {
         boundary=_over_alpha,
     ),
     "patterns": NamedDiagram(
-        title="Training time T_3 over the number M of patterns and ε",
+        title=r"Training time $T_3$ over the number $M$ of patterns and $\epsilon$",
         axes=("M=11:10000:45:log", "epsilon=1e-5:0.2:45:log"),
         observables=("T_3",),
         fixed={"T_3_rule": "squared", "alpha": 0.4},
@@ -229,7 +229,7 @@ DIAGRAMS = {
         boundary=_blindness,
     ),
     "tasks": NamedDiagram(
-        title="Loss on unseen tasks after training on N_T tasks (L2)",
+        title="Loss on unseen tasks after training on $N_T$ tasks (L2)",
         axes=("t_given=10:1e4:13:log", "n_tasks=1:64:7:log"),
         observables=("loss_test@T_given", "loss_test@T_given:loss@T_given"),
         level="L2",

@@ -11,6 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from scipy.optimize import fsolve
 
+from flowsys.plot import shown
 from flowsys.plot import trajectory as draw
 from flowsys.plot.drawing import Drawing
 from flowsys.runs.solving import solve
@@ -150,12 +151,13 @@ def attention_along_training(setup: Setup) -> Drawing:
     figure = Figure(figsize=(6.4, 4.2), layout="constrained")
     ax = figure.subplots()
     draw(theory, ax, names, logarithmic=True)
-    draw(trained, ax, names, label=f"SGD, l_tr = {setup['l_tr']}", logarithmic=True)
+    draw(trained, ax, names, label=rf"SGD, $l_{{\mathrm{{tr}}}}$ = {setup['l_tr']}", logarithmic=True)
     ax.axvline(stage.t[0], color="0.3", linestyle="--", linewidth=1)
     ax.set_ylabel("attention")
     handles, labels = ax.get_legend_handles_labels()
-    ax.legend(handles, [MASSES.get(label, label) for label in labels], frameon=False, fontsize="small")
-    ax.set_title(f"M = {setup['M']}, K = {setup['K']}, α = {setup['alpha']:g}; dashed: T_1", fontsize="medium")
+    words = {shown(theory, name): f"{shown(theory, name)}: {meaning}" for name, meaning in MASSES.items()}
+    ax.legend(handles, [words.get(label, label) for label in labels], frameon=False, fontsize="small")
+    ax.set_title(f"M = {setup['M']}, K = {setup['K']}, α = {setup['alpha']:g}; dashed: $T_1$", fontsize="medium")
     return Drawing(figure, {"theory": theory, "training": trained}, "other steps vanish first, then other patterns")
 
 
