@@ -32,7 +32,7 @@ PARAMETERS = {
     "M_test": fs.Size(lambda p: min(10, p["M"]), 2, 200, "test patterns, at most M", "min(10, M)"),
     "alpha_test": fs.Real(0.8, 0.01, 1.0, "fraction of a test prompt's examples that start at the query's pattern (at "
                           "least one does)"),
-    "l_ts": fs.Size(20, 1, 10**4, "examples in a test prompt"),
+    "l_ts": fs.Size(20, 1, 20000, "examples in a test prompt"),
     "tau": fs.Real(0.5, 0.01, 1.0, "probability that an example is right at every step"),
     "rho": fs.Real(0.8, 0.0, 0.99, "primacy of the right pattern over the runner-up (or the nearest possible)"),
     "style": fs.Choice("equal", "one", "uniform", "attractor", meaning="errors of examples: runner-up at every step or "

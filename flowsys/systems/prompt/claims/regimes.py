@@ -1,0 +1,33 @@
+"""Where the proofs work: many patterns for the steps and the share of matching examples (Eqs. 163–164)."""
+
+from math import ceil
+
+import numpy as np
+
+from flowsys.claims import Condition, Path, Regime
+
+SQUARED = {"T_3_rule": "squared"}
+"""T_3 at (1 - p)² = ε, as (54) has it."""
+MARGINS = (1.0, 3.0, 10.0, 30.0, 100.0)
+
+
+def proofs(c: float = 1.0) -> Regime:
+    """M ≥ c K⁴/α, which has α M ≥ c K⁴: nothing is learnt below α M ≈ 0.7."""
+    return Regime(Condition("M ≥ c K⁴/α", lambda p, c: (p.M, c * p.K**4 / p.alpha)), c=c)
+
+
+PROOFS = proofs()
+
+
+def many_patterns(times: float = 1.0):
+    """M as a function of K and α: `times` the least the proofs ask for."""
+    return lambda p: ceil(times * p.K**4 / p.alpha)
+
+
+INTO_REGIME = Path("margin", MARGINS, M=lambda p: ceil(p.margin * p.K**4 / p.alpha))
+"""M = margin · K⁴/α, deeper and deeper into the regime."""
+
+
+def log_K(p) -> float:
+    """log(K/ε) with the ε of stage 1."""
+    return float(np.log(p.K / p.epsilon_1))

@@ -1,0 +1,160 @@
+"""Stage 2, patterns: the gradients of Lemma F.7 and the times of the proof of Theorem 1 (G.1)."""
+
+import numpy as np
+
+from flowsys.claims import Claim, Erratum, Inequality, Kit, Limit, Order, Path, Sides, Sign
+from flowsys.runs.trajectory import Trajectory
+from flowsys.systems.prompt import planar, surrogate
+from flowsys.systems.prompt.claims.regimes import INTO_REGIME, PROOFS, SQUARED, many_patterns
+from flowsys.systems.prompt.claims.stage_1 import GAMMAS, window
+
+SIZES = [{"M": 40, "K": 2, "alpha": 0.4}, {"M": 250, "K": 3, "alpha": 0.4}, {"M": 2500, "K": 3, "alpha": 0.4},
+         {"M": 2000, "K": 2, "alpha": 0.2}, {"M": 110, "K": 3, "alpha": 0.8}]  # fmt: skip
+"""Inside the regime of the proofs."""
+LATE = 1e4
+"""To this multiple of M stage 2 is followed."""
+
+
+def late_course(run: Kit, **options) -> Trajectory:
+    """From the time at which Lemma F.7 begins, t = T_1 of (34)."""
+    begin = window(run.p)
+    return run.at(rtol=1e-11).course(np.geomspace(begin, max(10 * begin, LATE * run.p.M), 90), **options)
+
+
+def matching_gain(run: Kit) -> Sides:
+    """-M Γ_ss and p (1-p)²."""
+    there = late_course(run, observe=("mass_same_same", *GAMMAS))
+    p = there["mass_same_same"]
+    return Sides(-run.p.M * there["Gamma_same_same"], p * (1 - p) ** 2, there.t)
+
+
+def last_excess(run: Kit, constant: float = 0.5) -> float:
+    """The last time at which M |Γ_ds| exceeds ½ p (1-p)²."""
+    there = run.at(rtol=1e-11).course(np.geomspace(1.0, LATE * run.p.M, 200), observe=("mass_same_same", *GAMMAS))
+    p = there["mass_same_same"]
+    rows = np.flatnonzero(run.p.M * np.abs(there["Gamma_other_same"]) > constant * p * (1 - p) ** 2)
+    run.note(share_late=float(run.p.M * np.abs(there["Gamma_other_same"][-1]) / (p[-1] * (1 - p[-1]) ** 2)))
+    return float(there.t[rows[-1]]) if len(rows) else float(there.t[0])
+
+
+def other_step_gains(run: Kit, factor: float = 1.0) -> dict[str, float]:
+    """The largest |Γ_sd| and |Γ_dd| from t = T_1(ε) on."""
+    begin = factor * window(run.p)
+    there = run.course(np.geomspace(begin, 100 * begin, 40), observe=GAMMAS)
+    return {kind: float(np.abs(there[f"Gamma_{kind}"]).max()) for kind in ("same_other", "other_other")}
+
+
+def time_of(run: Kit, event: str, after: str = "", power: float = 0.0) -> float:
+    """A time of the flow (after another one); the control weighs it."""
+    weight = (run.p.M / run.p.alpha / run.p.epsilon) ** power
+    return (run.time(event) - (run.time(after) if after else 0.0)) * weight
+
+
+def half_time(run: Kit, power: float = 0.0) -> float:
+    return time_of(run, "T_2", "", power)
+
+
+def rest_time(run: Kit, power: float = 0.0) -> float:
+    return time_of(run, "T_3", "T_2", power)
+
+
+def half_time_over_quadrature(run: Kit, factor: float = 0.0) -> float:
+    """T_2 over (M-1)[Φ(1/2) - Φ(α)]; the control has the paper's factor K in it."""
+    return run.time("T_2") / planar.stage_2_time(run.p.p_2, run.p.M, run.p.alpha) / run.p.K**factor
+
+
+def full_time_over_law(run: Kit, factor: float = 0.0) -> float:
+    """T_3 over (M-1)/(2ε); the control has the paper's factor K in it."""
+    return run.time("T_3") * 2 * run.p.epsilon / (run.p.M - 1) / run.p.K**factor
+
+
+def pattern_score(run: Kit, factor: float = 1.0) -> Sides:
+    """u(t), here a(t), and ½ log(η (1-α)² t/(α² K M)), from t = K M/α² on."""
+    p = run.p
+    there = run.course(np.geomspace(factor * p.K * p.M / p.alpha**2, 1e6 * p.M / p.alpha**2, 60), observe=("a",))
+    return Sides(there["a"], surrogate.pattern_score_bound(there.t, p.M, p.K, p.alpha), there.t)
+
+
+def late_score_excess(run: Kit, factor: float = 1.0) -> float:
+    """a - ½ log(2 (1-α)² t/(α² (M-1))) at t = 1e8 M."""
+    t = 1e8 * run.p.M
+    return run.values(t, observe=("a",))["a"] - float(planar.late_pattern_score(factor * t, run.p.M, run.p.alpha))
+
+
+def late_loss_excess(run: Kit, factor: float = 1.0) -> float:
+    """L 4t/(M-1) - 1 at t = 1e8 M."""
+    t = 1e8 * run.p.M
+    return run.values(t, observe=("loss",))["loss"] / float(factor * planar.late_loss(t, run.p.M)) - 1
+
+
+def beside_surrogate(run: Kit, name: str = "p_min", swap: bool = False) -> Sides:
+    """An observable along training, and along the paper's bound."""
+    times = np.geomspace(1, 1e7, 57)
+    exact, paper = (run.course(times, observe=(name,), level=level) for level in (None, "L4"))
+    sides = exact[name], paper[name]
+    return Sides(*(sides[::-1] if swap else sides), times)
+
+
+def too_little_left(run: Kit, swap: bool = False) -> Sides:
+    """Attention on other steps at t = 1e7 of training, and of the paper's bound."""
+    sides = [run.run(1e7, observe=("mass_other_step_max",), level=level)["mass_other_step_max"][0]
+             for level in (None, "L4")]  # fmt: skip
+    return Sides(*(sides[::-1] if swap else sides))
+
+
+OVER_M = Path("M", (40, 80, 160, 320, 640, 1280))
+EPSILONS = (0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-5, 1e-6)
+
+CLAIMS = [
+    Claim("F.7_36", "Lemma F.7, Eq. (36)", "from T_1 on -Γ_ss ≥ (2/M) p (1-p)²", Inequality(">=", 2.0), matching_gain,
+          at=SIZES, regime=PROOFS, levels="L3", takes="M K alpha epsilon_1", control={"kind": Inequality(">=", 1.0)},
+          erratum=Erratum("-Γ_ss ≥ (4/(2M)) p (1-p)²", "-Γ_ss ≥ (1/M) p (1-p)²: averaged over tasks, the label of a "
+                          "column meets the query's pattern in one task of M - 1", "harmless", "F.7_36_order")),
+    Claim("F.7_36_order", "Lemma F.7, Eq. (36)", "from T_1 on -Γ_ss ≥ (1/M) p (1-p)²", Inequality(">=", 1.0),
+          matching_gain, at=SIZES, sharpens="F.7_36", regime=PROOFS, levels="L3", takes="M K alpha epsilon_1",
+          control={"kind": Inequality(">=", 2.0)}),
+    Claim("F.7_38", "Lemma F.7, Eq. (38)", "|Γ_ds| ≤ (1/(2M)) p (1-p)² from O(T_1) on", Order("O", window), last_excess,
+          at=[{"K": 2, "alpha": 0.4}, {"K": 3, "alpha": 0.4}], path=INTO_REGIME, regime=PROOFS, levels="L3",
+          takes="epsilon_1", control={"constant": 1e4},
+          note="at the last place M |Γ_ds| over its unit is {share_late:.3f} in the end",
+          erratum=Erratum("|Γ_ds| ≤ (1/(2M)) p (1-p)² from T_1 on", "the same from t of order M on: until then the "
+                          "positions, learnt K² rather than M times as fast, still dominate Γ_ds", "harmless")),
+    Claim("F.7_37_39", "Lemma F.7, Eqs. (37), (39)", "from T_1(ε) on |Γ_sd|, |Γ_dd| ≤ O(ε)",
+          Order("O", lambda p: p.epsilon_1), other_step_gains, at={"M": 250},
+          path=Path("epsilon_1", (0.1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)), regime=PROOFS, levels="L3",
+          takes="M K alpha", control=lambda run: {k: x * run.p.epsilon_1**2 for k, x in other_step_gains(run).items()},
+          erratum=Erratum("|Γ_sd|, |Γ_dd| ≤ ε from T_1 = α^-2 K³ log(K/ε) on", "they are of order 1/t there, so ≤ ε "
+                          "from t of order 1/ε on", "harmless")),
+    Claim("Eq46", "Eq. (46)", "p reaches 1/2 within T_2 = O(K M/α)", Order("O", lambda p: p.K * p.M / p.alpha),
+          half_time, at=[{"K": K} for K in (2, 3, 5)],
+          path=Path("alpha", (0.4, 0.2, 0.1, 0.03, 0.01, 3e-3), M=many_patterns(2.0)), regime=PROOFS,
+          levels="L3", takes="p_2", control={"power": 0.5}),
+    Claim("Eq54", "Eq. (54)", "(1-p)² = ε within another T_3 = O(K M/ε)", Order("O", lambda p: p.K * p.M / p.epsilon),
+          rest_time, at=[{**size, **SQUARED} for size in SIZES[:4]], path=Path("epsilon", EPSILONS), regime=PROOFS,
+          levels="L3", takes="M K alpha", control={"power": 0.5}),
+    Claim("T_2_law", "Eq. (46)", "T_2 → (M-1)[Φ(1/2) - Φ(α)] as M → ∞: no factor K", Limit(1.0, 1e-2),
+          half_time_over_quadrature, at=[{"K": K} for K in (2, 3, 5)],
+          path=Path("M", (10**3, 3 * 10**3, 10**4, 3 * 10**4, 10**5, 3 * 10**5)), sharpens="Eq46", levels="L3",
+          takes="alpha p_2", control={"factor": 1.0}),
+    Claim("T_3_law", "Eq. (54)", "T_3 → (M-1)/(2ε) as ε → 0: no factor K", Limit(1.0, 2e-2), full_time_over_law,
+          at=[{"K": K, "M": 3000, **SQUARED} for K in (2, 3, 5)],
+          path=Path("epsilon", (1e-3, 3e-4, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)), sharpens="Eq54",
+          levels="L3", takes="alpha", control={"factor": 1.0}),
+    Claim("Eq49", "Eq. (49)", "u(t) ≥ ½ log(η (1-α)² t/(α² K M)) for large t, here from K M/α² on", Inequality(">="),
+          pattern_score, at=SIZES, regime=PROOFS, levels="L3", takes="M K alpha", control={"factor": 1e-2}),
+    Claim("late_score", "Eq. (49)", "a - ½ log(2 (1-α)² t/(α² (M-1))) tends to O(1/M) as t → ∞",
+          Order("O", lambda p: 1 / p.M), late_score_excess, at=[{"K": 2}, {"K": 3}], path=OVER_M, sharpens="Eq49",
+          levels="L3", takes="alpha", control={"factor": 2.0}),
+    Claim("late_loss", "Theorem 1, Eq. (19)", "L 4t/(M-1) tends to 1 + O(1/M) as t → ∞", Order("O", lambda p: 1 / p.M),
+          late_loss_excess, at=[{"K": 2}, {"K": 3}], path=OVER_M, whose="ours", levels="L3", takes="alpha",
+          control={"factor": 2.0}),
+    Claim("surrogate_p", "Appendix H, Eqs. (156)–(159)", "the attention p of training is at least the paper's",
+          Inequality(">="), beside_surrogate, at=SIZES, regime=PROOFS, what="proof step", levels="L3",
+          takes="M K alpha", control={"swap": True}, note="du/dt has the constant one where the paper has ≳"),
+    Claim("surrogate_other_steps", "Appendix H, Eqs. (156)–(159) [ours]", "the paper's exponents leave too little "
+          "attention on other steps at t = 1e7", Inequality(">="), too_little_left, at=SIZES, levels="L3",
+          takes="M K alpha", control={"swap": True}),
+    Claim("sign_of_b", "Sec. 3 [ours]", "columns whose label is the query's pattern lose: b < 0",
+          Sign({"b": -1}, strict=True), lambda run, sign=1.0: {"b": sign * run.course(np.geomspace(1, 1e7, 40),
+          observe=("b",))["b"]}, at=SIZES, levels="L0 L2 L3", takes="M K alpha", control={"sign": -1.0}),
+]  # fmt: skip
