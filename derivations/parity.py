@@ -14,7 +14,7 @@ from flowsys.symbolic.lumping import lump
 from flowsys.symbolic.primitives import AttentionMean, Softmax
 from flowsys.symbolic.render import flow_equations, latex, module_text
 from flowsys.systems.parity import position
-from flowsys.systems.parity.enumerated import coordinate_names, unlumped_field
+from flowsys.systems.parity.derive import unlumped
 from flowsys.systems.parity.limit import BLOCK_STATE
 from flowsys.systems.parity.notation import LATEX
 from flowsys.systems.parity.statement import block_statement, c, i, m, n, position_statement, surrogate_statement
@@ -194,8 +194,8 @@ def lock_on_table() -> list[str]:
 def lumping_table() -> list[str]:
     rows = ["| n | k | coordinates (D, a) | classes found | 4, or 16 + 4(k-2) |", "|---|---|---|---|---|"]
     for k in (1, 2, 3):
-        coordinates = len(coordinate_names(5, k))
-        found = lump(unlumped_field(5, k, 3.0), np.zeros(coordinates)).n_classes
+        names, full = unlumped(5, k, 3.0)
+        coordinates, found = len(names), lump(full, np.zeros(len(names))).n_classes
         rows.append(f"| 5 | {k} | {coordinates} | {found} | {4 if k == 1 else 16 + 4 * (k - 2)} |")
     return rows
 

@@ -13,8 +13,8 @@ from flowsys.errors import InputError
 from flowsys.systems.outside import from_file, models_in
 
 MINIMAL = """
-from dataclasses import replace
-from flowsys.systems.parity import SYSTEM
+from flowsys.system import System; from flowsys.systems.parity import SYSTEM
+def replace(system, **new): return System(**({n: getattr(system, n) for n in System.__dataclass_fields__} | new))
 model = replace(SYSTEM, name="mine")
 """
 

@@ -15,6 +15,8 @@ WITHOUT_FLOW = {
     ("mixture", "L3", "attention_only"): "mode = attention_only has no limit",
     ("parity", "L4", "block"): "level = L4 is stated for mode = position",
     ("parity", "L4", "three_step"): "level = L4 is stated for mode = position",
+    ("parity", "L4", "no_chain"): "level = L4 is stated for mode = position",
+    ("parity", "L3", "no_chain"): "mode = no_chain has no stated limit",
 }
 FORMS = [
     (name, level, variant, mode)

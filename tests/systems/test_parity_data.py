@@ -1,11 +1,11 @@
-"""Parity data: sequences, tables, symmetry classes, and the messages for bad input."""
+"""Parity data: sequences, rows, symmetry classes, and the messages for bad input."""
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from flowsys.systems.parity import collapsed, data
+from flowsys.errors import InputError
+from flowsys.systems.parity import data
+from flowsys.systems.parity.model import rows_of_classes
 
 
 def test_every_chain_bit_is_the_previous_one_plus_its_secret():
@@ -23,51 +23,31 @@ def test_without_chain_of_thought_the_label_is_the_parity_of_the_secrets():
 
 
 def test_a_context_holds_one_token_of_every_position_up_to_the_query():
-    problem = data.Parity(4, (3, 1))
-    table = data.population(problem)
-    by_position = table.counts.reshape(16, 2, 6, 2).sum(axis=-1)
+    counts = data.rows(data.Parity(4, (3, 1)), data.all_bits(4))["counts"]
+    by_position = counts.reshape(16, 2, 6, 2).sum(axis=-1)
     assert np.all(by_position[:, 0] == [1, 1, 1, 1, 1, 0]) and np.all(by_position[:, 1] == 1)
 
 
 def test_the_label_is_uncorrelated_with_every_context_token_but_the_target():
-    problem = data.Parity(5, (2, 5, 1))
-    table = data.population(problem)
-    third = table.query // 2 == 2
-    correlation = (table.sign[:, None] * table.counts)[third & (table.query == 4)].sum(axis=0)
-    assert set(np.flatnonzero(correlation)) == {0, 1}
+    found = data.rows(data.Parity(5, (2, 5, 1)), data.all_bits(5))
+    third = (found["sign"][:, 2, None] * found["counts"][:, 2])[found["query"][:, 2] == 4].sum(axis=0)
+    assert set(np.flatnonzero(third)) == {0, 1}
 
 
-def test_sampled_tables_agree_with_enumerated_rows():
-    problem = data.Parity(4, (3, 1))
-    bits = data.sample_bits(jax.random.key(1), problem, 50)
-    table, whole = data.table_of_bits(problem, jnp.asarray(bits)), data.population(problem)
-    row = 2 * (bits @ [8, 4, 2, 1])
-    assert np.array_equal(np.asarray(table.counts)[::2], whole.counts[row])
-    assert np.array_equal(np.asarray(table.sign)[1::2], whole.sign[row + 1])
+def test_rows_of_classes_are_the_rows_of_all_strings_summed_over_classes():
+    full, small = data.rows(data.Parity(6, (1, 2)), data.all_bits(6)), rows_of_classes(6, 2)
+    classes = np.array([0, 1, 2, 3, *[4] * 8, 5, 6, 7, 8])
+    counts = np.stack([full["counts"][..., classes == c].sum(axis=-1) for c in range(9)], axis=-1)
+    flat = lambda query, counts, sign: np.concatenate([query, counts.reshape(len(sign), -1), sign], axis=1)
+    listed = lambda *parts: [tuple(row) for row in flat(*parts)]
+    alike = listed(small["query"], small["counts"], small["sign"])
+    seen = listed(full["query"], counts, full["sign"])
+    assert sorted(set(seen)) == sorted(alike) and all(seen.count(row) == 16 for row in alike)
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 4])
-def test_number_of_live_scores(k):
-    live = collapsed.live_scores(collapsed.collapsed_table(20, k)).sum()
-    assert live == (4 if k == 1 else 6 * k * k - 2 * k - 2)
-
-
-def test_collapsed_table_is_the_full_table_summed_over_classes():
-    problem = data.Parity(6, (5, 2))
-    full = data.population(problem)
-    classes = collapsed.class_of_token(problem)
-    counts = np.stack([full.counts[:, classes == c].sum(axis=1) for c in range(9)], axis=1)
-    small = collapsed.collapsed_table(6, 2)
-    rows = {tuple(np.r_[q, c, s]): 0.0 for q, c, s in zip(small.query, small.counts, small.sign)}
-    for query, count, sign, weight in zip(full.query, counts, full.sign, full.weight):
-        rows[tuple(np.r_[query, count, sign])] += weight
-    assert np.allclose(list(rows.values()), small.weight)
-
-
-def test_a_symbolic_number_of_bits_is_kept():
-    sympy = pytest.importorskip("sympy")
-    n = sympy.Symbol("n")
-    assert collapsed.collapsed_table(n, 2).counts[0, 4] == n - 2
+def test_more_secrets_than_strings_can_be_written_out_are_refused():
+    with pytest.raises(InputError, match="k = 11"):
+        rows_of_classes(30, 11)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +58,6 @@ def test_a_symbolic_number_of_bits_is_kept():
         (lambda: data.ascending(3, 4), "k = 4"),
         (lambda: data.ascending(0, 1), "n = 0"),
         (lambda: data.all_bits(20), "n = 20"),
-        (lambda: collapsed.collapsed_table(3, 3), "n = 3"),
     ],
 )
 def test_bad_sizes_are_refused_by_name(make, name):

@@ -9,7 +9,7 @@ from derivations import parity as derivation
 from flowsys.symbolic.assemble import assemble
 from flowsys.systems import load
 from flowsys.systems.parity import reduced
-from flowsys.systems.parity.enumerated import coordinate_names, unlumped_field
+from flowsys.systems.parity.derive import unlumped
 from flowsys.systems.parity.statement import position_statement
 
 PARITY = load("parity")
@@ -23,9 +23,9 @@ def test_lumping_finds_four_variables_a_position_and_sixteen_for_the_block(n, k,
 
 
 def test_coordinates_are_named_in_their_order():
-    names = coordinate_names(3, 2)
+    names, field = unlumped(3, 2, 1.0)
     assert names[0] == "D_4b0_1b0" and names[-1] == "a_5b1_5b1" and len(set(names)) == 80
-    first = unlumped_field(3, 2, 1.0)(np.zeros(80))
+    first = field(np.zeros(80))
     moved = {name for name, rate in zip(names, first) if abs(rate) > 1e-12}
     assert moved == {f"D_{q}_{t}" for q, t in [("4b0", "1b0"), ("4b0", "1b1")]} | {
         f"D_5b{b}_2b{β}" for b in (0, 1) for β in (0, 1)

@@ -1,6 +1,6 @@
-"""Parity's ladder, figures, diagrams and stored experiments, made small."""
+"""Parity's ladder, figures, diagrams and kept experiments, made small."""
 
-import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from flowsys.ladder import compare
 from flowsys.sweeps import make_sweep, parse_axis, run
 from flowsys.sweeps.sweep import Chunk
 from flowsys.systems import load
-from flowsys.systems.parity import batches, experiment_figures, growth, passes, stored_runs
+from flowsys.systems.parity import batches, cases, experiment_figures
 from flowsys.systems.parity.transformer import Architecture
 
 PARITY = load("parity")
@@ -30,7 +30,7 @@ def test_lock_as_a_share_of_margin_time_follows_n_over_root_m():
     assert np.allclose(share / (1 - share), predicted, rtol=0.15)
 
 
-def test_attention_at_n_plus_2_is_lost_where_the_bits_agree():
+def test_attention_at_n_plus_2_is_lost_where_the_bit_of_its_secret_is_0():
     chunk = swept("n_plus_2", "margin_threshold=2", "n=12,100")
     s_x0, s_x1, s_z0 = chunk.values
     assert s_x0.max() < 0.01 and s_x1.min() > 0.9 and s_z0.min() > 0.9
@@ -73,61 +73,45 @@ def test_figures_from_stored_runs_are_drawn(number, tmp_path):
     assert drawing.save(tmp_path / "figure.png")[0].stat().st_size > 10_000
 
 
-TINY = stored_runs.Case(1, True, 0, n=12, budget=256, batch=64, architecture=Architecture(1, 1, 8, 8))
-
-
-def test_a_stored_case_is_not_run_again(tmp_path):
-    path = tmp_path / "growth.json"
-    first = stored_runs.fill([TINY], path)
-    assert first[TINY.key]["samples"] is None and len(first[TINY.key]["attention"][0]) == 1
-    path.write_text(json.dumps({TINY.key: "kept"}))
-    assert stored_runs.fill([TINY], path) == {TINY.key: "kept"}
+TINY = cases.Case(1, True, 0, n=12, budget=256, batch=64, architecture=Architecture(1, 1, 8, 8))
 
 
 def test_the_paper_sizes_are_trained_once_into_the_working_directory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(growth, "paper_cases", lambda figure: [TINY])
+    monkeypatch.setattr(cases, "paper_cases", lambda figure: [TINY])
     told = []
     for _ in range(2):
         experiment_figures.samples_by_secrets(PARITY.setup(), on_run=told.append)
-        written = (tmp_path / "parity-paper-runs.json").stat().st_mtime_ns
-    assert told == [TINY.key] * 2
-    assert written == (tmp_path / "parity-paper-runs.json").stat().st_mtime_ns
-    assert list((tmp_path / "parity-paper-runs").glob("*.npz"))
+        (written,) = (tmp_path / "parity-paper-runs").iterdir()
+        made = written.stat().st_mtime_ns
+    assert told == [TINY] * 2 and made == written.stat().st_mtime_ns
 
 
 def test_every_paper_case_is_a_run_of_its_own():
-    cases = [case for figure in ("1a", "2", "3a", "3b") for case in growth.paper_cases(figure)]
-    cases += [case for figure in ("4", "5") for case in passes.paper_cases(figure)]
-    assert len({case.key for case in cases}) == len(set(cases))
-    assert all(case.run().n_steps > 1000 and case.architecture.hidden == 720 for case in cases)
+    every = [case for figure in ("1a", "2", "3a", "3b", "4", "5") for case in cases.paper_cases(figure)]
+    assert all(case.run().n_steps > 1000 and case.architecture.hidden == 720 for case in every)
 
 
-def test_keys_hold_what_tells_cases_apart():
-    case = stored_runs.Case(3, False, 2, training_set=100, architecture=Architecture(2, 4, 32, 128))
-    assert stored_runs.parts(case.key) == {
-        "n": 20, "k": 3, "chain": 0, "seed": 2, "layers": 2, "heads": 4, "hidden": 32, "strings": 100,
-    }  # fmt: skip
+def test_a_run_with_another_rate_batch_budget_or_evaluation_is_another_run():
+    kept = cases.growth_case(2, True, 0)
+    assert cases.RUNS.read(kept) is not None
+    for change in ({"learning_rate": 2e-3}, {"batch": 256}, {"budget": 10**5}, {"evaluate_every": 7}):
+        assert cases.RUNS.read(replace(kept, **change)) is None
 
 
-def test_samples_are_sorted_by_size_and_shape():
-    one, two, other = growth.Case(2, True, 0), growth.Case(2, True, 1), growth.Case(2, True, 0, training_set=9)
-    results = {case.key: {"samples": number} for number, case in enumerate((one, two, other))}
-    assert growth.complexities(results, True) == {2: [0, 1]} and growth.complexities(results, False) == {}
+def test_every_small_run_is_kept():
+    small = [case for shape in cases.SHAPES for chain in (True, False) for case in cases.growth_cases(chain, shape)]
+    assert not cases.RUNS.missing([*small, *cases.passes_cases()])
 
 
-def test_the_batch_needed_is_the_first_that_succeeds():
-    shares = {64: [0.5, 1.0], 256: [1.0, 0.9], 128: [0.9, 0.91], 90: [1.0]}
-    results = {f"m=1600 n=8 B={b}": x * (batches.SEEDS // len(x) if len(x) > 1 else 1) for b, x in shares.items()}
-    assert batches.smallest(results, "m=1600", 8) == 128 and batches.smallest(results, "m=200n", 8) is None
-    assert batches.needed(results, "m=1600") == {8: 128}
+def test_a_kept_batch_is_what_a_fresh_run_gives():
+    at = batches.point("m=400", 8, next(iter(batches.shares("m=400", 8))))
+    assert batches.RUNS.read(at)[:2] == batches.success(replace(at, seeds=2))
 
 
-def test_only_missing_seeds_of_a_point_are_run(tmp_path):
-    path, point = tmp_path / "batches.json", batches.Point("m=400", 8, 64)
-    path.write_text(json.dumps({point.key: [0.25] * (batches.SEEDS - 1)}))
-    found = batches.fill([point], path)[point.key]
-    assert found == [0.25] * (batches.SEEDS - 1) + batches.success(point, [batches.SEEDS - 1])
+def test_the_batch_needed_is_the_first_that_succeeds(monkeypatch):
+    monkeypatch.setattr(batches, "shares", lambda law, n: {64: 0.7, 128: 0.905, 256: 0.95} if n == 8 else {64: 0.5})
+    assert batches.needed("m=1600") == {8: 128}
 
 
 def test_the_surrogate_rung_falls_like_one_over_n():
@@ -136,4 +120,4 @@ def test_the_surrogate_rung_falls_like_one_over_n():
 
 @pytest.mark.slow
 def test_every_rung_of_the_ladder_closes():
-    assert all(measured.holds for measured in compare(PARITY).rungs)
+    assert all(measured.holds is not False for measured in compare(PARITY).rungs)

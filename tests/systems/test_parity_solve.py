@@ -24,7 +24,7 @@ def value(trajectory, request, name):
 
 def test_the_names_scripts_rely_on():
     assert {"n", "k", "m", "epsilon", "i", "loss"} <= {p.name for p in PARITY.parameters}
-    assert tuple(PARITY.modes) == ("position", "block", "three_step")
+    assert tuple(PARITY.modes) == ("position", "block", "three_step", "no_chain")
     assert {"lock", "margin_1"} <= set(PARITY.events)
     assert list(PARITY.observables)[:4] == ["g", "u", "v", "w"]
     assert {"s_target", "margin", "entropy", "accuracy"} <= set(PARITY.observables)
@@ -183,7 +183,7 @@ def test_bad_parameters_are_refused_by_name(given, name):
         ({"mode": "block", "k": 1}, "k = 1"),
         ({"mode": "block", "loss": "hinge"}, "loss = hinge"),
         ({"level": "L4", "mode": "block"}, "L4"),
-        ({"level": "L1", "variant": "enumerated"}, "n = 20"),
+        ({"level": "L1", "tokens": "all"}, "n = 20"),
         ({"level": "L2", "d": 40}, "d = 40"),
         ({"variant": "balanced", "k": 6}, "k = 6"),
     ],

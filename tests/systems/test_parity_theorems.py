@@ -1,39 +1,53 @@
-"""Theorems 1 and 2 of the parity paper, and the entropy of Eq. (1)."""
+"""Theorems and lemmas of the parity paper by code of their own: what does not hold as printed; Eq. (1)."""
 
-import jax
+from itertools import product
+
 import numpy as np
 import pytest
 
-from flowsys.systems.parity import construction, data, embeddings, hardness
+from flowsys.claims.conditions import Conditions
+from flowsys.systems import load
+from flowsys.systems.parity import construction
 from flowsys.systems.parity.entropy import attention_entropy
 
-
-@pytest.mark.parametrize(("n", "k"), [(12, 3), (12, 5)])
-def test_theorem_1_computes_every_parity(n, k):
-    problem = data.ascending(n, k, chain_of_thought=False)
-    d = int(20 * k * np.log(n / 0.1))
-    for seed in range(3):
-        assert (
-            construction.exhaustive_accuracy(problem, embeddings.hypercube(jax.random.key(seed), problem.n_tokens, d))
-            == 1
-        )
+PARITY = load("parity")
+CLAIMS = {claim.id: claim for claim in PARITY.claims}
 
 
-def test_theorem_1_holds_although_lemma_4s_bound_on_leaks_fails():
-    # specification, section 6: c = 6 (d = 86), leaks |<V, e>| of 0.58 on average where Lemma 4 needs at most 1/2
-    problem = data.ascending(12, 3, chain_of_thought=False)
-    tokens = [embeddings.hypercube(jax.random.key(seed), problem.n_tokens, 86) for seed in range(8)]
-    assert min(construction.exhaustive_accuracy(problem, e) for e in tokens) == 1
-    assert np.mean([construction.largest_leak(problem, e) for e in tokens]) > 0.5
+def checked(id, **parameters):
+    return CLAIMS[id].check(PARITY, Conditions(None, None, tuple(parameters.items())))
+
+
+# -- Theorem 1 --------------------------------------------------------------------------------------------------------
+
+
+def exhaustive_margin(made, n, k):
+    """The least margin of the construction over every string, one by one."""
+    offsets, h = construction.ramps(k)
+    least = np.inf
+    for bits in product((0, 1), repeat=n):
+        scores = np.append(made.scores[np.arange(n), bits], made.end_score)
+        values = np.append(made.values[np.arange(n), bits], made.end_value)
+        weights = np.exp(scores - scores.max())
+        x = 2 * k * (weights @ values) / weights.sum()
+        least = min(least, (-1) ** (sum(bits[:k]) + 1) * (h @ np.maximum(offsets + x, 0)))
+    return least
+
+
+@pytest.mark.parametrize(("k", "d"), [(2, 120), (3, 160)])
+def test_theorem_1s_bound_lies_below_every_string_and_is_positive(k, d):
+    made = construction.construct(9, k, d, np.random.default_rng(1))
+    assert 0 < made.least_margin() <= exhaustive_margin(made, 9, k) + 1e-12
 
 
 def test_theorem_1_fails_in_too_few_dimensions():
-    problem = data.ascending(12, 3, chain_of_thought=False)
-    accuracies = [
-        construction.exhaustive_accuracy(problem, embeddings.hypercube(jax.random.key(seed), problem.n_tokens, 8))
-        for seed in range(3)
-    ]
-    assert min(accuracies) < 1
+    made = [construction.construct(9, 3, 7, np.random.default_rng(seed)) for seed in range(3)]
+    assert min(exhaustive_margin(one, 9, 3) for one in made) < 0 and min(one.least_margin() for one in made) < 0
+
+
+def test_few_bits_of_precision_do_not_suffice():
+    made = construction.construct(9, 3, 160, np.random.default_rng(1), bits=1)
+    assert made.least_margin() < 0 < construction.construct(9, 3, 160, np.random.default_rng(1), bits=14).least_margin()
 
 
 def test_the_ramps_make_a_zigzag():
@@ -42,25 +56,93 @@ def test_the_ramps_make_a_zigzag():
     assert np.array_equal(np.maximum(offsets[None] + 2.0 * c[:, None], 0) @ h, (-1.0) ** (c + 1))
 
 
-def test_theorem_1_is_refused_with_a_chain_of_thought():
-    with pytest.raises(ValueError, match="chain_of_thought"):
-        construction.construct(data.ascending(4, 2), embeddings.orthonormal(12))
+# -- what does not hold as printed, by own code -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("k", [2, 3, 4])
-def test_the_gradient_without_chain_of_thought_is_zero_at_the_start(k):
-    assert hardness.largest_entry(hardness.no_cot_gradient(jax.random.key(0), 8, k, 32, 1.0)) < 1e-19
+def strings(n, k):
+    """Every sequence with its chain and last label, secrets first."""
+    found = []
+    for bits in product((0, 1), repeat=n):
+        chain = [0]
+        for j in range(k):
+            chain.append(chain[-1] ^ bits[j])
+        found.append([*bits, *chain])
+    return np.array(found)
 
 
-def test_for_one_secret_the_gradient_is_not_zero():
-    # h_r · 1/(n+1) · 1/2
-    measured = hardness.largest_entry(hardness.no_cot_gradient(jax.random.key(0), 8, 1, 32, 1.0))
-    assert abs(measured - 1 / (2 * 32 * 9 * 2)) < 1e-15
+def first_step_outputs(n, k):
+    """K after step 1 at infinite width per η_0/m, by summing over every string: Γ = (I + 11ᵀ)/8."""
+    rows, slope = strings(n, k), np.zeros((2 * k, 2 * (n + k)))
+    for row in rows:
+        for j in range(k):
+            i = n + j
+            for t in range(i + 1):
+                slope[2 * j + row[i], 2 * t + row[t]] += (-1.0) ** row[i + 1] / (i + 1) / len(rows)
+    return -(slope + slope.sum(axis=0)) / 8
 
 
-@pytest.mark.parametrize("k", [1, 2, 3])
-def test_the_gradient_vanishes_to_order_k_minus_1(k):
-    assert abs(hardness.order_of_vanishing(jax.random.key(1), 6, k, 16, 5.0, (0.01, 0.02)) - (k - 1)) < 0.15
+def test_lemmas_18_and_19_by_summing_over_every_string():
+    n, k = 6, 3
+    K = first_step_outputs(n, k)
+    assert np.isclose(-K[0, 0], 1 / (8 * (n + 1))) and np.isclose(-K[4, 4], 1 / (32 * (n + 3)))
+    assert np.isclose(-K[2, 0], 1 / (16 * (n + 1)))  # off target: the common mode
+    found = checked("lemma_18", n=n, k=k)
+    assert str(found.word) == "holds in part" and np.isclose(found.values["at_first"], -K[0, 0] * 16 * (n + 1))
+
+
+def test_lemma_7s_bound_is_0_off_target_where_a_batch_is_not_balanced():
+    bits = np.random.default_rng(0).integers(0, 2, (512, 12))
+    b = np.concatenate([bits, np.zeros((512, 1), int), np.cumsum(bits[:, :3], axis=1) % 2], axis=1)
+    α = ((-1.0) ** b[:, 13] * (b[:, 5] == 1)).sum()  # i = n+1, j = 6, which is not secret
+    assert α != 0 and str(CLAIMS["lemma_7"].check(PARITY).word) == "does not hold"
+
+
+def third_gradient(n, k, j):
+    """E[(-1)^label 1(b[i] = 0, b[S[i]] = 0)] at one-hot attention: the factor of h_r on S[i]."""
+    rows = strings(n, k)
+    i = n + j
+    return np.mean((-1.0) ** rows[:, i + 1] * (rows[:, i] == 0) * (rows[:, j] == 0))
+
+
+def test_lemmas_23_and_25_by_summing_over_every_string():
+    later, first = third_gradient(6, 3, 2), third_gradient(6, 3, 0)
+    gradient, shift = checked("lemma_23"), checked("lemma_25")
+    assert np.isclose(gradient.values["later"], later) and np.isclose(gradient.values["first"], first)
+    assert np.isclose(shift.values["later"], 4 / 3 / 2 * later) and np.isclose(shift.values["first"], 4 / 3 / 2 * first)
+    assert {str(gradient.word), str(shift.word)} == {"does not hold"}
+
+
+def test_lemma_14_on_a_batch_by_hand():
+    found = CLAIMS["lemma_14"].check(PARITY)
+    bits = np.random.default_rng(0).integers(0, 2, (512, 12))
+    α = ((-1.0) ** bits[:, 0] * (bits[:, 0] == 0)).sum()  # i = n+1 on (S[n+1], 0): the label is b[S[n+1]]
+    assert α != 256 and abs(α - 256) / 256 >= 0.5 * found.constant
+
+
+def test_attention_at_n_plus_2_depends_on_the_bit_of_its_secret_alone():
+    import parity_oracle as oracle
+
+    n, k, m = 6, 3, 1.0
+    rhs = oracle.frozen_rhs(n, k, oracle.limit_overlaps(k, m))
+    y = oracle.solve(rhs, np.zeros(2 * 6 * 13), [0.0, 60.0 * n], 1e-9, 1e-11)
+    a = y[78:, -1].reshape(13, 6)
+    for query in (2, 3):  # (n+2, 0) and (n+2, 1)
+        assert a[2, query] < 0 < 10 < a[3, query]  # (S[n+2], 0) fails, (S[n+2], 1) locks
+
+
+def test_margins_at_n_plus_2_turn_negative():
+    found = CLAIMS["one_hot_at_n2"].check(PARITY)
+    assert found.values["margin"] < 0 and str(found.word) == "holds in part"
+
+
+def test_theorem_3_width_in_and_out_of_its_regime():
+    inside = checked("theorem_3_width", n=4 * 10**9, k=11_000)
+    outside = checked("theorem_3_width", n=30_000, k=7500)
+    assert str(inside.word) == "holds" and inside.values["one_hot_error"] < (4e9) ** -8
+    assert str(outside.word) == "outside the regime" and outside.values["one_hot_error"] < 1e-40
+
+
+# -- entropy ----------------------------------------------------------------------------------------------------------
 
 
 def test_uniform_causal_attention_has_entropy_one():
@@ -79,12 +161,6 @@ def test_one_sharp_query_makes_the_entropy_zero():
 def test_half_on_one_key_gives_the_entropy_by_hand():
     attention = np.array([[0.5, 0.25, 0.25]])
     assert abs(attention_entropy(attention, lengths=[3]) - 1.5 * np.log(2) / np.log(3)) < 1e-15
-
-
-def test_class_totals_have_the_entropy_of_their_members():
-    members = np.array([[0.4, 0.2, 0.2, 0.2]])
-    totals = attention_entropy(np.array([[0.4, 0.6]]), lengths=[4], counts=np.array([1, 3]))
-    assert abs(attention_entropy(members, lengths=[4]) - totals) < 1e-15
 
 
 def test_rows_that_are_no_distributions_are_refused():

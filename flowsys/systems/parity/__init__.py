@@ -10,37 +10,29 @@ the next bit; everything the loss sees of the weights are inner products with th
 | S[n+1..n+k] | `secrets` | input position that query position i must read | k |
 | b | `sequences` | bits with their labels | sequences × positions+1 |
 | e_{j,b} | `embeddings` | frozen token vectors, token 2(j-1)+b | T × d |
-| G | `Metric.keys`, `.queries` | Gram matrix of the tokens (identity when orthonormal) | T × T, 2k × 2k |
-| W, A, h | `Weights.W`, `.A`, `h` | neurons, attention, frozen output weights ±1/2m | 2m × 2d, d × d, 2m |
-| ν, ε | `signs`, `epsilon` | initial signs of the neurons and their scale | 2m × 2k |
-| p, q, a | `Coordinates` | ⟨W_{1:d}, e_query⟩, ⟨W_{d+1:2d}, e_key⟩, e_keyᵀ A e_query | 2m × 2k, 2m × T, T × 2k |
-| Γ | `overlaps` | overlap of the neurons active on two query tokens | 2k × 2k |
-| P, K | `FrozenCoordinates` | output of the active neurons, with frozen gates (the paper's Δ is -K) | 2k, 2k × T |
+| ν, ε | `nu`, `epsilon` | initial signs of the neurons and their scale | 2m × 2k |
+| W_{1:d} - Σ ν e, W_{d+1:2d}, A | `W_own`, `W_att`, `A` | neurons and attention, seen through tokens | 2m × d, d × d |
+| h | `output_weights` | frozen output weights ±1/2m | 2m |
+| Γ | `gate_overlaps` | overlap of the neurons active on two query tokens | 2k × 2k |
+| P, K, a | `frozen` | outputs of the active neurons, gates frozen (the paper's Δ is -K), scores | 2k, 2k × T, T × 2k |
 | g, u, v, w | `g`, `u`, `v`, `w` | signal; scores of the target, an ordinary, a sure token | |
 | s | `s_target` | attention on S[i] | |
-| η_0, η_1, η_2 | `Rates` | learning rates of the three steps | |
+| η_0, η_1, η_2 | `eta_0` … | learning rates of the three steps | |
 | Ent | `attention_entropy` | normalised attention entropy, Eq. (1) | |
 """
 
-from flowsys.errors import InputError
-from flowsys.system import LazyMapping, LazySequence, Setup, System, Variants, late, late_value
-from flowsys.system.problem import Problem
-from flowsys.system.references import Paper
-from flowsys.systems.parity.vocabulary import EVENTS, MODES, OBSERVABLES, PARAMETERS, validate
+from functools import partial
 
+import flowsys as fs
+from flowsys.system import LazyMapping, LazySequence, Setup, late, late_value
+from flowsys.systems.parity import frozen, vocabulary
+from flowsys.systems.parity.model import Network, fresh_batch, output_weights, sampled_blocks, samples
+from flowsys.systems.parity.notation import LATEX
+from flowsys.systems.parity.observables import formulas, observables
 
-def _build(setup: Setup, level: str, variant: str, mode: str) -> Problem:
-    from flowsys.systems.parity import infinite
-
-    if level == "L0":
-        raise InputError("level = L0 is gradient descent, which has no flow to integrate: train it.")
-    if level == "L4":
-        return infinite.surrogate_problem(setup, mode)
-    if (level, variant) == ("L3", "limit") and mode != "three_step":
-        return infinite.limit_problem(setup, mode)
-    from flowsys.systems.parity.levels import problem
-
-    return problem(setup, level, variant, mode)
+_limit = late("flowsys.systems.parity.limits:limit_problem")
+_surrogate = late("flowsys.systems.parity.limits:surrogate_problem")
+_sequences = late("flowsys.systems.parity.limits:sequences_problem")
 
 
 def _columns(setup: Setup, level: str, variant: str, mode: str) -> tuple[str, ...]:
@@ -51,64 +43,70 @@ def _columns(setup: Setup, level: str, variant: str, mode: str) -> tuple[str, ..
     return ("m", "lock_threshold", "margin_threshold", "t_max", *elsewhere)
 
 
-SYSTEM = System(
-    name="parity",
-    paper=Paper(
+NETWORK = Network(lambda p: output_weights(p.width))
+_declared = {
+    "parameters": vocabulary.PARAMETERS,
+    "samples": samples,
+    "stages": vocabulary.STAGES,
+    "width": vocabulary.WIDTH,
+    "learning_rate": vocabulary.LEARNING_RATE,
+    "t_max": vocabulary.T_MAX,
+    "looks": vocabulary.LOOKS,
+}
+
+
+def _form(name: str, form, blocks, functions: dict, *events: str) -> fs.Model:
+    watched = {event: vocabulary.EVENTS[event] for event in ("lock", "margin_1", *events)}
+    return fs.Model(name, blocks=blocks, loss=form.loss, observe=functions, events=watched, **_declared)
+
+
+FORMS = {
+    "frozen": _form("parity_frozen", frozen.Frozen(), frozen.frozen_blocks, observables(frozen.Frozen())),
+    "collapsed": _form("parity_limit", frozen.Limit(), frozen.limit_blocks, observables(frozen.Limit())),
+    "balanced": _form("parity_balanced", frozen.BALANCED, frozen.balanced_blocks, observables(frozen.BALANCED),
+                      "gate_flip"),
+    "found": _form("parity_found", frozen.Limit(), frozen.limit_blocks, formulas(frozen.Limit())),
+}  # fmt: skip
+
+SYSTEM = fs.Model(
+    "parity",
+    paper=fs.Paper(
         "parity",
         "From sparse dependence to sparse attention: unveiling how chain-of-thought enhances "
         "transformer sample efficiency",
         "ICLR 2025",
     ),
     summary="sparse parity with a chain of thought, learned by a one-layer simplified transformer",
-    parameters=PARAMETERS,
-    modes=MODES,
-    levels={
-        "L0": Variants(
-            ("symmetric", "enumerated", "coordinates"),
-            (
-                "gradient descent on the weights, equal tokens sharing a direction (orthonormal tokens, any n)",
-                "gradient descent on the weights, every string or a batch (also finite d)",
-                "the same descent on (p, q, a)",
-            ),
-        ),
-        "L1": Variants(
-            ("symmetric", "enumerated"),
-            (
-                "gradient flow on the weights, equal tokens sharing a direction (orthonormal tokens, any n)",
-                "gradient flow on the weights over every string (also finite d)",
-            ),
-        ),
-        "L2": Variants(
-            ("collapsed", "enumerated", "frozen"),
-            (
-                "(p, q, a) with non-secret tokens as one class, live gates",
-                "(p, q, a) over every string (also finite d)",
-                "(P, K, a) while no gate flips: the width enters through the gate overlaps",
-            ),
-        ),
-        "L3": Variants(
-            ("limit", "collapsed", "balanced"),
-            (
-                "a position in 4 variables, the block in 16",
-                "frozen gates, all positions and secret strings (P, K, a)",
-                "live gates: one neuron per sign pattern",
-            ),
-        ),
-        "L4": Variants(("surrogate",), ("only the target's score moves",)),
+    blocks=sampled_blocks,
+    loss=NETWORK.loss,
+    observe=observables(NETWORK),
+    observables=vocabulary.OBSERVABLES,
+    events=vocabulary.EVENTS,
+    batches=fresh_batch,
+    modes=vocabulary.MODES,
+    variants={
+        "L2": {"reduced": "reduced",
+               "frozen": ("(P, K, a) while no gate flips: the width enters through the gate overlaps",
+                          partial(_sequences, "frozen"))},
+        "L3": {
+            "limit": ("a position in 4 variables, the block in 16", _limit),
+            "collapsed": ("frozen gates, all positions and secret strings (P, K, a)", partial(_sequences, "collapsed")),
+            "balanced": ("live gates: one neuron per sign pattern", partial(_sequences, "balanced")),
+            "found": ("", partial(_sequences, "found")),
+        },
+        "L4": {"surrogate": ("only the target's score moves", _surrogate)},
     },
-    events=EVENTS,
-    observables=OBSERVABLES,
-    build=_build,
+    steps=1600,
+    latex=LATEX,
     columns=_columns,
-    validate=validate,
-    training=late("flowsys.systems.parity.training:training"),
+    validate=vocabulary.validate,
     derive=late("flowsys.systems.parity.derive:derive"),
     equations=late_value("flowsys.systems.parity.reduced:EQUATIONS"),
-    latex=LazyMapping(late_value("flowsys.systems.parity.notation:LATEX")),
     meanings=LazyMapping(late_value("flowsys.systems.parity.notation:WORDS")),
     places=LazyMapping(late_value("flowsys.systems.parity.notation:PLACES")),
     ladder=late("flowsys.systems.parity.ladder:ladder"),
     claims=LazySequence(late_value("flowsys.systems.parity.claims:CLAIMS")),
     figures=LazyMapping(late_value("flowsys.systems.parity.figures:FIGURES")),
     diagrams=LazyMapping(late_value("flowsys.systems.parity.diagrams:DIAGRAMS")),
-)
+    **_declared,
+)  # fmt: skip

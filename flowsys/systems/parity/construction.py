@@ -1,19 +1,19 @@
-"""Theorem 1: weights that compute the parity of k secret bits without a chain of thought.
+"""Theorem 1: weights that compute the parity of k secret bits without a chain of thought, checked on every string.
 
     A = 40 log(n) V e_{n+1,0}ᵀ,   W_{r,1:d} = a_r e_{n+1,0},   W_{r,d+1:2d} = 2k U,   m = k+1,   h = ±1,
 
 with U, V dual to the secret tokens: ⟨U, e_{j,b}⟩ = b and ⟨V, e_{j,b}⟩ = 1 on secret j. Attention averages the secret
 bits, and 2m ramps turn their number c into the zigzag (-1)^(c+1). The ReLU's argument is a_r + 2k⟨U, ·⟩; the minus sign
 of the last display of the proof is a misprint, as its next line shows.
+
+All strings with c secret ones differ only in where the attention that leaks off the secrets goes. The leak and what it
+reads are bounded token by token, the zigzag is evaluated at both ends of what the ramps can then be given, and between
+them it is monotone or has its kinks looked at: so 2^n strings are checked at the cost of k+1, at any n.
 """
 
-import jax
-import jax.numpy as jnp
-import numpy as np
+from dataclasses import dataclass
 
-from flowsys.systems.parity import model
-from flowsys.systems.parity.data import Parity, population
-from flowsys.systems.parity.model import Weights
+import numpy as np
 
 
 def ramps(k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -24,42 +24,68 @@ def ramps(k: int) -> tuple[np.ndarray, np.ndarray]:
     return np.where(r <= m, -4 * ((r + 1) // 2) + 4, falling) * 1.0, np.where(r <= m, 1.0, -1.0)
 
 
-def dual_vectors(problem: Parity, embeddings: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """U and V of Lemmas 2 and 3, the least-norm solutions."""
-    secret = 2 * (np.array(problem.secrets) - 1)
-    rows = embeddings[np.concatenate([secret, secret + 1])]
-    duals = rows.T @ jnp.linalg.inv(rows @ rows.T)
-    return duals[:, problem.k :].sum(axis=1), duals.sum(axis=1)
+@dataclass(frozen=True)
+class Construction:
+    """The weights through the tokens: scores of positions 1..n (n × 2) and of the end, values ⟨U, e⟩ of the same.
+
+    `secrets` are the first k positions; `bits` rounds weights and activations to that many fractional bits.
+    """
+
+    k: int
+    scores: np.ndarray
+    end_score: float
+    values: np.ndarray
+    end_value: float
+    leak: float
+    bits: int | None = None
+
+    def least_margin(self) -> float:
+        """The least (-1)^(c+1) T over all strings, or a lower bound of it; positive if every parity is right."""
+        offsets, h = ramps(self.k)
+        zigzag = lambda x: float(h @ np.maximum(offsets + x, 0.0))
+        least = np.inf
+        for ones in range(self.k + 1):
+            low, high = self.ramp_inputs(ones)
+            corners = [low, high, *(-a for a in offsets if low < -a < high)]
+            least = min(least, min((-1) ** (ones + 1) * zigzag(x) for x in corners))
+        return least
+
+    def ramp_inputs(self, ones: int) -> tuple[float, float]:
+        """Bounds of 2k ⟨U, attention output⟩ over all strings with `ones` secret ones."""
+        secret, other = self.scores[: self.k], np.append(self.scores[self.k :].max(axis=1), self.end_score)
+        top = max(secret.max(), other.max())
+        # secret scores differ by rounding alone: bounded by the least and the largest of them
+        on_low, on_high = (self.k * np.exp(x - top) for x in (secret.min(), secret.max()))
+        off = float(np.exp(other - top).sum())
+        leak = off / (off + on_low)
+        spread = on_high / on_low - 1
+        share = ones / self.k
+        values = np.append(self.values[self.k :].ravel(), self.end_value)
+        reads = np.array([min(values.min(), 0.0), max(values.max(), 0.0)])
+        noise = np.abs(self.values[: self.k] - [0.0, 1.0]).max() + spread
+        low, high = share * (1 - leak) + leak * reads[0] - noise, share + leak * reads[1] + noise
+        rounded = 0.0 if self.bits is None else 0.5 * 2.0**-self.bits
+        return 2 * self.k * (low - rounded), 2 * self.k * (high + rounded)
 
 
-def construct(problem: Parity, embeddings: jax.Array) -> tuple[Weights, np.ndarray]:
-    """The weights of Theorem 1 and their output weights h."""
-    if problem.chain_of_thought:
-        raise ValueError("chain_of_thought = True, but Theorem 1 is about the problem without it.")
-    if embeddings.shape[1] < 2 * problem.k:
-        raise ValueError(f"d = {embeddings.shape[1]}, but at least 2k = {2 * problem.k} dimensions are needed.")
-    with jax.enable_x64(True):
-        offsets, h = ramps(problem.k)
-        U, V = dual_vectors(problem, embeddings)
-        end = embeddings[2 * problem.n]
-        W = jnp.concatenate([jnp.outer(offsets, end), jnp.outer(np.full(len(h), 2.0 * problem.k), U)], axis=1)
-        return Weights(W=W, A=40 * np.log(problem.n) * jnp.outer(V, end)), h
-
-
-def exhaustive_accuracy(problem: Parity, embeddings: jax.Array) -> float:
-    """Share of all 2^n inputs whose parity the construction gets right."""
-    with jax.enable_x64(True):
-        w, h = construct(problem, embeddings)
-        y = model.coordinates(w, embeddings, 2)
-        return float((_margins(y, h, population(problem)) > 0).mean())
-
-
-_margins = jax.jit(model.margins)
-
-
-def largest_leak(problem: Parity, embeddings: jax.Array) -> float:
-    """max |⟨V, e⟩| over non-secret tokens, which Lemma 4 bounds by 1/2."""
-    with jax.enable_x64(True):
-        secret = 2 * (np.array(problem.secrets) - 1)
-        others = np.setdiff1d(np.arange(2 * problem.n), np.concatenate([secret, secret + 1]))
-        return float(jnp.abs(embeddings[others] @ dual_vectors(problem, embeddings)[1]).max())
+def construct(n: int, k: int, d: int, rng: np.random.Generator, bits: int | None = None) -> Construction:
+    """Theorem 1's weights for fresh hypercube embeddings, secrets first; vectors rounded to `bits` fractional bits."""
+    if d < 2 * k:
+        raise ValueError(f"d = {d}, but at least 2k = {2 * k} dimensions are needed.")
+    round_ = (lambda x: x) if bits is None else (lambda x: np.round(x * 2.0**bits) * 2.0**-bits)
+    draw = lambda count: rng.choice(np.array([-1.0, 1.0]), (count, d)) / d**0.5
+    secret = draw(2 * k)  # (1, 0), (1, 1), (2, 0), …
+    end = draw(1)[0]
+    duals = np.linalg.solve(secret @ secret.T, secret).T
+    U, V = duals[:, 1::2].sum(axis=1), duals.sum(axis=1)
+    query = round_(40 * np.log(n) * V), round_(U)
+    unit = float(round_(end) @ end)
+    see = lambda tokens: (unit * (tokens @ query[0]), tokens @ query[1])
+    scores, values = np.zeros((n, 2)), np.zeros((n, 2))
+    scores[:k], values[:k] = (x.reshape(k, 2) for x in see(secret))
+    for start in range(k, n, 20_000):
+        stop = min(n, start + 20_000)
+        scores[start:stop], values[start:stop] = (x.reshape(-1, 2) for x in see(draw(2 * (stop - start))))
+    end_score, end_value = see(end)
+    leak = float(np.abs(scores[k:]).max() / (40 * np.log(n))) if n > k else 0.0
+    return Construction(k, scores, float(end_score), values, float(end_value), leak, bits)

@@ -1,30 +1,19 @@
-"""Parity sequences and the tables the loss is summed over.
+"""Parity sequences, and the rows a loss is summed over.
 
 Bits b[1..n] are uniform, b[n+1] = 0, and b[i+1] = b[i] ⊕ b[S[i]] for i = n+1..n+k (Definition 2); without a chain of
-thought only b[n+2], the parity of all secret bits, follows. Token (j, b) has number 2(j-1) + b.
+thought only b[n+2], the parity of all secret bits, follows (Definition 1). Token (j, b) has number 2(j-1) + b.
 
-A `Table` has one row per sequence and query position: which token asks, how often every token is in its causal
-context, the sign (-1)^label, the weight of the row, and the token at S[i]. Rows are ordered by sequence, then position.
+Of every sequence and query position, `rows` gives which token asks, how often every token is in its causal context,
+the sign (-1)^label, and the token at S[i].
 """
 
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
-import jax
 import numpy as np
 
 MAX_ENUMERATED_BITS = 16
-
-
-class Table(NamedTuple):
-    """Rows of the loss: query (R), counts (R × T), sign (R), weight (R), target (R) or None without CoT."""
-
-    query: Any
-    counts: Any
-    sign: Any
-    weight: Any
-    target: Any
 
 
 @dataclass(frozen=True)
@@ -85,10 +74,13 @@ def ascending(n: int, k: int, chain_of_thought: bool = True) -> Parity:
     return Parity(n, tuple(range(1, k + 1)), chain_of_thought)
 
 
-def shuffled(key: jax.Array, n: int, k: int, chain_of_thought: bool = True) -> Parity:
+def shuffled(seed: int, n: int, k: int, chain_of_thought: bool = True) -> Parity:
     """k secret positions drawn without replacement, in random order."""
+    import jax
+
     check_secret_count(n, k)
-    return Parity(n, tuple(int(j) + 1 for j in jax.random.permutation(key, n)[:k]), chain_of_thought)
+    drawn = jax.random.permutation(jax.random.key(seed), n)[:k]
+    return Parity(n, tuple(int(j) + 1 for j in drawn), chain_of_thought)
 
 
 def all_bits(count: int) -> np.ndarray:
@@ -98,7 +90,7 @@ def all_bits(count: int) -> np.ndarray:
     return np.array(list(product((0, 1), repeat=count)), dtype=np.int64).reshape(-1, count)
 
 
-def sequences(problem: Parity, bits):
+def sequences(problem: Parity, bits: Any) -> Any:
     """Input bits (B × n) completed by the end-of-sequence bit, the chain of thought and the last label."""
     xp = bits.__array_namespace__()
     running = xp.cumulative_sum(bits[:, np.array(problem.secrets) - 1], axis=1) % 2
@@ -106,33 +98,20 @@ def sequences(problem: Parity, bits):
     return xp.concatenate([bits, xp.zeros_like(bits[:, :1]), shown], axis=1)
 
 
-def table_of_bits(problem: Parity, bits, weight=None) -> Table:
-    """The rows of given input bits (B × n), as arrays of their kind; `weight` (B) defaults to 1/B."""
-    xp = bits.__array_namespace__()
+def rows(problem: Parity, bits: Any) -> dict[str, Any]:
+    """Of input bits (B × n): query, sign and target (B × positions), counts (B × positions × tokens).
+
+    Without a chain of thought attention has no one target: that of the first secret stands there.
+    """
     sequence = sequences(problem, bits)
-    n_sequences, n_queries = bits.shape[0], problem.n_queries
     token_position, token_bit = np.divmod(np.arange(problem.n_tokens), 2)
-    query_position = problem.n + np.arange(n_queries)
+    query_position = problem.n + np.arange(problem.n_queries)
     present = sequence[:, token_position] == token_bit[None, :]
     causal = token_position[None, :] <= query_position[:, None]
-    counts = (present[:, None, :] & causal[None]).reshape(-1, problem.n_tokens) * 1.0
-    query = 2 * np.arange(n_queries)[None, :] + sequence[:, query_position]
-    sign = 1.0 - 2.0 * sequence[:, query_position + 1]
-    target = None
-    if problem.chain_of_thought:
-        secret = np.array(problem.secrets) - 1
-        target = (2 * secret[None, :] + sequence[:, secret]).reshape(-1)
-    weight = xp.full(n_sequences, 1.0 / n_sequences) if weight is None else weight
-    return Table(query.reshape(-1), counts, sign.reshape(-1), xp.repeat(weight, n_queries), target)
-
-
-def population(problem: Parity) -> Table:
-    """Every input string once, with weight 2^-n."""
-    return table_of_bits(problem, all_bits(problem.n))
-
-
-def sample_bits(key: jax.Array, problem: Parity, batch: int) -> np.ndarray:
-    """`batch` fresh input strings."""
-    check_size("batch", batch)
-    # NumPy's generator, since JAX's would be compiled anew for every batch size
-    return np.random.default_rng(np.asarray(jax.random.key_data(key))).integers(0, 2, (batch, problem.n))
+    secret = np.array(problem.secrets)[: problem.n_queries] - 1
+    return {
+        "query": 2 * np.arange(problem.n_queries)[None, :] + sequence[:, query_position],
+        "counts": (present[:, None, :] & causal[None]) * 1,
+        "sign": 1 - 2 * sequence[:, query_position + 1],
+        "target": 2 * secret[None, :] + sequence[:, secret],
+    }

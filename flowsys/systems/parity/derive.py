@@ -4,16 +4,21 @@ The lumped system of (n, k) has 16 + 4(k-2) variables for k ≥ 2, and 4 for k =
 position. Each is compared with its stated program.
 """
 
+from collections.abc import Callable
+
+import jax
 import numpy as np
 
+from flowsys.model.concrete import Concrete
+from flowsys.model.flows import reduced_field
 from flowsys.program import Program
 from flowsys.program.arrays import arguments, vector_field
 from flowsys.symbolic.assemble import assemble
 from flowsys.symbolic.derivation import Derivation, Stated
 from flowsys.symbolic.lumping import Partition, lump
 from flowsys.system import Setup
-from flowsys.systems.parity.enumerated import coordinate_names, unlumped_field
-from flowsys.systems.parity.infinite import is_in_block
+from flowsys.systems.parity import FORMS, SYSTEM
+from flowsys.systems.parity.limits import is_in_block
 from flowsys.systems.parity.notation import LATEX
 from flowsys.systems.parity.statement import block_statement, position_statement
 
@@ -25,11 +30,23 @@ def derive(setup: Setup, variant: str) -> Derivation:
     """State, lump at min(n, 6) bits and min(k, 4) secrets, and compare."""
     stated = Stated.assembled(block_statement() if is_in_block(setup, "position") else position_statement())
     n, k, m = min(setup["n"], LARGEST_N), min(setup["k"], LARGEST_K), setup["m"]
-    names = coordinate_names(n, k)
-    full = unlumped_field(n, k, m)
+    names, full = unlumped(n, k, m)
     partition = lump(full, np.zeros(len(names)))
-    agreement = stated_against_found(partition, full, n, k, m)
+    agreement = stated_against_found(partition, names, full, n, k, m)
     return stated.beside(partition, full, names, agreement, f"n = {n}, k = {k}, linear loss", LATEX)
+
+
+def unlumped(n: int, k: int, m: float) -> tuple[tuple[str, ...], Callable[[np.ndarray], np.ndarray]]:
+    """The names D_query_key and a_key_query of the limit over every string and token, and d(D, a)/dt, linear loss."""
+    setup = SYSTEM.setup(n=n, k=k, m=m, tokens="all")
+    concrete = Concrete(FORMS["found"].declaration, setup, "position", at_limit=True)
+    rhs, arguments_of_flow = jax.jit(reduced_field(concrete).rhs), concrete.arguments(0)
+
+    def evaluate(y: np.ndarray) -> np.ndarray:
+        with jax.enable_x64(True):
+            return np.asarray(rhs(np.asarray(y, dtype=float), arguments_of_flow))
+
+    return concrete.coordinates.names, evaluate
 
 
 def stated_state(program: Program, entries: dict[str, float], n: int, i: int) -> np.ndarray:
@@ -49,9 +66,8 @@ def stated_state(program: Program, entries: dict[str, float], n: int, i: int) ->
     return np.array([*first, *(K(query, t) for t in keys), *(a(t, query) for t in keys)])
 
 
-def stated_against_found(partition: Partition, full, n: int, k: int, m: float, seed: int = 0) -> float:
+def stated_against_found(partition: Partition, names, full, n: int, k: int, m: float, seed: int = 0) -> float:
     """The largest difference of dy/dt between the stated programs and the lumped full field, at random points."""
-    names = coordinate_names(n, k)
     rng = np.random.default_rng(seed)
     worst = 0.0
     for program, i, values in programs_of(n, k, m):

@@ -87,7 +87,7 @@ DIAGRAMS = {
         boundary=_one_hot,
     ),
     "n_plus_2": NamedDiagram(
-        title="Attention on S[n+2] where its bit equals b[n+2] does not lock",
+        title="Attention on S[n+2] where its bit is 0 does not lock, whatever b[n+2] is",
         axes=("margin_threshold=0.003:2:60:log", "n=4:3000:60:log"),
         observables=("s_x0@margin_1", "s_x1@margin_1", "s_z0@margin_1"),
         mode="block",

@@ -1,6 +1,6 @@
 """The paper's figures in small sizes, and those of its gradient flow: theory as lines, training as dots.
 
-Figures 1 to 5 are drawn from stored runs of a small transformer (`experiment_figures`, `passes_figures`), `batches`
+Figures 1 to 5 are drawn from stored runs of a small transformer (`experiment_figures`), `batches`
 from stored batches. `phases` shows what the theory says of the simplified block: signal, attention, margin.
 """
 
@@ -13,23 +13,17 @@ from flowsys.plot.drawing import Drawing
 from flowsys.runs.solving import solve
 from flowsys.runs.training import train
 from flowsys.system import Setup
-from flowsys.systems.parity import batches, experiment_figures, passes_figures
-
-
-def _system():
-    from flowsys.systems.parity import SYSTEM
-
-    return SYSTEM
+from flowsys.systems.parity import SYSTEM, batches, experiment_figures
 
 
 def phases_of_the_flow(setup: Setup) -> Drawing:
     """Signal, attention and margin at i = n+3: the limit as lines, descent of the finite model as dots."""
-    small = _system().setup(n=12, k=3, m=400.0, epsilon=20.0, width=400, learning_rate=50.0)
+    small = SYSTEM.setup(n=12, k=3, m=400.0, epsilon=20.0, width=400, learning_rate=50.0)
     end = 30.0 * 12 * 20
     names = ("g", "s_target", "margin")
-    theory = solve(_system(), small, at=[float(t) for t in np.linspace(0, end, 200)], observe=names)
+    theory = solve(SYSTEM, small, at=[float(t) for t in np.linspace(0, end, 200)], observe=names)
     steps = round(end / small["learning_rate"])
-    trained = train(_system(), small, variant="coordinates", steps=steps, records=40, observe=names)
+    trained = train(SYSTEM, small, steps=steps, records=40, observe=names)
     figure = Figure(figsize=(5.6, 4), layout="constrained")
     ax = figure.subplots()
     scale = small["n"] * small["m"] ** 0.5
@@ -44,11 +38,10 @@ def phases_of_the_flow(setup: Setup) -> Drawing:
 
 def batch_success(setup: Setup) -> Drawing:
     """Three steps of stochastic gradient descent over (B, n, m): sequences right, and the batch B* they need."""
-    results = batches.stored()
     figure = Figure(figsize=(11, 4.6), layout="constrained")
     shares, needed = figure.subplots(1, 2, width_ratios=(1.15, 1))
     for number, n in enumerate(batches.SIZES):
-        found = batches.shares(results, batches.PROPORTIONAL, n)
+        found = batches.shares(batches.PROPORTIONAL, n)
         if found:
             shares.plot(list(found), list(found.values()), "o", markersize=4, color=f"C{number}", label=f"n = {n}")
             shares.axvline(batches.predicted(batches.PROPORTIONAL, n), color=f"C{number}", linewidth=1)
@@ -57,7 +50,7 @@ def batch_success(setup: Setup) -> Drawing:
     shares.legend(frameon=False, fontsize="small", title="line: theory's B*", title_fontsize="small")
     fine = np.geomspace(batches.SIZES[0], batches.SIZES[-1], 60)
     for number, law in enumerate(batches.LAWS):
-        found = batches.needed(results, law)
+        found = batches.needed(law)
         if len(found) > 2:
             exponent = power_law(list(found), list(found.values())).slope
             label = f"{law.replace('=', ' = ').replace('200n', '200 n')}: exponent {exponent:.2f}"
@@ -76,8 +69,8 @@ FIGURES = {
     "2": experiment_figures.samples_by_shape,
     "3a": experiment_figures.samples_with_chain,
     "3b": experiment_figures.attention_on_secrets,
-    "4": passes_figures.epochs_by_shape,
-    "5": passes_figures.few_and_many_strings,
+    "4": experiment_figures.epochs_by_shape,
+    "5": experiment_figures.few_and_many_strings,
     "phases": phases_of_the_flow,
     "batches": batch_success,
 }

@@ -36,7 +36,7 @@ def target_attention(u, v, w, n_ordinary, n_sure, ops=jax_ops):
 def position_loss(y, n_ordinary, n_sure, kind: str = "linear", ops=jax_ops):
     """Loss of one position, (g, u, v, w) -> ℓ(s g): the margin without the common mode, whose mean is 0."""
     g, u, v, w = y
-    return loss_of_margin(target_attention(u, v, w, n_ordinary, n_sure, ops) * g, kind, ops)
+    return loss_of_margin(ops, target_attention(u, v, w, n_ordinary, n_sure, ops) * g, kind)
 
 
 def position_copies(m, n_ordinary, n_sure, query_bits):
@@ -45,16 +45,6 @@ def position_copies(m, n_ordinary, n_sure, query_bits):
     `query_bits` is 2 at i ≥ n+3, and 1 for k = 1, where the only query token is (n+1, 0).
     """
     return (8 * m * query_bits**2, 2 * query_bits, 2 * query_bits * n_ordinary, query_bits * n_sure)
-
-
-def position_metric(m, n_ordinary, n_sure):
-    """Diagonal of the metric of (g, u, v, w) at i ≥ n+3."""
-    return tuple(1 / copies for copies in position_copies(m, n_ordinary, n_sure, 2))
-
-
-def only_position_metric(m, n_ordinary, n_sure):
-    """The same for k = 1."""
-    return tuple(1 / copies for copies in position_copies(m, n_ordinary, n_sure, 1))
 
 
 def block_margins(y, n, ops=jax_ops):

@@ -1,51 +1,135 @@
-"""What is read off a state: attention on the secret, margins, accuracy, gate flips, attention entropy."""
+"""What is read off the block at every level that follows sequences, once for neurons and for frozen gates.
 
-from typing import NamedTuple
+Position i has the names of the limit (g, u, v, w, s_target, …); all positions together have their extremes and shares.
+A `form` is what the network is written in: `model.Network`, `frozen.Frozen` or `frozen.Limit`.
+"""
 
-import jax
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
 import numpy as np
 
-from flowsys.systems.parity import model
-from flowsys.systems.parity.data import Table
-from flowsys.systems.parity.entropy import attention_entropy
-from flowsys.systems.parity.model import Coordinates, FrozenCoordinates
+from flowsys.systems.parity.model import attention
 
 
-class Reading(NamedTuple):
-    """Per sequence and query position: attention on S[i] and margin; over a table: accuracies and entropy."""
+class View(NamedTuple):
+    """How position i is read: its number 0 … k-1, averages of K (queries × keys) and of a (keys × queries).
 
-    s_target: np.ndarray
-    margin: np.ndarray
-    accuracy: float
-    sequence_accuracy: float
-    entropy: float
+    `targets` marks the scores of S[i] at every position (keys × queries).
+    """
 
-
-def read(y: Coordinates | FrozenCoordinates, h, table: Table, n_queries: int) -> Reading:
-    """Read a state on a table whose rows are sequences of `n_queries` positions."""
-    with jax.enable_x64(True):
-        attention, margin = (np.asarray(part) for part in _attention_and_margin(y, h, table))
-    margin = margin.reshape(-1, n_queries)
-    right = margin > 0
-    s = attention[np.arange(len(attention)), np.asarray(table.target)].reshape(-1, n_queries)
-    counts = np.asarray(table.counts, dtype=float)
-    lengths = counts[:n_queries].sum(axis=1)
-    by_sequence = (-1, n_queries, counts.shape[1])
-    entropy = attention_entropy(attention.reshape(by_sequence), lengths, counts.reshape(by_sequence))
-    return Reading(s, margin, float(right.mean()), float(right.all(axis=1).mean()), float(entropy.mean()))
+    number: int
+    g: np.ndarray
+    common: np.ndarray
+    u: np.ndarray
+    v: np.ndarray
+    w: np.ndarray
+    targets: np.ndarray
 
 
-@jax.jit
-def _attention_and_margin(y, h, table: Table):
-    return model.attention(y.a, table), model.margins(y, h, table)
+def view(p: Any) -> View:
+    """The view of a setup; in mode block a later i stands for n+1, without a chain there is n+1 alone."""
+    number = p.i - p.n - 1
+    number = 0 if (p.mode == "block" and number > 1) or p.mode == "no_chain" else number
+    return _view(p.n if p.tokens == "all" else p.k, p.k, 1 if p.mode == "no_chain" else p.k, number, p.tokens == "all")
 
 
-def flipped_gates(y: Coordinates, start: Coordinates, table: Table) -> float:
-    """Fraction of (row, neuron) pairs whose gate differs from the one at the start."""
-    with jax.enable_x64(True):
-        return float(_flipped(y, start, table))
+@lru_cache(maxsize=64)
+def _view(n: int, k: int, n_queries: int, number: int, all_tokens: bool) -> View:
+    ordinary = np.arange(2 * k, 2 * n) if all_tokens else np.array([2 * k])
+    end = 2 * n if all_tokens else 2 * k + 1
+    n_keys = end + 2 * n_queries
+    queries = [0] if number == 0 else [2 * number, 2 * number + 1]
+    g, common = np.zeros((2, 2 * n_queries, n_keys))
+    u, v, w = np.zeros((3, n_keys, 2 * n_queries))
+    share = 1 / len(queries)
+    for query in queries:
+        for bit in (0, 1):
+            g[query, 2 * number + bit] = -((-1.0) ** (query + bit)) * share / 2
+            common[query, bit] = (-1.0) ** bit * share / 2
+            u[2 * number + bit, query] = share / 2
+        v[ordinary, query] = share / len(ordinary)
+        w[end, query] = share
+    is_target = np.zeros((n_keys, 2 * n_queries), dtype=bool)
+    for j in range(n_queries):
+        is_target[2 * j : 2 * j + 2, [0] if j == 0 else [2 * j, 2 * j + 1]] = True
+    return View(number, g, common, u, v, w, is_target)
 
 
-@jax.jit
-def _flipped(y, start, table: Table):
-    return ((model.preactivations(start, table) > 0) != (model.preactivations(y, table) > 0)).mean()
+def on_target(ops: Any, scores: Any, X: Any) -> tuple[Any, Any]:
+    """Attention on S[i], and off it without cancellation, at every sequence and position."""
+    s = attention(ops, scores, X)
+    is_target = (np.arange(scores.shape[0]) == X.target[..., None]) * 1
+    return (is_target * s).sum(axis=-1), ((1 - is_target) * s).sum(axis=-1)
+
+
+def entropies(ops: Any, scores: Any, X: Any) -> Any:
+    """H / log(length) of every query (Eq. (1)): log Σ n e^a - Σ p a, which is finite at any scores."""
+    at = scores.T[X.query] * ((X.counts > 0) * 1)
+    H = ops.log_sum_exp(at, X.counts) - (attention(ops, scores, X) * at).sum(axis=-1)
+    return ops.largest([H, 0 * H]) / ops.log(X.counts.sum(axis=-1) * 1.0)
+
+
+def _average(form: Any, name: str) -> Callable:
+    """A signed average of K or of the scores at position i."""
+
+    def read(ops, w, X, p):
+        seen = form.frozen(ops, w, p)[1] if name in ("g", "common") else form.scores(w)
+        return (getattr(view(p), name) * seen).sum()
+
+    return read
+
+
+def formulas(form: Any) -> dict[str, Callable]:
+    """Averages that can be written as formulas: what the derived limit has too."""
+
+    def here(of: Callable) -> Callable:
+        return lambda ops, w, X, p: of(ops, w, X, p)[..., view(p).number]
+
+    return {
+        **{name: _average(form, name) for name in ("g", "u", "v", "w")},
+        "s_target": here(lambda ops, w, X, p: on_target(ops, form.scores(w), X)[0]),
+        "one_hot_error": here(lambda ops, w, X, p: on_target(ops, form.scores(w), X)[1]),
+        "margin": here(form.margins),
+        "accuracy": here(lambda ops, w, X, p: ops.is_positive(form.margins(ops, w, X, p))),
+        "common_mode": _average(form, "common"),
+    }
+
+
+def observables(form: Any) -> dict[str, Callable]:
+    """Everything that is observed of sequences, by the names and meanings of `vocabulary`."""
+
+    def right(ops, w, X, p):
+        return ops.is_positive(form.margins(ops, w, X, p))
+
+    def error(ops, w, X, p):
+        return on_target(ops, form.scores(w), X)[1]
+
+    found = formulas(form) | {
+        "entropy": lambda ops, w, X, p: entropies(ops, form.scores(w), X).min(axis=-1),
+        "margin_min": lambda ops, w, X, p: form.margins(ops, w, X, p).min(),
+        "margin_max": lambda ops, w, X, p: form.margins(ops, w, X, p).max(),
+        "margin_i_min": lambda ops, w, X, p: form.margins(ops, w, X, p)[..., view(p).number].min(),
+        "s_min": lambda ops, w, X, p: on_target(ops, form.scores(w), X)[0].min(),
+        "one_hot_error_max": lambda ops, w, X, p: error(ops, w, X, p).max(),
+        "score_target_min": lambda ops, w, X, p: form.scores(w)[view(p).targets].min(),
+        "score_other_max": lambda ops, w, X, p: ops.largest(
+            [form.scores(w)[~view(p).targets], -form.scores(w)[~view(p).targets]]
+        ).max(),
+        "accuracy_all": lambda ops, w, X, p: right(ops, w, X, p).min(axis=-1),
+        "accuracy_mean": lambda ops, w, X, p: right(ops, w, X, p).mean(axis=-1),
+        "P_max": lambda ops, w, X, p: ops.largest(
+            [sign * form.frozen(ops, w, p)[0][X.query] for sign in (1, -1)]
+        ).max(),
+    }
+    if not form.has_gates:
+        return found
+
+    def slack(ops, w, X):
+        return (2 * ops.is_positive(w.nu).T[X.query] - 1) * form.preactivations(ops, w, X)
+
+    return found | {
+        "flipped": lambda ops, w, X, p: (1 - ops.is_positive(slack(ops, w, X))).mean(axis=(-2, -1)),
+        "gate_slack": lambda ops, w, X, p: slack(ops, w, X).min(),
+    }

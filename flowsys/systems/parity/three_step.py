@@ -21,15 +21,6 @@ class Rates(NamedTuple):
     eta_2: float
 
 
-def assumption_2_rates(n: int, k: int, m: float, epsilon: float, batch: float, delta: float) -> Rates:
-    """Rates as printed; meaningful for astronomically large n only."""
-    check_secret_count(n, k)
-    if not 0 < delta < 1:
-        raise ValueError(f"delta = {delta}, but a probability between 0 and 1 is required.")
-    eta = m * epsilon * np.sqrt(batch) / (100 * np.log(n / delta))
-    return Rates(eta, eta, 4 * k * epsilon / 3)
-
-
 def usable_rates(n: int, m: float, epsilon: float, rho: float = 0.3, eta_2: float | None = None) -> Rates:
     """η_0 = η_1 = ρ·4mnε: ρ is the shift of a neuron's input over ε once attention is on S[i], so gates need ρ < 1.
 

@@ -1,29 +1,39 @@
 """The names of the parity system: parameters with their ranges, modes, events, observables with their meanings."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
+import flowsys as fs
 from flowsys.errors import InputError
-from flowsys.system import FINITE, FINITE_PARAMETERS, Parameter, t_max
+from flowsys.system import FINITE
+from flowsys.systems.parity.model import LARGEST_N
 
 MODES = {
     "position": "gradient flow, seen at query position i (a system of its own for i >= n+3 and for k = 1)",
     "block": "gradient flow of positions n+1 and n+2, which the common mode of the gates couples (k >= 2)",
     "three_step": "three gradient steps with rates eta_0, eta_1, eta_2 (Theorem 3); t is the sum of the rates, at L0 "
     "learning_rate times the steps",
+    "no_chain": "gradient flow without a chain of thought: position n+1 alone, whose label is the parity of all "
+    "secrets (levels that follow sequences)",
 }
 
 EVENTS = {
-    "lock": "attention on S[i] reaches lock_threshold",
-    "margin_1": "the mean margin at position i reaches margin_threshold (where the hinge switches off)",
-    "gate_flip": "the first gate of a neuron flips (levels with live gates)",
-    "step_1": "after the first gradient step (three_step)",
-    "step_2": "after the second gradient step (three_step)",
-    "step_3": "after the third gradient step (three_step)",
+    "lock": fs.Crossing("s_target", "lock_threshold", +1, "attention on S[i] reaches lock_threshold"),
+    # under the hinge a margin comes to rest at 1 up to rounding, so it counts as reached just below
+    "margin_1": fs.Crossing("margin", lambda p: p.margin_threshold * (1 - 1e-9 * (p.loss == "hinge")), +1,
+                            "the mean margin at position i reaches margin_threshold (where the hinge switches off)"),
+    "gate_flip": fs.Crossing("gate_slack", 0.0, -1, "the first gate of a neuron flips (levels with live gates)"),
+}  # fmt: skip
+STEPS = ("step_1", "step_2", "step_3")
+STAGES = {
+    "position": [fs.Stage("flow")],
+    "block": [fs.Stage("flow")],
+    "three_step": [fs.Stage(name, step=f"eta_{j}") for j, name in enumerate(STEPS)],
+    "no_chain": [fs.Stage("flow")],
 }
+LOOKS = dict.fromkeys(("position", "block"), ("lock", "margin_1")) | {"no_chain": ("margin_1",)}
 
-_SEED = FINITE_PARAMETERS[1]
+_RATE = 1e30  # more than any rate or time at the largest sizes
 
 
 def _first_decoupled(p: Mapping[str, Any]) -> int:
@@ -35,39 +45,42 @@ def _long_enough(p: Mapping[str, Any]) -> float:
     return max(1e9, 100 * p["n"] * p["m"] ** 0.5 + 1000 * p["m"])
 
 
-PARAMETERS = (
-    Parameter("n", 20, "input bits", low=2, high=10**7, integer=True),
-    Parameter("k", 5, "secret bits, k < n", low=1, high=10**6, integer=True),
-    Parameter("m", 400.0, "half the number of neurons; in the limit it sets the time scale of W against A", low=1e-2,
-              high=1e9),
-    Parameter("epsilon", 20.0, "scale of the initial neuron weights ν = ±ε", low=1e-4, high=1e4, latex=r"\epsilon"),
-    Parameter("i", _first_decoupled, "query position that is observed, n+1 … n+k", low=3, high=10**7 + 10**6,
-              integer=True, default_text="n+3, or n+k if k < 3"),
-    Parameter("loss", "linear", "loss of a margin: -margin, or max(1 - margin, 0); past margin 1 the hinge is exact "
-              "for k = 1 and in the variants collapsed and balanced", choices=("linear", "hinge")),
-    Parameter("lock_threshold", 0.5, "attention on S[i] that counts as locked", low=0.0, high=1.0, open_low=True,
-              open_high=True),
-    Parameter("margin_threshold", 1.0, "margin at which margin_1 is reported", low=0.0, open_low=True, high=1e6),
-    Parameter("rho", 0.3, "three_step: shift of a neuron's input over epsilon after step 2 (gates need rho < 1)",
-              low=0.0, open_low=True, high=10.0, latex=r"\rho"),
-    Parameter("eta_0", lambda p: p["rho"] * 4 * p["m"] * p["n"] * p["epsilon"], "three_step: rate of step 1", low=0.0,
-              open_low=True, default_text="4 rho m n epsilon", latex=r"\eta_0"),
-    Parameter("eta_1", lambda p: p["eta_0"], "three_step: rate of step 2", low=0.0, open_low=True,
-              default_text="eta_0", latex=r"\eta_1"),
-    Parameter("eta_2", lambda p: 16 * p["m"] * p["epsilon"] / 3, "three_step: rate of step 3", low=0.0, open_low=True,
-              default_text="16 m epsilon / 3", latex=r"\eta_2"),
-    Parameter("d", float("inf"), "dimension of the hypercube embeddings; inf makes tokens orthonormal", low=1,
-              integer=True, infinite=True, levels=FINITE),
-    Parameter("batch", float("inf"), "three_step at L0: fresh sequences per step; inf is the population", low=1,
-              high=10**6, integer=True, infinite=True, levels=("L0",)),
-    Parameter("width", lambda p: min(10**6, max(1, round(p["m"]))), "half the number of neurons of the finite model; "
-              "unless it is m, W moves width/m times as fast, so that the limit stays that of m", low=1, high=10**6,
-              integer=True, levels=FINITE, default_text="m"),
-    _SEED,
-    Parameter("learning_rate", lambda p: p["m"] ** 0.5 / 4, "step of gradient descent", low=0.0, open_low=True,
-              levels=("L0",), default_text="sqrt(m) / 4"),
-    replace(t_max(_long_enough), default_text="1e9, or 100 n sqrt(m) + 1000 m if that is more"),
-)  # fmt: skip
+# fmt: off
+PARAMETERS = {
+    "n": fs.Size(20, 2, 10**12, "input bits"),
+    "k": fs.Size(5, 1, 10**9, "secret bits, k < n"),
+    "m": fs.Real(400.0, 1e-2, 1e9, "half the number of neurons; in the limit it sets the time scale of W against A",
+                 log=True),
+    "epsilon": fs.Real(20.0, 1e-4, 1e4, "scale of the initial neuron weights ν = ±ε", log=True),
+    "i": fs.Size(_first_decoupled, 3, 10**12 + 10**9, "query position that is observed, n+1 … n+k",
+                 default_text="n+3, or n+k if k < 3"),
+    "loss": fs.Choice("linear", "hinge", meaning="loss of a margin: -margin, or max(1 - margin, 0); past margin 1 the "
+                      "hinge is exact for k = 1 and in the variants collapsed and balanced"),
+    "tokens": fs.Choice("classes", "all", meaning="orthonormal tokens with all non-secret ones as one class (any n), "
+                        f"or every token of every string by itself (n <= {LARGEST_N}, also finite d and batches)"),
+    "lock_threshold": fs.Real(0.5, 0.0, 1.0, "attention on S[i] that counts as locked", open_low=True, open_high=True),
+    "margin_threshold": fs.Real(1.0, 0.0, 1e6, "margin at which margin_1 is reported", open_low=True),
+    "rho": fs.Real(0.3, 0.0, 10.0, "three_step: shift of a neuron's input over epsilon after step 2 (gates need "
+                   "rho < 1)", open_low=True),
+    "eta_0": fs.Real(lambda p: p["rho"] * 4 * p["m"] * p["n"] * p["epsilon"], 0.0, _RATE, "three_step: rate of step 1",
+                     open_low=True, default_text="4 rho m n epsilon"),
+    "eta_1": fs.Real(lambda p: p["eta_0"], 0.0, _RATE, "three_step: rate of step 2", open_low=True,
+                     default_text="eta_0"),
+    "eta_2": fs.Real(lambda p: 16 * p["m"] * p["epsilon"] / 3, 0.0, _RATE, "three_step: rate of step 3", open_low=True,
+                     default_text="16 m epsilon / 3"),
+    "d": fs.Size(float("inf"), 1, 10**6, "dimension of the hypercube embeddings; inf makes tokens orthonormal",
+                 infinite=True, levels=FINITE),
+    "batch": fs.Size(float("inf"), 1, 10**6, "fresh sequences a step in the variant sgd of L0; inf is the population",
+                     infinite=True, levels=("L0",)),
+}
+WIDTH = fs.Size(lambda p: min(10**6, max(1, round(p["m"]))), 1, 10**6, "half the number of neurons of the finite "
+                "model; unless it is m, W moves width/m times as fast, so that the limit stays that of m",
+                default_text="m")
+LEARNING_RATE = fs.Real(lambda p: p["m"] ** 0.5 / 4, 0.0, 1e15, "step of gradient descent", open_low=True,
+                        default_text="sqrt(m) / 4")
+T_MAX = fs.Real(_long_enough, 0.0, _RATE, "integrate no further than this time", open_low=True,
+                default_text="1e9, or 100 n sqrt(m) + 1000 m if that is more")
+# fmt: on
 
 
 def validate(values: Mapping[str, Any]) -> None:
@@ -77,6 +90,9 @@ def validate(values: Mapping[str, Any]) -> None:
         raise InputError(f"k = {k} is not allowed: it must be less than n = {n}, so that some bit is not secret.")
     if not n + 1 <= i <= n + k:
         raise InputError(f"i = {i} is not allowed: it must lie between n+1 = {n + 1} and n+k = {n + k}.")
+    for name in ("d", "batch"):
+        if values[name] != float("inf") and values["tokens"] != "all":
+            raise InputError(f"{name} = {values[name]} is not allowed with tokens = classes: use tokens=all.")
 
 
 OBSERVABLES = {
@@ -111,14 +127,14 @@ OBSERVABLES |= {f"K_{key}": f"block: output of the neurons active at (n+2, 0) on
 OBSERVABLES |= {f"a_{key}": f"block: score at (n+2, 0) of {_KEY[key]}" for key in _KEY}
 OBSERVABLES |= {
     "s_1": "block: attention on S[n+1] at n+1",
-    "s_x0": "block: attention on S[n+2] at n+2 where its bit equals b[n+2]",
-    "s_x1": "block: attention on S[n+2] at n+2 where its bit differs from b[n+2]",
-    "s_z0": "block: attention on S[n+1] at n+2 where the bit of S[n+2] equals b[n+2]",
-    "s_z1": "block: attention on S[n+1] at n+2 where the bit of S[n+2] differs from b[n+2]",
+    "s_x0": "block: attention on S[n+2] at n+2 where its bit is 0, whatever b[n+2] is",
+    "s_x1": "block: attention on S[n+2] at n+2 where its bit is 1",
+    "s_z0": "block: attention on S[n+1] at n+2 where the bit of S[n+2] is 0",
+    "s_z1": "block: attention on S[n+1] at n+2 where the bit of S[n+2] is 1",
     "s_2_min": "block: the smaller of s_x0 and s_x1",
     "margin_n1": "block: margin at n+1",
-    "margin_n2_0": "block: margin at n+2 where the bit of S[n+2] equals b[n+2]",
-    "margin_n2_1": "block: margin at n+2 where the bit of S[n+2] differs from b[n+2]",
+    "margin_n2_0": "block: margin at n+2 where the bit of S[n+2] is 0",
+    "margin_n2_1": "block: margin at n+2 where the bit of S[n+2] is 1",
     "margin_min": "least margin over sequences and positions of the system",
     "margin_max": "largest margin over sequences and positions of the system",
     "margin_i_min": "least margin at position i over sequences",

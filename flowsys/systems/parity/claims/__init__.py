@@ -5,6 +5,7 @@ from flowsys.systems.parity.claims import (
     first_step,
     flow,
     gates,
+    hypotheses,
     pairs,
     representation,
     samples,
@@ -13,6 +14,6 @@ from flowsys.systems.parity.claims import (
 
 CLAIMS = tuple(
     claim
-    for part in (representation, first_step, three_steps, flow, pairs, gates, samples, experiments)
+    for part in (representation, hypotheses, first_step, three_steps, flow, pairs, gates, samples, experiments)
     for claim in part.CLAIMS
 )

@@ -1,0 +1,123 @@
+"""Infinite width, frozen gates (L3), and the surrogate in which only the target's score moves (L4).
+
+Position i ≥ n+3, and the only position of k = 1, have a program in (g, u, v, w); positions n+1 and n+2 of k ≥ 2 are
+read off the block of 16. All start at 0. Before any margin reaches 1 the linear and the hinge loss agree; beyond that
+the hinge of a position's own margin s·g is exact for k = 1, and leaves out the common mode for i ≥ n+3 (the variants
+`collapsed` and `balanced` have it).
+"""
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from flowsys.errors import InputError
+from flowsys.model.concrete import Concrete
+from flowsys.model.finite import flow_problem
+from flowsys.model.limit import limit_problem as found_problem
+from flowsys.model.stated import stated_problem
+from flowsys.program import Program
+from flowsys.program.arrays import Arguments, arguments
+from flowsys.system import Setup
+from flowsys.system.problem import Problem, ProgramField
+
+
+@lru_cache(maxsize=8)
+def program(name: str) -> Program:
+    """The committed program: position, position_hinge, block or surrogate."""
+    from flowsys.systems.parity import reduced
+
+    return Program.parse(getattr(reduced, f"PROGRAM_{name.upper()}"))
+
+
+def smallest_scale(setup: Setup) -> float | np.ndarray:
+    """Signals are of size 1/√m, scores of ordinary tokens of size 1/n."""
+    return np.minimum(min(1.0, 1.0 / setup["n"]), 1 / np.sqrt(setup["m"]))
+
+
+def is_in_block(setup: Setup, mode: str) -> bool:
+    """Whether what is observed belongs to the coupled positions n+1, n+2."""
+    if mode == "block":
+        if setup["k"] == 1:
+            raise InputError("k = 1 is not allowed in mode = block: the block holds positions n+1 and n+2.")
+        return True
+    return setup["k"] >= 2 and setup["i"] <= setup["n"] + 2
+
+
+def limit_program(setup: Setup, mode: str) -> tuple[Program, Arguments]:
+    """The program that holds position i, with its arguments."""
+    if is_in_block(setup, mode):
+        if setup["loss"] == "hinge":
+            raise InputError(
+                "loss = hinge is not allowed for positions n+1, n+2 in the variant limit: use linear, or --variant "
+                "collapsed, which follows every sequence."
+            )
+        text = program("block")
+        # position i reports under its own name; in mode block any later i stands for n+1
+        values = {"n": setup["n"], "m": setup["m"], "is_first": setup["i"] != setup["n"] + 2}
+    else:
+        text = program("position_hinge" if setup["loss"] == "hinge" else "position")
+        values = {"i": setup["i"], "m": setup["m"], "query_bits": 1 if setup["k"] == 1 else 2}
+    return text, arguments(text, values)
+
+
+def limit_problem(setup: Setup, mode: str) -> Problem:
+    """The limit's flow from 0."""
+    if mode == "no_chain":
+        raise InputError("mode = no_chain has no stated limit: use the variants collapsed, balanced or found.")
+    text, values = limit_program(setup, mode)
+    conserved = block_invariants(setup["n"]) if is_in_block(setup, mode) else position_invariants(setup)
+    return _problem(text, values, setup, mode, conserved)
+
+
+def surrogate_problem(setup: Setup, mode: str) -> Problem:
+    """L4: v = w = 0, so that 4mg² = u + (e^u - 1)/(i-1); locks too late by about 1/(2n)."""
+    if mode != "position" or is_in_block(setup, mode):
+        raise InputError("level = L4 is stated for mode = position with i >= n+3, or k = 1.")
+    if setup["loss"] != "linear":
+        raise InputError("loss = hinge is not allowed at level L4: the surrogate is stated for the linear loss.")
+    text = program("surrogate")
+    values = {"i": setup["i"], "m": setup["m"], "query_bits": 1 if setup["k"] == 1 else 2}
+    return _problem(text, arguments(text, values), setup, mode, None)
+
+
+def _problem(text: Program, values: Arguments, setup: Setup, mode: str, conserved: Any) -> Problem:
+    from flowsys.systems.parity import SYSTEM
+
+    return stated_problem(
+        SYSTEM.declaration, setup, mode, ProgramField(text), np.zeros(len(text.state)), lambda stage: values,
+        conserved=conserved, scale=smallest_scale(setup),
+    )  # fmt: skip
+
+
+def sequences_problem(form: str, setup: Setup, mode: str) -> Problem:
+    """A form of the block that follows every secret string: frozen, collapsed or balanced; `found` is lumped."""
+    from flowsys.systems.parity import FORMS
+
+    model, values = FORMS[form], {**setup, "tokens": "classes"}
+    if form == "found":
+        return found_problem(Concrete(model.declaration, values, mode, at_limit=True))
+    problem = flow_problem(Concrete(model.declaration, values, mode), "L2")
+    return replace(problem, scale=smallest_scale(setup))
+
+
+def position_invariants(setup: Setup):
+    """u + N_o v + N_w w/2 and e^(-w) - 2e^(-v) + 1, both 0 along the flow."""
+    n_sure = 1 if setup["k"] == 1 else 2
+    return lambda states: _of_position(*states.T[1:], setup["i"] - 1 - n_sure, n_sure)
+
+
+def _of_position(u, v, w, n_ordinary: int, n_sure: int) -> np.ndarray:
+    return np.stack([u + n_ordinary * v + n_sure * w / 2, np.expm1(-w) - 2 * np.expm1(-v)], axis=1)
+
+
+def block_invariants(n: int):
+    """The same at n+1, and the sum of all scores at n+2."""
+
+    def conserved(states: np.ndarray) -> np.ndarray:
+        a_x0, a_x1, a_z, a_o, a_e, a_f = states.T[10:]
+        total = a_x0 + a_x1 + a_z + 2 * (n - 2) * a_o + a_e + a_f
+        return np.column_stack([_of_position(*states.T[1:4], n - 1, 1), total])
+
+    return conserved
