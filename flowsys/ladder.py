@@ -119,11 +119,13 @@ def compare(
     setup = setup if setup is not None else system.setup()
     stated = system.ladder(setup)
     if rungs is not None:
-        known = {f"{r.start}-{r.end}": r for r in stated}
+        known: dict[str, list[Rung]] = {}
+        for rung in stated:
+            known.setdefault(f"{rung.start}-{rung.end}", []).append(rung)
         for name in rungs:
             if name not in known:
                 raise InputError(f"rung = {name} is not one of {system.name}'s: {', '.join(known)}.")
-        stated = [known[name] for name in rungs]
+        stated = [rung for name in rungs for rung in known[name]]
     return Ladder(system.name, setup, tuple(_measured(rung, on_progress) for rung in stated))
 
 

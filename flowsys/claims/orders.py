@@ -30,7 +30,7 @@ MOST_POINTS = 20
 def bounded(x: ArrayLike, ratio: ArrayLike, tilde: str) -> tuple[Word, str]:
     """Whether positive ratios stay bounded towards the last x, up to logarithms if `tilde`; and why, in words."""
     x, ratios = _thinned(np.asarray(x, float), np.asarray(ratio, float))
-    if not (ratios > 0).any():
+    if not (ratios[-max(1, len(ratios) // 3) :] > 0).any():
         return Word.HOLDS, ""
     ratios = np.maximum(ratios, 1e-300)
     X = 1 / x if x[-1] < x[0] else x

@@ -88,8 +88,8 @@ def closure_error(model: Model, setup: Setup, t: float, _) -> float:
     return max(abs(a[name][0] - b[name][0]) / max(1.0, abs(b[name][0])) for name in names)
 
 
-def width_error(model: Model, setup: Setup, t: float, width: float) -> float:
-    """rms over seeds of the largest deviation of an entry from the limit."""
+def width_error(model: Model, setup: Setup, t: float | str, width: float) -> float:
+    """rms over seeds of the largest deviation of an entry from the limit, at a time or each at its own event."""
     limit = solve(model, setup, level="L3", variant="found", mode=setup.mode, at=[t], observe=["loss"]).blocks(t)
     deviations = []
     for seed in range(SEEDS):

@@ -140,3 +140,9 @@ def test_the_word_and_the_constant_are_right(name):
 
 def test_there_are_sixty_cases():
     assert len(CASES) >= 60
+
+
+def test_what_vanishes_along_the_path_is_bounded_at_once():
+    """One rounding error and then exact zeros: no law is fitted to it."""
+    found = verdict(Order("Õ", lambda p: p.w), lambda run: 2e-16 * (run.p.w > 0.2), FEW, {})
+    assert str(found.word) == HOLDS

@@ -14,7 +14,7 @@ from flowsys.ladder import Rung
 from flowsys.model.concrete import Concrete
 from flowsys.model.derivation import derivation
 from flowsys.model.limit import arguments_of, found_limit
-from flowsys.model.rungs import rungs
+from flowsys.model.rungs import SEEDS, WIDTHS, rungs, width_error
 from flowsys.program.arrays import observed, vector_field
 from flowsys.runs.solving import solve
 from flowsys.symbolic.assemble import assemble
@@ -85,9 +85,19 @@ def stated_against_found(concrete: Concrete, setup: Setup, seed: int = 0) -> flo
 
 
 def ladder(setup: Setup) -> list[Rung]:
-    """The engine's rungs, and the surrogate of stage 2."""
+    """The engine's rungs, at a time, the deviation at each run's own T_2 too, and the surrogate of stage 2."""
     return [
         *rungs(SYSTEM, setup),
+        Rung(
+            "L2",
+            "L3",
+            f"rms over {SEEDS} seeds of the deviation, each run at its own T_2",
+            partial(width_error, SYSTEM, setup, "T_2"),
+            "width",
+            WIDTHS,
+            -0.5,
+            0.1,
+        ),
         Rung("L3", "L4", "T_2 of the sinh surrogate, relative", partial(surrogate_error, setup)),
     ]
 

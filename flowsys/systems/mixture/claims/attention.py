@@ -84,7 +84,9 @@ CLAIMS = [
           lambda run, queries="c", keys=("v", "d"): gap_between_keys(run, queries, keys), **COMMON, levels=TRAINED,
           control={"queries": "v", "keys": ("c", "v")}),
     Claim("4.1-output-c", "Theorem 4.1", "at T_3 w_c Σ_q (p^(+) - p^(-))(q, c_1) ≥ Ω(1) on X_{1,+,-}", Order("Ω"),
-          group_part_of_the_output, **COMMON, what="display", levels=TRAINED, control={"sides": ("plus", "plus")}),
+          group_part_of_the_output, **COMMON, at={"t_max": 1e12}, what="display", levels=TRAINED,
+          control={"sides": ("plus", "plus")}),
     Claim("4.1-output-v", "Theorem 4.1", "at T_3 w_v Σ_q (p^(+)(q, v_1) - p^(+)(q, -v_2)) ≈ 0, up to Õ(ω)", SMALL,
-          classification_part_of_the_output, **COMMON, what="display", levels=TRAINED, control={"key": "c"}),
+          classification_part_of_the_output, **COMMON, at={"t_max": 1e12}, what="display", levels=TRAINED,
+          control={"key": "c"}),
 ]  # fmt: skip

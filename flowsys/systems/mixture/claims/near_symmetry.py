@@ -18,6 +18,7 @@ from flowsys.systems.mixture.claims.measured import (
 from flowsys.systems.mixture.claims.regimes import BOUNDED_SCORES, FLOWS, SMALLER_OMEGA, TRAINED, TWO_GROUPS
 from flowsys.systems.mixture.margin import attention
 
+SMALL = Order("Õ", lambda p: p.omega, floor=1e-13)
 LEADING = ("S_cv", "KK_cc", "QQ_vv")
 
 
@@ -92,14 +93,14 @@ def rates_at_T_1(run: Kit, factor: float = 1.0) -> dict[str, Sides]:
 
 QUARTER = "the expectation over the four conflicting samples takes a quarter of their sum"
 CLAIMS = [
-    Claim("E.4", "Lemma E.4", "Δ ≤ Õ(ω) on [T_1, T_2]", Order("Õ", lambda p: p.omega), asymmetry, path=SMALLER_OMEGA,
+    Claim("E.4", "Lemma E.4", "Δ ≤ Õ(ω) on [T_1, T_2]", SMALL, asymmetry, path=SMALLER_OMEGA,
           regime=BOUNDED_SCORES, levels=TRAINED, control={"sign": -1}),
-    Claim("E.4-rate", "Lemma E.4", "dΔ/dt ≤ Õ(ω) dS_cv/dt on [T_1, T_2]", Order("Õ", lambda p: p.omega),
+    Claim("E.4-rate", "Lemma E.4", "dΔ/dt ≤ Õ(ω) dS_cv/dt on [T_1, T_2]", SMALL,
           asymmetry_over_score, path=SMALLER_OMEGA, regime=BOUNDED_SCORES, levels=FLOWS, control={"sign": -1}),
     Claim("Eq.15", "Eq. (15)", "|dΔ/dt| ≤ O(Δ Δp) on [T_1, T_2]", Order("O"), asymmetry_over_its_bound,
           path=SMALLER_OMEGA, regime=BOUNDED_SCORES, what="proof step", levels="L3", control={"power": 2}),
     Claim("5.2-near-symmetry", "Sec. 5.2", "S_cv, KK_cc, QQ_vv of the same and of different groups cancel up to Õ(ω)",
-          Order("Õ", lambda p: p.omega), leading_sums, path=SMALLER_OMEGA, regime=BOUNDED_SCORES, levels=TRAINED,
+          SMALL, leading_sums, path=SMALLER_OMEGA, regime=BOUNDED_SCORES, levels=TRAINED,
           control={"sign": -1}),
     Claim("stage_2_invariance", "Lemma E.4", "stage 2 keeps S_cv and S_vv exactly antisymmetric between the groups",
           Identity(1e-13, relative=False), antisymmetric_columns, regime=BOUNDED_SCORES, sharpens="E.4", levels="L3",

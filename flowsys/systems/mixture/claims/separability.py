@@ -78,8 +78,8 @@ def initial_margin(run: Kit, seeds: int = 24) -> float:
     return float(np.mean(found))
 
 
-def margin(run: Kit, when: str = "T_2") -> float:
-    """The max margin at T_2."""
+def margin(run: Kit, when: str | float = "T_2") -> float:
+    """The max margin at an event or time."""
     return run.values(when, observe=("max_margin",))["max_margin"]
 
 
@@ -89,11 +89,11 @@ def growing_margin(run: Kit, when: str = "T_2") -> dict[str, np.ndarray]:
 
 
 def margin_over_time(run: Kit, T_1: float | None = None) -> dict[str, np.ndarray]:
-    """Differences of the margin in simultaneous training between t = 1, 5, … 300."""
-    times = (1.0, 5.0, 20.0, 60.0, 80.0, 100.0, 120.0, 150.0, 200.0, 300.0)
-    there = (run if T_1 is None else run.at(T_1=T_1)).run(*times, observe=("max_margin",))
-    run.note(first=there["max_margin"][0], last=there["max_margin"][-1])
-    return {"margin": np.diff(there["max_margin"])}
+    """Differences of the margin between 1 %, half, once and twice the time T_2."""
+    kit = run if T_1 is None else run.at(T_1=T_1)
+    margins = [margin(kit, share * kit.reached("T_2")) for share in (0.01, 0.5, 1.0, 2.0)]
+    run.note(first=margins[0], last=margins[-1])
+    return {"margin": np.diff(margins)}
 
 
 OVER_WIDTH = Path("width", (16, 64, 256, 1024, 4096, 16384))

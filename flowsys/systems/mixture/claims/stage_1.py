@@ -135,7 +135,7 @@ CLAIMS = [
           lambda run, when="T_1": (output(run, "conflicting", when), 0.0), regime=TWO_GROUPS, levels=TRAINED,
           control={"when": "T_2"}),
     Claim("stage_1_too_short", "Corollary D.3 [ours]", "with T_1 < T_0.5(b) stage 2 never moves",
-          Identity(1e-14, relative=False), attention_without_group_signal, at={"b": 2.0, "T_1": 20.0, "t_max": 2e4},
+          Identity(1e-12, relative=False), attention_without_group_signal, at={"b": 2.0, "T_1": 20.0, "t_max": 2e4},
           levels=TRAINED, takes="omega", control={"at": {"b": 2.0, "T_1": 80.0, "t_max": 2e4}},
           note="w_c = {w_c:.3g} at T_1 = {T_1:g}, T_0.5 = {onset:.4g}"),
     Claim("stage_2_times_w_c", "Lemma E.3 [ours]",

@@ -23,7 +23,7 @@ from flowsys.systems.mixture.claims.stage_1 import CASES
 
 END = 1e5
 LAGS = np.geomspace(1, END, 41)
-SCORES_AT_T_2 = [{"s_star": s, "t_max": 1e9} for s in (1.0, 0.25, 3.0)]
+SCORES_AT_T_2 = [{"s_star": s, "t_max": 1e12} for s in (1.0, 0.25, 3.0)]
 SMALLER_EPSILON = Path("epsilon", (0.1, 0.03, 0.01, 0.003, 0.001))
 
 
@@ -96,12 +96,12 @@ CLAIMS = [
           loss_times_squared_margin, at=SCORES_AT_T_2, regime=TWO_GROUPS, sharpens="F.3", levels="L3",
           control={"margin_at": "T_2"}),
     Claim("4.1-T_3", "Theorem 4.1, Theorem F.3", "T_3 - T_2 = O(1/ε)", Order("O", lambda p: 1 / p.epsilon),
-          length_of_stage_3, at={"t_max": 1e9}, path=SMALLER_EPSILON, regime=TWO_GROUPS, levels=TRAINED,
+          length_of_stage_3, at={"t_max": 1e12}, path=SMALLER_EPSILON, regime=TWO_GROUPS, levels=TRAINED,
           control={"learns_attention": False}),
     Claim("stage_3_margin", "Theorem F.3", "T_3 - T_2 → 1/(γ² ε) as ε → 0", Limit(1.0), length_times_squared_margin,
           at=SCORES_AT_T_2, path=Path("epsilon", tuple(np.geomspace(1e-3, 1e-6, 7))),
           regime=TWO_GROUPS, sharpens="4.1-T_3", levels="L3", control={"power": 1.0}),
-    Claim("4.1-alignments", "Theorem 4.1", "w_c, w_v = Θ̃(1) at T_3", Order("Θ̃"), neurons_at_T_3, at={"t_max": 1e9},
+    Claim("4.1-alignments", "Theorem 4.1", "w_c, w_v = Θ̃(1) at T_3", Order("Θ̃"), neurons_at_T_3, at={"t_max": 1e12},
           path=Path("epsilon", tuple(np.geomspace(0.1, 1e-7, 13))), regime=TWO_GROUPS, levels=TRAINED,
           control={"kind": Order("Θ̃", lambda p: p.epsilon)}),
 ]  # fmt: skip
