@@ -30,7 +30,8 @@ def test_losses_scores_and_alignments_are_drawn_over_steps_in_symbols():
     loss, neurons, scores = drawing.figure.axes
     steps, shown = loss.lines[0].get_data()
     assert steps[-1] == pytest.approx(3000) and shown == pytest.approx(drawing.data["theory"]["loss_consistent"])
-    labels = [text.get_text() for ax in (neurons, scores) for text in ax.get_legend().get_texts()]
+    texts = [text.get_text() for ax in (neurons, scores) for text in ax.get_legend().get_texts()]
+    labels = [text.replace(r"\mathit{S}", "S") for text in texts]
     assert r"$w_{+}^{\top}c_{1}$" in labels and r"$c_{1}^{\top}S_{+}v_{1}$" in labels
     assert all(label.startswith("$") or label == "training" for label in labels)
     assert "$b$ = 0.5" in drawing.figure.get_suptitle() and r"$\eta$ = 0.1" in drawing.figure.get_suptitle()
