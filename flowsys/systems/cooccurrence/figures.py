@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from flowsys.plot import shown
 from flowsys.plot.drawing import Drawing, PaperFigure
 from flowsys.runs.solving import solve
 from flowsys.runs.training import train
@@ -23,6 +22,13 @@ CLAIMED = ("S_12", "S_21", "S_31", "S_32")
 SCORES = (*CLAIMED, "S_11", "S_22", "S_33", "S_13", "S_23")
 LOSSES = ("loss", "loss_type1", "loss_type2", "loss_type3", "loss_type4")
 EPOCHS, RECORDS, DOTS = 30_000, 360, 60
+LABELS = {name: rf"key $\mu_{name[2]}$, query $\mu_{name[3]}$" for name in SCORES} | {
+    "loss": "all samples",
+    "loss_type1": r"$I_1$: $\mu_1$, $\mu_2$, $\mu_3$",
+    "loss_type2": r"$I_2$: $\mu_1$, $\mu_3$",
+    "loss_type3": r"$I_3$: $\mu_2$, $\mu_3$",
+    "loss_type4": r"$I_4$: $\mu_3$",
+}
 READINGS = {
     "E": r"U($\pm$1/$\sqrt{\mathrm{fan\,in}}$), output weights too",
     "A": r"U($\pm$1/$\sqrt{\mathrm{fan\,in}}$), output weights $\pm$1",
@@ -64,7 +70,7 @@ def seen_in(run: Trajectory, rate: float) -> Seen:
 
 
 def scores_and_losses(setup: Setup, epochs: int = EPOCHS, records: int = RECORDS) -> Drawing:
-    """Fig. 1: (a) change of the scores between special words, (b) the loss and the losses by type, over epochs."""
+    """Fig. 1: (a) the scores between special words, (b) the loss and the losses by type, over epochs."""
     system, rate = SYSTEM, setup["learning_rate"]
     epochs = min(epochs, max(1, round(setup["t_max"] / rate)))
     names = (*SCORES, *LOSSES, "least_margin")
@@ -78,36 +84,39 @@ def scores_and_losses(setup: Setup, epochs: int = EPOCHS, records: int = RECORDS
     left, right = figure.subplots(1, 2)
     # the linear part of the axis ends within phase 1
     linear = 100 if seen.all_correct is None or seen.all_correct > 300 else 10
-    _draw(left, flow, trained, SCORES, rate, linear, relative=True)
-    left.set_ylabel(r"change of $\mu_i^\top W_K^\top W_Q\,\mu_j$")
+    _draw(left, flow, trained, SCORES, rate, linear)
+    left.set_ylabel(r"score $\mu_i^\top W_K^\top W_Q\,\mu_j$ (key $\mu_i$, query $\mu_j$)")
+    left.set_title("(a) attention scores", loc="left", fontsize="medium")
     _draw(right, flow, trained, LOSSES, rate, linear)
     right.set_ylabel("training loss")
+    right.set_title("(b) training loss", loc="left", fontsize="medium")
     for ax in (left, right):
         ax.set_xscale("symlog", linthresh=linear)
         ax.set_xlim(0, epochs)
         ax.set_xlabel(f"epoch (linear up to {linear})")
         if seen.all_correct:
-            ax.axvline(seen.all_correct, color="0.6", linewidth=0.8, linestyle=":")
-            ax.annotate(f"all correct: {seen.all_correct}", (seen.all_correct, 1.0), fontsize="x-small", ha="center",
-                        va="bottom", xycoords=("data", "axes fraction"))  # fmt: skip
+            ax.axvspan(0, seen.all_correct, color="0.94", zorder=0)
+            for name, side, gap in (("phase 1 ", "right", -2), (" phase 2", "left", 2)):
+                ax.annotate(name, (seen.all_correct, 1.0), xytext=(gap, 2), textcoords="offset points",
+                            fontsize="small", ha=side, va="bottom", xycoords=("data", "axes fraction"))  # fmt: skip
     figure.suptitle(
         f"reading {setup['reading']}: {READINGS[setup['reading']]}; n = {setup['n']:g}, L = {setup['L']:g}, "
-        f"d = {setup['d']}, m = {setup['width']}, $m_1$ = {setup['m1']:g}. Lines: gradient flow, dots: descent",
+        f"d = {setup['d']}, m = {setup['width']}, $m_1$ = {setup['m1']:g}. "
+        "Lines: gradient flow, dots: descent; in phase 2 all are correct",
         fontsize="medium",
     )
     return Drawing(figure, {"theory": flow, "training": trained}, str(seen))
 
 
-def _draw(ax, flow, trained, names, rate: float, linear: int, relative: bool = False) -> None:
-    """Lines for the flow and dots for descent, over epochs; with `relative`, as changes since the start."""
-    start = lambda run, name: run[name][0] if relative else 0.0
+def _draw(ax, flow, trained, names, rate: float, linear: int) -> None:
+    """Lines for the flow and dots for descent, over epochs."""
     epoch = trained.t / rate
     early = np.flatnonzero(epoch <= linear)
     dots = np.union1d(early[:: max(1, len(early) // 10)], np.arange(0, len(epoch), max(1, len(epoch) // DOTS)))
     for i, name in enumerate(names):
         line, dot = (1.6, 3.5) if name in (*CLAIMED, *LOSSES) else (0.8, 2.0)
-        ax.plot(flow.t / rate, flow[name] - start(flow, name), color=f"C{i}", linewidth=line, label=shown(flow, name))
-        ax.plot(epoch[dots], (trained[name] - start(trained, name))[dots], ".", color=f"C{i}", markersize=dot)
+        ax.plot(flow.t / rate, flow[name], color=f"C{i}", linewidth=line, label=LABELS[name])
+        ax.plot(epoch[dots], trained[name][dots], ".", color=f"C{i}", markersize=dot)
     ax.legend(frameon=False, fontsize="x-small", ncols=2)
 
 

@@ -20,7 +20,7 @@ STATEMENTS = {
                              "an assumption; its hidden constants are parameters of the claims' regimes"),
     "Theorem 3.1": Statement("phase 1 ends at T_1 = Õ(1/m): values aligned, every sample correct, the loss Θ(1)"),
     "Theorem 3.2": Statement("phase 2: signs of the scores' rates and of the value correlations'; values, their sums"),
-    "Theorem 3.3": Statement("losses ≤ 1/poly(m); coefficients C_21, C_12, -C_31, -C_32, and those of irrelevant words"),
+    "Theorem 3.3": Statement("losses ≤ 1/poly(m); coefficients C_21, C_12, -C_31, -C_32, and of irrelevant words"),
     "Eq. 3": Statement("the attention matrix is its start plus coefficients of word pairs",
                        "the definition of the coefficients that Theorem 3.3 bounds"),
     "Fig. 1": Statement("scores and losses by type in training: two phases"),
