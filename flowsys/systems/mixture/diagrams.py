@@ -113,10 +113,10 @@ def _measured_lengths(setup: Setup) -> list[Contour]:
 
 
 def _root_of_width(setup: Setup, width: np.ndarray) -> list[Line]:
-    """m^-1/2, through what is measured at the least width."""
-    there = [SYSTEM.setup(**dict(setup) | {"width": int(width[0]), "seed": seed}) for seed in range(SEEDS)]
+    """m^-1/2, through what is measured at the largest width."""
+    there = [SYSTEM.setup(**dict(setup) | {"width": int(width[-1]), "seed": seed}) for seed in range(SEEDS)]
     spreads = [solve(SYSTEM, s, level="L2", at=["T_2"], observe=["score_spread"])["score_spread"] for s in there]
-    return [Line(width, np.mean(spreads) * (width / width[0]) ** -0.5, r"guide: $m^{-1/2}$")]
+    return [Line(width, np.mean(spreads) * (width / width[-1]) ** -0.5, r"guide: $m^{-1/2}$")]
 
 
 def _phases(axes: tuple[str, str], end: int, title: str, boundary, kink_width: float | None, **fixed) -> NamedDiagram:
@@ -140,7 +140,7 @@ def _phases(axes: tuple[str, str], end: int, title: str, boundary, kink_width: f
 BIASES = ("b=0.05:1.2:24", "L=3,4,5,6,7")
 GROUPS = ("K=2,3,4,5,6,7,8", "L=3,4,5,6,7")
 LENGTHS = (1000, 300, 150)
-SEEDS = 8
+SEEDS = 32
 DIAGRAMS = {
     "stage_2": NamedDiagram(
         title="Length of stage 2: no group signal, no attention learned",
