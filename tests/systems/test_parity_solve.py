@@ -8,7 +8,8 @@ from flowsys.errors import InputError
 from flowsys.runs.solving import solve
 from flowsys.systems import load
 from flowsys.systems.parity import position
-from flowsys.systems.parity.three_step import Rates, three_step
+from flowsys.systems.parity.population_map import expected_counts, population_map
+from flowsys.systems.parity.three_step import Rates
 
 PARITY = load("parity")
 
@@ -56,10 +57,9 @@ def test_lock_on_times_of_the_table(n, later, first, signal):
 def test_the_flow_agrees_with_the_quadrature(k):
     n, m = 30, 16.0
     place = position.only_position(n, m) if k == 1 else position.later_position(n, k, n + k, m)
-    found = course(["lock", "margin_1"], n=n, k=k, m=m, i=n + k, rtol=1e-11)
-    for row, x in enumerate((position.lock(place), position.margin_reached(place))):
-        assert abs(found.t[row] / position.time(place, x) - 1) < 1e-9
-        assert np.allclose(found.states[row], [position.signal(place, x), *position.scores(place, x)], rtol=1e-8)
+    found, x = course(["lock"], n=n, k=k, m=m, i=n + k, rtol=1e-11), position.lock(place)
+    assert abs(found.t[0] / position.time(place, x) - 1) < 1e-9
+    assert np.allclose(found.states[0], [position.signal(place, x), *position.scores(place, x)], rtol=1e-8)
 
 
 @pytest.mark.parametrize(("n", "k", "m"), [(20, 5, 400), (30, 1, 16), (1000, 3, 9)])
@@ -100,8 +100,8 @@ def test_the_surrogate_locks_too_late_by_half_over_n(n, late, digit):
 
 def test_the_surrogate_keeps_its_closed_form():
     found = course(["lock"], level="L4", n=30, k=3, m=4, rtol=1e-11)
-    assert abs(found["g"][0] / position.surrogate_signal(found["u"][0], 33, 4) - 1) < 1e-9
-    assert abs(found.t[0] / position.surrogate_time(found["u"][0], 33, 4) - 1) < 1e-9
+    u = found["u"][0]
+    assert abs(16 * found["g"][0] ** 2 / (u + np.expm1(u) / 32) - 1) < 1e-9  # 4mg² = u + (e^u - 1)/(i-1)
 
 
 def test_the_block_follows_the_oracle():
@@ -148,11 +148,11 @@ def test_hinge_and_linear_loss_agree_before_margin_one():
 def test_three_steps_of_the_limit_are_the_closed_form(i):
     n, k, m, ε = 20, 5, 4000.0, 1.0
     found = course(None, mode="three_step", n=n, k=k, m=m, epsilon=ε, i=i, eta_2=4 * m * ε / 3)
-    map_ = three_step(n, k, m, Rates(0.3 * 4 * m * n * ε, 0.3 * 4 * m * n * ε, 4 * m * ε / 3))
-    at = i - n - 1
+    rates = Rates(0.3 * 4 * m * n * ε, 0.3 * 4 * m * n * ε, 4 * m * ε / 3)
+    map_, at = population_map(n, expected_counts(k, m), m, m, ε, rates), i - n - 1
     assert found.labels == ("step_1", "step_2", "step_3")
-    assert np.allclose(found["g"], [map_.g_1[at], map_.g_2[at], map_.g_3[at]], rtol=1e-9)
-    assert abs(found["u"][1] / map_.u[at] - 1) < 1e-9 and found["u"][0] == 0
+    assert np.allclose(found["g"], map_.signals[:, at, 0], rtol=1e-9)
+    assert found["u"][0] == 0 and (i == n + 2 or abs(found["u"][1] / map_.target[at, 0] - 1) < 1e-9)
 
 
 def test_three_step_time_is_the_sum_of_the_rates():

@@ -60,9 +60,10 @@ def test_counts_drawn_by_words_have_the_moments_of_signs(width):
 def test_the_expected_counts_are_the_limit():
     n, k, m = 12, 4, 50.0
     rates = three_step.usable_rates(n, m, 1.0)
-    ours, formula = population_map(n, expected_counts(k, m), m, m, 1.0, rates), three_step.three_step(n, k, m, rates)
-    assert np.allclose(ours.signals[:2, :, 0], [formula.g_1, formula.g_2], rtol=1e-12)
-    assert np.allclose(ours.signals[2, 2:, 0], formula.g_3[2:], rtol=1e-12)
+    ours, i = population_map(n, expected_counts(k, m), m, m, 1.0, rates), np.arange(n + 1, n + k + 1)
+    once = rates.eta_0 / i / np.where(i == n + 1, 8 * m, 32 * m)
+    assert np.allclose(ours.signals[:2, :, 0], [once, 2 * once], rtol=1e-12)
+    assert np.allclose(ours.target[2:, 0], rates.eta_1 * once[2:] / (4 * i[2:]) * (1 - 1 / i[2:]), rtol=1e-12)
 
 
 def one_hot_by_hand(n, k, ρ, seed):

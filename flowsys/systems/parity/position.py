@@ -1,4 +1,4 @@
-"""One position of the limit as a quadrature: invariants, lock-on and margin times, and the surrogate without v, w.
+"""One position of the limit as a quadrature: its invariants, signal, time and lock-on.
 
 A position obeys dg/dt = α s, du/dt = β s(1-s)g, dv/dt = -β s s_v g, dw/dt = -2β s s_w g. Along the flow
 
@@ -92,42 +92,9 @@ def lock(position: Position, threshold: float = 0.5) -> float:
     return _first(position, lambda x: s_target(position, x) - threshold)
 
 
-def margin_reached(position: Position, margin: float = 1.0) -> float:
-    """x at which s·g first reaches `margin`, under the linear loss."""
-    check_positive("margin", margin)
-    return _first(position, lambda x: s_target(position, x) * signal(position, x) - margin)
-
-
 def _first(position: Position, excess) -> float:
     step = 1 / (position.n_ordinary + position.n_sure)
     upper = step
     while excess(upper) < 0:
         upper += step
     return brentq(excess, 0.0, upper, xtol=1e-15 * upper, rtol=1e-14)
-
-
-def invariants(y, position: Position) -> tuple[float, float]:
-    """u + N_o v + N_w w/2 and e^(-w) - 2e^(-v) + 1: both 0 along the flow from 0."""
-    _, u, v, w = y
-    return u + position.n_ordinary * v + position.n_sure * w / 2, np.exp(-w) - 2 * np.exp(-v) + 1
-
-
-def surrogate_signal(u, i: int, m: float):
-    """g when v = w = 0 is assumed (i ≥ n+3): 4mg² = u + (e^u - 1)/(i-1)."""
-    return np.sqrt((u + np.expm1(u) / (i - 1)) / (4 * m))
-
-
-def surrogate_time(u: float, i: int, m: float) -> float:
-    """t(u) when v = w = 0 is assumed, t = ∫ 4 du/(s(1-s)g); too long by about 1/(2n)."""
-    check_positive("m", m)
-
-    def speed(z):
-        s = 1 / (1 + (i - 1) * np.exp(-z * z))
-        return 8 * z / (s * (1 - s) * surrogate_signal(z * z, i, m))
-
-    return quad(speed, 0, np.sqrt(u), epsabs=0, epsrel=1e-11, limit=400)[0]
-
-
-def lock_time_asymptote(n: int, m: float, first: bool = False) -> float:
-    """Lock-on time for large n: 8√π n√m at i ≥ n+3, 2√(2π) n√m at n+1."""
-    return (2 * np.sqrt(2 * np.pi) if first else 8 * np.sqrt(np.pi)) * n * np.sqrt(m)

@@ -1,16 +1,14 @@
-"""Three steps of gradient descent on the population loss, in closed form (infinite width, orthonormal tokens).
+"""Learning rates of three steps of gradient descent, from Assumption 1, in place of Assumption 2's.
 
-From Assumption 1 the first step correlates the neurons with S[i], the second turns that into scores, the third reads
-the attended token (the three phases of Theorem 3). The formulas are exact for the linear loss with frozen gates; the
-third step's change of the scores, of order 1-s once attention is one-hot, is left out.
+The first step correlates the neurons with S[i], the second turns that into scores, the third reads the attended token
+(the three phases of Theorem 3). Assumption 2's rates need astronomical n (Lemma 5).
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from flowsys.systems.parity.data import check_positive, check_secret_count
+from flowsys.systems.parity.data import check_positive
 
 
 class Rates(NamedTuple):
@@ -36,42 +34,3 @@ def batch_rates(m: float, epsilon: float, batch: int, c: float, eta_2: float | N
     check_positive("c", c)
     eta = c * m * epsilon * np.sqrt(batch)
     return Rates(eta, eta, 16 * m * epsilon / 3 if eta_2 is None else eta_2)
-
-
-@dataclass(frozen=True)
-class ThreeStep:
-    """Per position i = n+1..n+k: signals after each step, scores after the second, attention and margin after it.
-
-    At n+2 token (S[n+2], β) has score u + (-1)^β `split`; v, w and `s_target` there leave out the common mode.
-    """
-
-    i: np.ndarray
-    g_1: np.ndarray
-    g_2: np.ndarray
-    g_3: np.ndarray
-    u: np.ndarray
-    v: np.ndarray
-    w: np.ndarray
-    s_target: np.ndarray
-    split: float
-    common_mode: float
-
-
-def three_step(n: int, k: int, m: float, rates: Rates) -> ThreeStep:
-    """The population map, from Assumption 1."""
-    check_secret_count(n, k)
-    check_positive("m", m)
-    i = np.arange(n + 1, n + k + 1)
-    first = i == n + 1
-    # the query token (n+1, 0) always occurs, and its own overlap adds to the common mode: 4 times the others' rate
-    # (k = 1 has the same diagonal overlap, so the same rate)
-    gain = np.where(first, 1 / (8 * m), 1 / (32 * m))
-    g_1 = rates.eta_0 * gain / i
-    g_2 = (rates.eta_0 + rates.eta_1) * gain / i
-    u = rates.eta_1 * np.where(first, 1 / 2, 1 / 4) * g_1 / i * (1 - 1 / i)
-    v, w = -u / (i - 1), -2 * u / (i - 1)
-    n_sure = np.where(first, 1, 2)
-    s = 1 / (1 + (i - 1 - n_sure) * np.exp(v - u) + n_sure * np.exp(w - u))
-    common_mode = rates.eta_0 / (16 * m * (n + 1)) if k > 1 else 0.0
-    split = -rates.eta_1 / (4 * (n + 2) ** 2) * common_mode
-    return ThreeStep(i, g_1, g_2, g_2 + rates.eta_2 * gain * s, u, v, w, s, split, common_mode)
