@@ -198,6 +198,7 @@ DIAGRAMS = {
         observables=("examples_needed@t=0",),
         fixed={"success": 0.99},
         logarithmic=True,
+        words={"quantity not finite": "more than 150"},
         boundary=_constant_product,
     ),
     "examples_alpha": NamedDiagram(
