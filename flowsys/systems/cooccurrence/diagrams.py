@@ -68,7 +68,7 @@ def _first_rate_of_type_2(setup: Setup, share_1: np.ndarray, share_4: np.ndarray
     fine = np.linspace(share_1.min(), share_1.max(), 400)
     line = 3 - 7 * fine + irrelevant
     line = np.where(fine + line < 0.98, line, np.nan)  # something is left for types 2 and 3
-    return [_within(fine, line, share_4.min(), share_4.max(), "theory: share_4 = 3 - 7 share_1 + 2(L - 2)/n")]
+    return [_within(fine, line, share_4.min(), share_4.max(), r"theory: $p_4 = 3 - 7 p_1 + 2(L - 2)/n$")]
 
 
 def _equal_initial_output(setup: Setup, alpha: np.ndarray, beta: np.ndarray) -> list[Line]:
