@@ -71,7 +71,7 @@ def test_lines_follow_what_is_set_for_a_diagram():
 
 
 def test_the_lines_of_the_test_exponent_are_those_of_the_max_margin_direction():
-    lines = lines_of("rise", [12, 3000], [4, 40])
+    lines = lines_of("test_exponent", [12, 3000], [4, 40])
     for kappa in (0.0, 0.25, 0.5, 0.75):
         line = lines[rf"theory: $\kappa$ = {kappa:g}"]
         found = [max_margin(n, L).test_exponent for n, L in zip(line.x, line.y)]

@@ -33,7 +33,7 @@ def _rise(setup: Setup, n: np.ndarray, L: np.ndarray) -> list[Line]:
     lines = [(np.sqrt(fine), r"Condition 1: $n = L^2$")]
     if per_sample > 0:
         lines = [(2 + fine * per_sample, f"theory: n = {1 / per_sample:.3g}(L - 2)"), *lines]
-    return [_within(fine, y, L.min(), L.max(), label) for y, label in lines] + _test_exponents(setup, n, L)
+    return [_within(fine, y, L.min(), L.max(), label) for y, label in lines]
 
 
 def _test_exponents(setup: Setup, n: np.ndarray, L: np.ndarray) -> list[Line]:
@@ -88,7 +88,7 @@ def _late_ratio(setup: Setup) -> tuple[Contour]:
 
 DIAGRAMS = {
     "rise": NamedDiagram(
-        title=r"How far the loss of samples with one target rises; the test loss falls like $\tau^{-\kappa}$",
+        title="How far the loss of samples with one target rises",
         axes=("n=12:3000:60:log", "L=4:40:48"),
         observables=(RISE,),
         boundary=_rise,
