@@ -19,7 +19,7 @@ from flowsys.systems.parity import SYSTEM, batches, experiment_figures
 def phases_of_the_flow(setup: Setup) -> Drawing:
     """Signal, attention and margin at i = n+3: the limit as lines, descent of the finite model as dots."""
     small = SYSTEM.setup(n=12, k=3, m=400.0, epsilon=20.0, width=400, learning_rate=50.0)
-    end = 30.0 * 12 * 20
+    end = 75.0 * 12 * 20  # past margin 1
     names = ("g", "s_target", "margin")
     theory = solve(SYSTEM, small, at=[float(t) for t in np.linspace(0, end, 200)], observe=names)
     steps = round(end / small["learning_rate"])
@@ -27,9 +27,14 @@ def phases_of_the_flow(setup: Setup) -> Drawing:
     figure = Figure(figsize=(5.6, 4), layout="constrained")
     ax = figure.subplots()
     scale = small["n"] * small["m"] ** 0.5
-    for i, (name, label) in enumerate((("g", "signal g"), ("s_target", "attention on S[i]"), ("margin", "margin"))):
-        ax.plot(theory.t / scale, theory[name], color=f"C{i}", label=label)
-        ax.plot(trained.t / scale, trained[name], ".", color=f"C{i}")
+    locked = solve(SYSTEM, small, at=["lock"], observe=("g",))["g"][0]
+    ax.set_ylim(0, 1.6)
+    for i, (name, label) in enumerate(
+        (("g", "signal g over its value at lock"), ("s_target", "attention on S[i]"), ("margin", "margin"))
+    ):
+        unit = locked if name == "g" else 1.0
+        ax.plot(theory.t / scale, theory[name] / unit, color=f"C{i}", label=label)
+        ax.plot(trained.t / scale, trained[name] / unit, ".", color=f"C{i}")
     ax.plot([], [], ".", color="0.4", label="training, m = 400")
     ax.set(xlabel=r"$t/(n\sqrt{m})$", title="i = n+3, n = 12")
     ax.legend(frameon=False)
