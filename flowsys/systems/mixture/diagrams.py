@@ -127,7 +127,7 @@ def _phases(axes: tuple[str, str], end: int, title: str, boundary, kink_width: f
     """
     kinks = "exact kinks" if kink_width is None else f"kinks smoothed over {kink_width:g}"
     return NamedDiagram(
-        title=f"{title}, {kinks}: stuck where $w_c < 0$",
+        title=f"{title}, {kinks}: $w_c$ in the end",
         axes=axes,
         observables=(f"w_c@t={end}", f"accuracy@t={end}"),
         mode="simultaneous",
