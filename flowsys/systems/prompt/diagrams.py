@@ -158,7 +158,7 @@ DIAGRAMS = {
     "cot_icl": NamedDiagram(
         title="Where one step fails and the chain succeeds: ICL error - CoT error",
         axes=("tau=0.05:0.8:32", "beta=0.1:1:24"),
-        observables=("icl_error_limit@t=0-cot_error_limit@t=0", "icl_error_limit@t=0", "cot_error_limit@t=0"),
+        observables=("icl_error_limit@t=0-cot_error_limit@t=0", "icl_error_exact@t=0", "cot_error_limit@t=0"),
         fixed={"style": "attractor", "K": 3, "l_ts": 80, "n_prompts": 300},
         boundary=_condition_1,
     ),
@@ -204,21 +204,21 @@ DIAGRAMS = {
     "examples_alpha": NamedDiagram(
         title="CoT error over examples and the fraction α' of them that match (equal steps)",
         axes=("l_ts=5:80:20:log", "alpha_test=0.1:1:20"),
-        observables=("cot_error_limit@t=0", "icl_error_limit@t=0"),
+        observables=("cot_error_limit@t=0", "icl_error_exact@t=0"),
         fixed={"tau": 0.5, "rho": 0.8},
         boundary=_matching_examples,
     ),
     "examples_tau": NamedDiagram(
         title="CoT error over examples and the probability τ of a right chain (equal steps)",
         axes=("l_ts=5:80:20:log", "tau=0.1:0.9:20"),
-        observables=("cot_error_limit@t=0", "icl_error_limit@t=0"),
+        observables=("cot_error_limit@t=0", "icl_error_exact@t=0"),
         fixed={"alpha_test": 0.8, "rho": 0.8},
         boundary=_over_tau,
     ),
     "examples_rho": NamedDiagram(
         title="CoT error over examples and the primacy ρ (one noisy step)",
         axes=("l_ts=5:80:20:log", "rho=0.05:0.85:20"),
-        observables=("cot_error_limit@t=0", "icl_error_limit@t=0"),
+        observables=("cot_error_limit@t=0", "icl_error_exact@t=0"),
         fixed={"style": "one", "alpha_test": 0.8, "tau": 0.5},
         boundary=_over_rho,
     ),

@@ -1,24 +1,26 @@
-"""The paper's Figures 2–5: theory as lines, the trained model or SGD as dots.
+"""The paper's Figures 2–5 and the bounds of Lemma F.5: theory as lines, the trained model or SGD as dots.
 
-Test errors over the number of examples are sweeps: lines are the concentrated limit (all attention on matching
-examples), dots the model at t = 2e5. The paper's sweep values are not in its text; those of the specification are used.
+Test errors: lines have all attention on matching examples, ICL by exact counting, CoT by a vote on many prompts; dots
+are the model at t = 2e5, mean and spread over draws of test patterns and prompts. The paper's sweep values are not in
+its text; those of the specification are used.
 """
 
-from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.optimize import fsolve
 
-from flowsys.plot import shown
-from flowsys.plot import trajectory as draw
 from flowsys.plot.drawing import Drawing
 from flowsys.runs.solving import solve
 from flowsys.runs.training import train
-from flowsys.sweeps import PhaseDiagram, make_sweep, parse_axis, run
+from flowsys.runs.trajectory import Trajectory
 from flowsys.system import Setup
-from flowsys.systems.prompt import SYSTEM
+from flowsys.systems.prompt import SYSTEM, lemmas, testing
+from flowsys.systems.prompt.model import MASSES
+from flowsys.systems.prompt.surrogate import stage_1_time
 from flowsys.systems.prompt.testing import law_of
 from flowsys.systems.prompt.transitions import (
     attractor_transitions,
@@ -27,16 +29,10 @@ from flowsys.systems.prompt.transitions import (
     input_label_probability,
 )
 
-LENGTHS = "l_ts=5,10,20,40,80"
-TRAINED = "t=2e5"
-LIMIT = "all attention on matching examples"
-MASSES = {
-    "mass_same_same": "same pattern, same step",
-    "mass_other_same": "other pattern, same step",
-    "mass_same_other": "same pattern, other step",
-    "mass_other_other": "other pattern, other step",
-}
-NAMES = {"cot_error": "CoT", "icl_error": "ICL"}
+LENGTHS = (5, 10, 20, 40, 80)
+TRAINED = 2e5
+N_DRAWS = 4
+NAMES = {"cot": "CoT", "icl": "ICL"}
 PANELS = (
     ("alpha_test", (0.2, 0.4, 0.6, 0.8), r"\alpha'", {}, "(A) share of matching examples"),
     ("tau", (0.1, 0.3, 0.5, 0.7), r"\tau", {}, "(B) probability of a right chain"),
@@ -44,16 +40,42 @@ PANELS = (
 )
 
 
-def _swept(setup: Setup, axes: Sequence[str], quantities: Sequence[str], **fixed) -> PhaseDiagram:
-    """Quantities over the axes; everything else as in the setup."""
-    axes = [parse_axis(text) for text in axes]
-    kept = {k: v for k, v in (dict(setup) | fixed).items() if k not in {axis.name for axis in axes}}
-    sweep = make_sweep(SYSTEM, axes, quantities, fixed=kept)
-    chunks = sorted(run(sweep), key=lambda chunk: chunk.number)
-    values = np.concatenate([chunk.values for chunk in chunks], axis=1)
-    outcomes = np.concatenate([chunk.outcomes for chunk in chunks]).reshape(sweep.shape)
-    named = {q.name: row.reshape(sweep.shape) for q, row in zip(sweep.quantities, values)}
-    return PhaseDiagram(sweep.axes, named, outcomes, sweep.origin)
+def _with(setup: Setup, **changes: Any) -> Setup:
+    return SYSTEM.setup(**(dict(setup) | changes))
+
+
+def _concentrated(there: Setup, error: str) -> float:
+    """The error with all attention on matching examples."""
+    if error == "icl":
+        return testing.one_step_error(there)
+    return testing.limit_errors({**there, "n_prompts": 20 * there["n_prompts"]}).cot
+
+
+def _of_model(there: Setup, y: np.ndarray, error: str) -> list[float]:
+    """The model's errors, one for each draw of test patterns and prompts."""
+    return [getattr(testing.tested({**there, "seed": there["seed"] + i}, y).errors, error) for i in range(N_DRAWS)]
+
+
+def _draw_errors(ax: Axes, setup: Setup, y: np.ndarray, error: str, lengths: tuple, colour: str, label: str) -> None:
+    """A line and dots over the number of examples."""
+    there = [_with(setup, l_ts=n) for n in lengths]
+    ax.plot(lengths, [_concentrated(x, error) for x in there], color=colour, label=label)
+    drawn = np.array([_of_model(x, y, error) for x in there])
+    ax.errorbar(lengths, drawn.mean(axis=1), yerr=drawn.std(axis=1, ddof=1), fmt="o", color=colour, markersize=4,
+                capsize=2)  # fmt: skip
+
+
+def _over_examples(ax: Axes, lengths: tuple) -> None:
+    ax.set_xscale("log")
+    ax.set_xticks(lengths, labels=[str(n) for n in lengths])
+    ax.minorticks_off()
+    ax.set_xlabel(f"examples ${SYSTEM.names.symbol('l_ts')}$")
+    ax.errorbar([], [], yerr=[], fmt="o", color="0.4", markersize=4, capsize=2, label="model, $t = 2\\times 10^5$")
+
+
+def _trained(setup: Setup) -> tuple[Trajectory, np.ndarray]:
+    run = solve(SYSTEM, setup, at=[TRAINED], observe=("loss", "p_min"))
+    return run, run.states[0]
 
 
 def _of_one_step(setup: Setup, name: str) -> str:
@@ -67,36 +89,23 @@ def _of_one_step(setup: Setup, name: str) -> str:
 def errors_over_examples(setup: Setup, error: str) -> Drawing:
     """Figs. 2 (CoT) and 3 (ICL): the error over l_ts for several α', τ and ρ (one noisy step)."""
     figure = Figure(figsize=(12, 3.8), layout="constrained")
-    data = {}
+    run, y = _trained(setup)
     for ax, (name, values, symbol, fixed, title) in zip(figure.subplots(1, 3, sharey=True), PANELS):
-        listed = ",".join(f"{v:g}" for v in values)
-        names = (f"{error}_limit@{TRAINED}", f"{error}@{TRAINED}")
-        swept = _swept(setup, (LENGTHS, f"{name}={listed}"), names, **fixed)
-        lengths, (limit, model) = swept.axes[0].values, swept.quantities.values()
         for i, value in enumerate(values):
-            there = SYSTEM.setup(**(dict(setup) | fixed | {name: value}))
-            label = f"${symbol} = {value:g}$" + (_of_one_step(there, name) if error == "icl_error" else "")
-            ax.plot(lengths, limit[:, i], color=f"C{i}", label=label)
-            ax.plot(lengths, model[:, i], "o", color=f"C{i}", markersize=4)
-        ax.plot([], [], "o", color="0.4", markersize=4, label="model, t = 2e5")
-        ax.set_xscale("log")
-        ax.set_xticks(lengths, labels=[str(n) for n in lengths])
-        ax.minorticks_off()
-        ax.set_xlabel("examples $l_{ts}$")
+            there = _with(setup, **fixed, **{name: value})
+            label = f"${symbol} = {value:g}$" + (_of_one_step(there, name) if error == "icl" else "")
+            _draw_errors(ax, there, y, error, LENGTHS, f"C{i}", label)
+        _over_examples(ax, LENGTHS)
         ax.set_title(title, fontsize="medium")
-        ax.legend(
-            loc="upper center",
-            bbox_to_anchor=(0.5, -0.18),
-            ncols=2 if error == "icl_error" else 3,
-            frameon=False,
-            fontsize="small",
-        )
-        data[name] = swept
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2 if error == "icl" else 3, frameon=False,
+                  fontsize="small")  # fmt: skip
     figure.axes[0].set_ylabel(f"{NAMES[error]} error")
-    figure.suptitle(f"lines: {LIMIT}; M = {setup['M']}, K = {setup['K']}, M' = {setup['M_test']}, "
-                    f"{setup['n_prompts']} prompts; else α' = {setup['alpha_test']:g}, τ = {setup['tau']:g}, "
-                    f"ρ = {setup['rho']:g}", fontsize="medium")  # fmt: skip
-    return Drawing(figure, data, "errors fall with l_ts, more slowly for smaller values; at τ = 0.7 "
+    counted = "exact counting" if error == "icl" else f"{20 * setup['n_prompts']} prompts"
+    figure.suptitle(f"lines: all attention on matching examples, {counted}; dots: {N_DRAWS} draws of "
+                    f"{setup['n_prompts']} prompts; M = {setup['M']}, K = {setup['K']}, M' = {setup['M_test']}, else "
+                    f"α' = {setup['alpha_test']:g}, τ = {setup['tau']:g}, ρ = {setup['rho']:g}",
+                    fontsize="medium")  # fmt: skip
+    return Drawing(figure, {"training": run}, "errors fall with l_ts, more slowly for smaller values; at τ = 0.7 "
                    "equal steps cannot have primacy 0.8: the nearest one is used")  # fmt: skip
 
 
@@ -114,56 +123,92 @@ def attractor_of(tau_o: float, rho_o: float, is_satisfied: bool, M_test: int = 1
 def condition_1(setup: Setup) -> Drawing:
     """Fig. 4: τ_o = 0.4, ρ_o = 0.1; with Condition 1 ICL improves with l_ts, without it ICL fails; CoT works."""
     figure = Figure(figsize=(8.4, 3.8), layout="constrained")
-    data = {}
+    lengths, small = (5, 10, 20, 40, 80, 160, 320), _with(setup, K=3, M_test=10, style="attractor")
+    run, y = _trained(small)
     for ax, is_satisfied in zip(figure.subplots(1, 2, sharey=True), (True, False)):
         p, beta = attractor_of(0.4, 0.1, is_satisfied)
-        names = [f"{error}{end}@{TRAINED}" for error in ("cot_error", "icl_error") for end in ("_limit", "")]
-        swept = _swept(setup, ("l_ts=5,10,20,40,80,160,320",), names, K=3, M_test=10, style="attractor", tau=p**3,
-                       beta=beta)  # fmt: skip
-        lengths = swept.axes[0].values
-        for i, error in enumerate(("cot_error", "icl_error")):
-            ax.plot(lengths, swept.quantities[names[2 * i]], color=f"C{i}", label=NAMES[error])
-            ax.plot(lengths, swept.quantities[names[2 * i + 1]], "o", color=f"C{i}", markersize=4)
-        ax.plot([], [], "o", color="0.4", markersize=4, label="model, t = 2e5")
-        ax.set_xscale("log")
-        ax.set_xticks(lengths, labels=[str(n) for n in lengths])
-        ax.minorticks_off()
-        ax.set_xlabel("examples $l_{ts}$")
+        there = _with(small, tau=p**3, beta=beta)
+        for i, (error, name) in enumerate(NAMES.items()):
+            _draw_errors(ax, there, y, error, lengths, f"C{i}", name)
+        _over_examples(ax, lengths)
         ax.set_title(
             f"Condition 1 {'holds' if is_satisfied else 'fails'} (p = {p:.3f}, β = {beta:.3f})", fontsize="medium"
         )
         ax.legend(frameon=False, fontsize="small")
-        data["holds" if is_satisfied else "fails"] = swept
-    figure.axes[0].set_ylabel("error")
-    figure.suptitle(f"lines: {LIMIT}; {setup['n_prompts']} prompts", fontsize="medium")
-    return Drawing(figure, data, "CoT falls to 0 in both; ICL only where Condition 1 holds, and slowly: ρ_o is small")
+    figure.axes[0].set_ylabel("error, mean over queries off the attractor")
+    figure.suptitle(f"lines: all attention on matching examples (ICL exact); dots: {N_DRAWS} draws of "
+                    f"{setup['n_prompts']} prompts", fontsize="medium")  # fmt: skip
+    return Drawing(figure, {"training": run}, "CoT falls to 0 in both; ICL only where Condition 1 holds, and slowly: "
+                   "ρ_o is small; queries differ, one chain of the shift task crosses the attractor")  # fmt: skip
 
 
-def attention_along_training(setup: Setup) -> Drawing:
-    """Fig. 5: attention on the four kinds of columns, the end of stage 1 dashed."""
-    end = min(1e3, setup["t_max"])
-    names = tuple(MASSES)
-    theory = solve(SYSTEM, setup, at=[float(t) for t in np.geomspace(0.5, end, 120)], observe=names)
+def attention_along_training(setup: Setup, n_seeds: int = 3) -> Drawing:
+    """Fig. 5: attention on the four kinds of testing columns, the end of stage 1 dashed."""
+    times = np.geomspace(0.5, min(1e5, setup["t_max"]), 40)
+    theory = solve(SYSTEM, setup, at=times, observe=("loss", "p_min"))
     stage = solve(SYSTEM, setup, at=["T_1"], observe=())
-    small = SYSTEM.setup(**(dict(setup) | {"learning_rate": 2.0}))
-    times = [float(2 * round(t / 2)) for t in np.geomspace(2, 200, 14)]
-    trained = train(SYSTEM, small, variant="sgd", at=sorted(set(times)), steps=100, records=1, observe=names)
+    few = _with(setup, n_prompts=min(setup["n_prompts"], 400))
+    masses = lambda y, seed: testing.tested({**few, "seed": seed}, y).masses.mean(axis=0)
+    lines = np.array([[masses(y, seed) for seed in range(N_DRAWS)] for y in theory.states]).mean(axis=1)
+    rate = 2.0
+    marks = np.unique(rate * np.round(np.geomspace(rate, 200.0, 9) / rate))
+    dots = np.array([[masses(S, seed) for S in _sgd(few, seed, rate, marks)] for seed in range(n_seeds)])
     figure = Figure(figsize=(6.4, 4.2), layout="constrained")
     ax = figure.subplots()
-    draw(theory, ax, names, logarithmic=True)
-    draw(trained, ax, names, label=rf"SGD, $l_{{\mathrm{{tr}}}}$ = {setup['l_tr']}", logarithmic=True)
+    for i, where in enumerate(MASSES.values()):
+        ax.plot(times, lines[:, i], color=f"C{i}", label=where)
+        ax.errorbar(marks, dots[:, :, i].mean(axis=0), yerr=dots[:, :, i].std(axis=0, ddof=1), fmt="o", markersize=4,
+                    capsize=2, color=f"C{i}")  # fmt: skip
+    label = f"SGD, {n_seeds} seeds, $l_{{tr}} = {setup['l_tr']}$"
+    ax.errorbar([], [], yerr=[], fmt="o", color="0.4", markersize=4, label=label)
     ax.axvline(stage.t[0], color="0.3", linestyle="--", linewidth=1)
-    ax.set_ylabel("attention")
-    handles, labels = ax.get_legend_handles_labels()
-    words = {shown(theory, name): f"{shown(theory, name)}: {meaning}" for name, meaning in MASSES.items()}
-    ax.legend(handles, [words.get(label, label) for label in labels], frameon=False, fontsize="small")
-    ax.set_title(f"M = {setup['M']}, K = {setup['K']}, α = {setup['alpha']:g}; dashed: $T_1$", fontsize="medium")
-    return Drawing(figure, {"theory": theory, "training": trained}, "other steps vanish first, then other patterns")
+    ax.set_xscale("log")
+    ax.set_xlabel("training time $t$")
+    ax.set_ylabel("attention on testing columns")
+    ax.legend(frameon=False, fontsize="small")
+    ax.set_title(f"M = {setup['M']}, K = {setup['K']}, α = {setup['alpha']:g}, α' = {setup['alpha_test']:g}; "
+                 "dashed: $T_1$", fontsize="medium")  # fmt: skip
+    return Drawing(figure, {"theory": theory}, "other steps vanish first, then other patterns")
+
+
+def _sgd(setup: Setup, seed: int, rate: float, times: np.ndarray) -> list[np.ndarray]:
+    """Frame entries of Algorithm 1 at given times."""
+    there = _with(setup, learning_rate=rate, seed=seed, d_X=setup["M"])
+    run = train(SYSTEM, there, variant="sgd", at=[float(t) for t in times], steps=round(times[-1] / rate), records=1,
+                observe=("loss",))  # fmt: skip
+    block = SYSTEM.concrete(there, "L0", "population").blocks["W"]
+    return [np.asarray(block.seen({"W": run.blocks(float(t))["W"]})["W"]) for t in times]
+
+
+def gradients_in_bounds(setup: Setup) -> Drawing:
+    """Lemma F.5: the gradients Γ between the bounds (30)–(33), in the proofs' regime; C = 1 of the window dashed."""
+    K, alpha = setup["K"], setup["alpha"]
+    there = _with(setup, M=max(setup["M"], int(np.ceil(10 * K**4 / alpha))))
+    end = float(stage_1_time(setup["epsilon_1"], K, alpha))
+    names = [*(f"Gamma_{kind}" for kind in MASSES), *(f"mass_same_same_{k}" for k in range(1, K + 1))]
+    run = solve(SYSTEM, there, at=np.geomspace(1.0, 3 * end, 120), observe=names)
+    p = np.array([run[f"mass_same_same_{k}"] for k in range(1, K + 1)])
+    bounds = lemmas.stage_1_bounds(p, there["M"], K, alpha)
+    figure = Figure(figsize=(8.4, 6.0), layout="constrained")
+    for ax, (kind, where), number in zip(figure.subplots(2, 2, sharex=True).ravel(), MASSES.items(), range(30, 34)):
+        for side, look in (("lower", "--"), ("upper", ":")):
+            if (bound := getattr(bounds[kind], side)) is not None:
+                ax.plot(run.t, bound.mean(axis=0), look, color="0.3", label=f"{side} bound ({number})")
+        ax.plot(run.t, run[f"Gamma_{kind}"], color="C0", label=rf"$\Gamma$, {where}")
+        ax.axvline(end, color="0.6", linewidth=1, linestyle="--")
+        ax.set_xscale("log")
+        ax.set_yscale("symlog", linthresh=1e-3)
+        ax.legend(frameon=False, fontsize="small")
+    for ax in figure.axes[2:]:
+        ax.set_xlabel("training time $t$")
+    figure.suptitle(f"M = {there['M']}, K = {K}, α = {alpha:g}, ε = {setup['epsilon_1']:g}", fontsize="medium")
+    return Drawing(figure, {"flow": run}, "the bounds end where stage 1 does: attention on other steps is gone")
 
 
 FIGURES = {
-    "2": partial(errors_over_examples, error="cot_error"),
-    "3": partial(errors_over_examples, error="icl_error"),
+    "2": partial(errors_over_examples, error="cot"),
+    "3": partial(errors_over_examples, error="icl"),
     "4": condition_1,
     "5": attention_along_training,
+    "F.5": gradients_in_bounds,
 }
