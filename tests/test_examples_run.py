@@ -100,7 +100,7 @@ def test_a_model_is_shown_on_a_page_with_its_blocks_in_a_line_each(path):
     shown = CliRunner().invoke(app, ["show", "--from", str(path)]).stdout
     assert len(shown.splitlines()) <= 60 and max(map(len, shown.splitlines())) <= 160
     assert all(name in shown for name in (*model.events, *model.modes, *(p.name for p in model.parameters)))
-    assert all(name in shown for name in model.declaration.observable_names)
+    assert all(name in shown for name in model.concrete(model.setup(), "L2", model.mode(None)).observable_names)
     last = list(model.observables)[-1]
     assert last in shown and len(model.observables) > 10
 

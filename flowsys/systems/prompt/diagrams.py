@@ -158,7 +158,7 @@ DIAGRAMS = {
     "cot_icl": NamedDiagram(
         title="Where one step fails and the chain succeeds: ICL error - CoT error",
         axes=("tau=0.05:0.8:32", "beta=0.1:1:24"),
-        observables=("icl_error_limit@t=0-cot_error_limit@t=0", "icl_error_exact@t=0", "cot_error_limit@t=0"),
+        observables=("icl_error_exact@t=0-cot_error_limit@t=0", "icl_error_exact@t=0", "cot_error_limit@t=0"),
         fixed={"style": "attractor", "K": 3, "l_ts": 80, "n_prompts": 300},
         boundary=_condition_1,
     ),
