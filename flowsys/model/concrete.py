@@ -222,8 +222,9 @@ class Concrete:
         return np.ones(1) if samples is None else samples.weight / samples.weight.sum()
 
     def reals(self) -> dict[str, float]:
-        """What may be a symbol in the loss: the reals, and the numbers that every model has."""
-        return {name: float(self.values[name]) for name in self.declaration.real_names}
+        """What may be a symbol in the loss: the reals, the numbers that every model has, the width if it has one."""
+        names = [*self.declaration.real_names, *([] if FINITE_ONLY in self.refused else [FINITE_ONLY])]
+        return {name: float(self.values[name]) for name in names}
 
     def arguments(self, number: int, n_gates: int = 0) -> Arguments:
         return Arguments(

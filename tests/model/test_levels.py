@@ -67,3 +67,19 @@ def test_a_derivation_is_found_and_certified():
     assert derivation.agreement is None and not derivation.faults
     assert derivation.n_classes < derivation.n_coordinates == 4 + 4 * 9
     assert derivation.certificate <= 1e-12 and derivation.autodiff <= 1e-12
+
+
+def test_a_loss_that_reads_the_width_reads_that_of_its_own_run():
+    """Compiled functions are shared between widths."""
+    model = fs.Model(
+        "scaled",
+        blocks=lambda p: {"S": fs.Pair(2, 2)},
+        loss=lambda ops, w, X, p: (w.S**2).sum() * p.width,
+    )
+    for width in (10, 20):
+        setup = model.setup(width=width)
+        expected = width * (fs.start(model, setup, level="L2")["S"] ** 2).sum()
+        for level in ("L1", "L2"):
+            found = fs.solve(model, setup, level=level, at=[0.0], observe=["loss"])["loss"][-1]
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
+        np.testing.assert_allclose(fs.train(model, setup, steps=1)["loss"][0], expected, rtol=1e-12)
