@@ -24,6 +24,8 @@ ABOUT = 1.3
 SLIGHT = 0.02
 HOLDS_ON = 0.75
 FAR = 1e3
+STEEP = 5.0
+EVER_FASTER = "the constants grow ever faster"
 MOST_POINTS = 20
 
 
@@ -46,6 +48,11 @@ def bounded(x: ArrayLike, ratio: ArrayLike, tilde: str) -> tuple[Word, str]:
         goes_on = end > 0 and _is_power(X, local)
     else:
         goes_on = end > 0 and (end >= HOLDS_ON * before if power <= logarithm else _is_logarithmic(X, local))
+    goes_up = end > SLIGHT and goes_on and _rises(ratios, local)
+    if goes_up and _steepens(local):
+        return Word.FAILS, f"{EVER_FASTER}, local exponents {listed(local)}"
+    if goes_up and allowed <= ABOUT * growing:
+        return Word.NOT_TESTABLE, f"the constants grow, but by no law: local exponents {listed(local)}"
     if end <= 0 or allowed <= ABOUT * growing:
         return Word.HOLDS, ""
     if allowed >= CLEARLY * growing and goes_on and end > SLIGHT:
@@ -54,6 +61,20 @@ def bounded(x: ArrayLike, ratio: ArrayLike, tilde: str) -> tuple[Word, str]:
     if not goes_on or end <= SLIGHT:
         return Word.HOLDS, f"the constants level off, local exponents {listed(local)}"
     return Word.NOT_TESTABLE, f"not yet asymptotic: local exponents of the constants {listed(local)}"
+
+
+def _rises(ratios: np.ndarray, local: np.ndarray) -> bool:
+    """Whether constants rise throughout the later path, and by a factor that is no noise."""
+    n = max(1, len(local) // 3)
+    return bool((local[n:] > 0).all()) and float(ratios[-1]) > STEEP * float(ratios[len(ratios) // 2])
+
+
+def _steepens(local: np.ndarray) -> bool:
+    """Whether local exponents themselves rise, as an exponential's do: no law that is fitted here would have them."""
+    n = max(1, len(local) // 3)
+    first, last = float(np.mean(local[:n])), float(np.mean(local[-n:]))
+    middle = float(np.mean(local[n:-n])) if len(local) > 2 * n else first
+    return last >= ABOUT * max(middle, 0.0) and middle >= first
 
 
 def _is_power(X: np.ndarray, local: np.ndarray) -> bool:
@@ -198,8 +219,13 @@ class Order:
         return Finding(word, text, note, constant, breaks, values, fits)
 
     def _bounded(self, x: np.ndarray, smaller: np.ndarray, larger: np.ndarray) -> tuple[Word, str]:
-        """Whether one side is of the order of the other; that it is not has to show in the laws of both, too."""
+        """Whether one side is of the order of the other; that it is not has to show in the laws of both, too.
+
+        Of what grows ever faster there is no law to compare.
+        """
         word, why = bounded(x, smaller / larger, self.tilde)
+        if EVER_FASTER in why:
+            return word, why
         if word is Word.FAILS and not _exceeds(law(*_thinned(x, smaller)), law(*_thinned(x, larger)), self.tilde):
             return Word.NOT_TESTABLE, together([why, "but their own laws are of one order"])
         return word, why

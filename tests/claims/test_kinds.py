@@ -1,6 +1,6 @@
 """Claims of every kind whose truth is known: the word and the best constant are right in each of sixty cases."""
 
-from math import log
+from math import exp, log
 
 import numpy as np
 import pytest
@@ -83,6 +83,9 @@ CASES = {
     "Õ, a squared logarithm": (Order("Õ", lambda p: p.w), lambda r: r.p.w * log(r.p.w) ** 2, SMALL, {}, HOLDS, None),
     "Õ, a power too large": (Order("Õ", lambda p: p.x), lambda r: r.p.x**1.4, LARGE, {}, FAILS, 1e5**0.4),
     "Õ, a power in a small parameter": (Order("Õ", lambda p: p.w), lambda r: r.p.w**0.7, SMALL, {}, FAILS, None),
+    "O, an exponential": (Order("O", 1.0), lambda r: exp(r.p.x**0.2), LARGE, {}, FAILS, exp(10.0)),
+    "Õ, an exponential": (Order("Õ", 1.0), lambda r: exp(0.1 / r.p.w), FEW, {}, FAILS, None),
+    "Ω, falls like an exponential": (Order("Ω", 1.0), lambda r: exp(-(r.p.x**0.2)), LARGE, {}, FAILS, exp(-10.0)),
     "Ω": (Order("Ω", lambda p: p.x**2), lambda r: 0.2 * r.p.x**2 + r.p.x, LARGE, {}, HOLDS, 0.2),
     "Ω, falls short by a power": (Order("Ω", lambda p: p.x**2), lambda r: r.p.x**1.5, LARGE, {}, FAILS, 1e5**-0.5),
     "Ω, falls short by a logarithm": (Order("Ω", 1.0), lambda r: 1 / log(r.p.x), LARGE, {}, FAILS, 1 / log(1e5)),
