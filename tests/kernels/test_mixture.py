@@ -160,3 +160,11 @@ def test_a_second_surface_is_crossed_as_the_smoothed_flow_crosses_it():
         for width in (1e-3, 1e-4, 1e-5)
     ]
     assert errors[2] < 1e-5 and np.allclose(np.divide(errors[:2], errors[1:]), 10, rtol=0.1)
+
+
+def test_a_kink_that_implicit_steps_cannot_get_past_is_left_to_explicit_ones():
+    stated = problem(variant="10", K=3, L=6, T_1=173.52683993412205, b=0.015650475740596758, s_star=15.2,
+                     epsilon=0.379, omega=0.003225092801087981, t_max=1e10)  # fmt: skip
+    found, explicit = (run_problem(stated, [340.0], rtol=1e-8, method=method) for method in ("auto", "explicit"))
+    assert found.outcome.ending is Ending.COMPLETED and found.statistics.implicit > 0
+    assert np.abs(found.records[0].y - explicit.records[0].y).max() < 1e-7

@@ -97,9 +97,14 @@ def reconsider(w: Workspace, b: Batch, l: i64) -> None:
     made = w.counts[STEPS * LANES + l] - w.stretch_steps[l]
     is_slow = made == TRIAL and w.t[l] - w.stretch_start[l] < w.pace[l] * w.spent[l]
     if is_slow != 0 or w.calm_steps[l] >= CONVINCED:
-        w.is_implicit[l] = 0
-        w.stiff_steps[l] = 0
-        w.calm_steps[l] = 0
-        if w.patience[l] < MOST_PATIENCE:
-            w.patience[l] = 4 * w.patience[l]
-        log_entry(w, b, l, TO_EXPLICIT, 0)
+        back_to_explicit(w, b, l)
+
+
+def back_to_explicit(w: Workspace, b: Batch, l: i64) -> None:
+    """Explicit steps from here on; the lane grows more patient."""
+    w.is_implicit[l] = 0
+    w.stiff_steps[l] = 0
+    w.calm_steps[l] = 0
+    if w.patience[l] < MOST_PATIENCE:
+        w.patience[l] = 4 * w.patience[l]
+    log_entry(w, b, l, TO_EXPLICIT, 0)

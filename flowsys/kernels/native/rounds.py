@@ -9,8 +9,9 @@ which trajectories travel together. Stages, events, kinks and sliding mean what 
 left to the caller.
 """
 
-from flowsys.kernels.native.choosing import PATIENCE, consider, reconsider, work_of_step
+from flowsys.kernels.native.choosing import PATIENCE, back_to_explicit, consider, reconsider, work_of_step
 from flowsys.kernels.native.constants import (
+    AUTO,
     CONFIRMING,
     DROWNED,
     EMPTY,
@@ -39,7 +40,7 @@ from flowsys.kernels.native.ledger import finish
 from flowsys.kernels.native.locating import arrived, tried
 from flowsys.kernels.native.looking import looked, looks_again, looks_first, next_look
 from flowsys.kernels.native.stages import enter_stage, load_stage, settle
-from flowsys.kernels.native.stepping import eighth_root, move, set_step
+from flowsys.kernels.native.stepping import eighth_root, move, set_step, starting_step
 from flowsys.kernels.native.watching import any_fired, first_suspect, may_hide_a_crossing
 from flowsys.kernels.records import Batch, Workspace
 from flowsys.kernels.restricted import f64, i64
@@ -157,6 +158,14 @@ def rejected(w: Workspace, b: Batch, l: i64) -> i64:
     if w.is_implicit[l] != 0 and w.is_drowned[l] != 0:
         return finish(w, b, l, DROWNED)
     if h <= EPSILON * fabs(w.t[l]) or h < 1e-300:
+        if w.is_implicit[l] != 0 and b.method == AUTO and error < 1e30:
+            # a kink that implicit steps cannot get past may be no obstacle to explicit ones
+            back_to_explicit(w, b, l)
+            h = starting_step(w, l)
+            w.proposed[l] = h
+            w.step[l] = h
+            set_step(w, l)
+            return 1
         return finish(w, b, l, STEP_TOO_SMALL if error < 1e30 else NOT_FINITE)
     w.proposed[l] = h
     w.step[l] = h
