@@ -222,9 +222,8 @@ class Concrete:
         return np.ones(1) if samples is None else samples.weight / samples.weight.sum()
 
     def reals(self) -> dict[str, float]:
-        """What may be a symbol in the loss: the reals, the numbers that every model has, the width if it has one."""
-        names = [*self.declaration.real_names, *([] if FINITE_ONLY in self.refused else [FINITE_ONLY])]
-        return {name: float(self.values[name]) for name in names}
+        """What may be a symbol in the loss: the reals, and the numbers that every model has."""
+        return {name: float(self.values[name]) for name in self.declaration.real_names}
 
     def arguments(self, number: int, n_gates: int = 0) -> Arguments:
         return Arguments(
@@ -245,7 +244,7 @@ class Concrete:
 
     def p(self, reals: Mapping[str, Any]) -> Values:
         """The parameters as the loss sees them."""
-        return Values({**self.values, **reals}, self.refused)
+        return Values({**self.values, **reals}, self.refused, self.declaration.read)
 
     def losses(self, ops: Any, seen: Mapping[str, Any], arguments: Arguments) -> list[Any]:
         """Of every population, one number a sample (or one number)."""
@@ -316,6 +315,7 @@ class Concrete:
         """What compiled functions depend on: two setups with equal structures share them."""
         parts: list[Any] = [self.mode]
         parts += [self.values[name] for name in self.declaration.structural_names]
+        parts += [self.values[name] for name in (FINITE_ONLY,) if name in self.declaration.read and not self.refused]
         for name, block in self.blocks.items():
             parts += [name, tuple(block.weight_rates()), tuple(block.arrays.items()), block.block.trains, block.mark]
         parts += [

@@ -52,6 +52,7 @@ class Declaration:
         self.looks: dict[str, tuple] = dict(looks or {})
         self.stages: dict[str, list[Stage]] = self._stages(stages)
         self.found: dict[str, Any] = {}
+        self.read: set[str] = set()  # parameters that the loss and the observables were seen to look at
         self._fields: dict[Any, Any] = {}
         self._coordinates: dict[Any, Coordinates] = {}
         self._remembered: dict[Callable, Remembered] = {}

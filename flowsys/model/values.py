@@ -9,8 +9,14 @@ from flowsys.errors import InputError
 class Values:
     """Parameters by attribute; `reads` collects which were looked at, `refused` says why some may not be."""
 
-    def __init__(self, values: Mapping[str, Any], refused: Mapping[str, str] | None = None):
-        self._values, self._refused, self._reads = values, refused or {}, {}
+    def __init__(
+        self,
+        values: Mapping[str, Any],
+        refused: Mapping[str, str] | None = None,
+        noted: set[str] | None = None,
+    ):
+        self._values, self._refused, self._noted = values, refused or {}, set() if noted is None else noted
+        self._reads: dict[str, Any] = {}
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -19,6 +25,7 @@ class Values:
             raise InputError(self._refused[name])
         if name not in self._values:
             raise InputError(f"p.{name} is not a parameter of the model; there are {', '.join(self._values)}.")
+        self._noted.add(name)
         self._reads[name] = self._values[name]
         return self._values[name]
 

@@ -98,4 +98,4 @@ def test_julia_has_every_definition_before_its_use(case):
 def test_what_is_no_program_is_refused():
     system = load("parity")
     with pytest.raises(InputError, match="not a program"):
-        exported("x", system.problem(system.setup(n=6, k=2), "L1", "symmetric"))
+        exported("x", system.problem(system.setup(n=6, k=2), "L1", "weights"))

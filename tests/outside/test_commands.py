@@ -65,7 +65,7 @@ def test_what_a_model_lacks_is_refused_in_a_sentence(place):
 def test_a_report_is_made(place):
     answer(place, "report", "--html", "a.html")
     page = (place / "a.html").read_text()
-    assert "exponential decay" in page and "Diagram halves" in page and "one flow, twice" in page
+    assert "exponential decay" in page and "--diagram halves" in page and "one flow, twice" in page
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,10 @@ BUDGET = 2000  # steps a point may take
 
 
 def forms(system: System) -> list[tuple[str, str]]:
-    """The variants and modes of a system's limit that are integrated as programs."""
+    """The variants and modes of a system's limit that are integrated as programs; `found` would be derived at each."""
     found = []
-    for variant, mode in product(system.levels[system.default_level].names, system.modes):
+    stated = [variant for variant in system.levels[system.default_level].names if variant != "found"]
+    for variant, mode in product(stated, system.modes):
         with suppress(InputError):  # not every variant has every mode
             problem = system.problem(system.setup(mode), system.default_level, variant, mode)
             if isinstance(problem.field, ProgramField):

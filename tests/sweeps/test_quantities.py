@@ -88,7 +88,7 @@ def test_training_runs_over_widths_and_seeds_are_a_diagram(tmp_path):
 
 
 def test_a_claim_is_measured_at_every_point_s_parameters():
-    of = sweep("b=0.4,0.6", observables=["verdict(D.5)"], fixed={})
+    of = sweep("b=0.4,0.6", observables=["verdict(E.2)"], fixed={})
     chunk = evaluate_chunk(of, 0)
     assert chunk.values.tolist() == [[1.0, 1.0]] and chunk.outcomes.tolist() == [0, 0]
 
@@ -96,8 +96,8 @@ def test_a_claim_is_measured_at_every_point_s_parameters():
 def test_a_claim_that_cannot_be_measured_there_is_refused_with_the_reason():
     with pytest.raises(InputError, match="nothing is not a claim of mixture"):
         sweep("b=1,2", observables=["verdict(nothing)"])
-    with pytest.raises(InputError, match=r"D\.5 cannot be measured with L = "):
-        sweep("L=3,4", observables=["verdict(D.5)"], fixed={})
+    with pytest.raises(InputError, match=r"E\.2 cannot be measured with L = "):
+        sweep("L=3,4", observables=["verdict(E.2)"], fixed={})
 
 
 def test_every_outcome_has_a_code_of_its_own():
