@@ -191,3 +191,10 @@ def test_gradient_descent_error_is_first_order_in_the_learning_rate():
         ends.append(np.asarray(algorithms.descend(stage, weights, rate)[0]["W_5"]))
     ratio = np.abs(ends[0] - ends[1]).max() / np.abs(ends[1] - ends[2]).max()
     assert 1.7 < ratio < 2.3
+
+
+def test_a_tiny_inaccuracy_keeps_its_digits():
+    setup = SYSTEM.setup(group="S3", C_B=8.0, loss_target=1e-14, trained_steps="second")
+    found = solve(SYSTEM, setup, mode="stage_2", at=["loss_threshold"], observe=["accuracy", "inaccuracy"])
+    miss, accuracy = found["inaccuracy"][0], found["accuracy"][0]
+    assert 1e-12 < miss < 1e-5 and 1 - accuracy == pytest.approx(miss, abs=1e-14)

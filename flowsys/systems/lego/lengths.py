@@ -37,14 +37,14 @@ def steps(L: int, n_steps: int | None) -> np.ndarray:
 
 @lru_cache(maxsize=64)
 def _step_scores(q: int, activation: str, clip: str):
-    """p(right value) and whether it is the likeliest, averaged over the rows of the tables of several steps."""
+    """p(right value), whether it is the likeliest, and 1 - p: means over the rows of the tables of several steps."""
 
     def of_step(scores, features, table, d, numbers):
         feedforward = FeedForward(q=q, activation=activation, clip=clip, **numbers)
         losses = stage_2.configuration_losses(ops, scores, features, table, d, feedforward)
         F = stage_2.configuration_logits(ops, scores, features, table, feedforward)
         rivals = jnp.maximum(F[:, 1:].max(axis=1), outside_logit(ops, F.shape[1], feedforward))
-        return jnp.exp(-losses).mean(), (F[:, 0] > rivals).mean(dtype=losses.dtype)
+        return jnp.exp(-losses).mean(), (F[:, 0] > rivals).mean(dtype=losses.dtype), -jnp.expm1(-losses).mean()
 
     axes = Configurations(None, *[0] * (len(Configurations._fields) - 1))
     return jax.jit(jax.vmap(of_step, in_axes=(None, None, axes, None, None)))
@@ -62,7 +62,10 @@ def _tables(group: GroupAction, L: int, at: tuple[int, ...], size: int, seed: in
 def step_accuracies(
     scores, features: Isotropic, group: GroupAction, L: int, d, feedforward: FeedForward, *, at=None, size=256, seed=0
 ) -> dict:
-    """Teacher-forced accuracy of each step in `at` (all if None), over `size` sequences: steps, sampled, greedy."""
+    """Teacher-forced accuracy of each step in `at` (all if None), over `size` sequences.
+
+    `missed` is 1 - `sampled` with all its digits where it is tiny.
+    """
     at = np.arange(1, L + 1) if at is None else np.asarray(at)
     # the last step stands in for those that are fewer, so that one compilation serves all lengths
     asked = tuple(int(ell) for ell in at) + (int(at[-1]),) * (FEW - len(at))
@@ -71,8 +74,8 @@ def step_accuracies(
         of_steps = _step_scores(feedforward.q, feedforward.activation, feedforward.clip)
         numbers = {name: getattr(feedforward, name) for name in ("bias", "rho", "varpi", "B", "clip_width")}
         found = of_steps(scores, features, tables, float(d), numbers)
-        sampled, greedy = (np.asarray(mean)[: len(at)] for mean in found)
-    return {"steps": at, "sampled": sampled, "greedy": greedy}
+        sampled, greedy, missed = (np.asarray(mean)[: len(at)] for mean in found)
+    return {"steps": at, "sampled": sampled, "greedy": greedy, "missed": missed}
 
 
 def rollout(scores, features: Isotropic, group: GroupAction, L: int, d, feedforward, *, size=256, seed=0):
@@ -115,8 +118,8 @@ def accuracy(
     size: int = 256,
     seed: int = 0,
 ) -> float:
-    """Acc_L in one of the three readings."""
-    if reading not in READINGS:
+    """Acc_L in one of the three readings, or 1 - Acc_L (`missed`)."""
+    if reading not in (*READINGS, "missed"):
         raise ValueError(f"reading = {reading!r}, but one of {', '.join(READINGS)} is needed.")
     if reading == "rollout":
         return float(rollout(scores, features, group, L, d, feedforward, size=size, seed=seed).mean())

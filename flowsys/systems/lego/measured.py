@@ -75,6 +75,7 @@ def accuracies(setup: Setup, features, clip: str) -> dict[str, Callable[[np.ndar
     return {
         "p_test": p_test,
         "accuracy": partial(accuracy, L=setup["L_test"], reading="sampled"),
+        "inaccuracy": partial(accuracy, L=setup["L_test"], reading="missed"),
         "accuracy_greedy": partial(accuracy, L=setup["L_test"], reading="greedy"),
         "accuracy_rollout": partial(accuracy, L=setup["L_test"], reading="rollout"),
         "L_star": longest,

@@ -94,7 +94,7 @@ PARAMETERS = (
               levels=("L0",), latex="T_1"),
     Parameter("learning_rate", 0.1, "step of gradient descent (on Q: this times n_x)", low=0, open_low=True, high=1e4,
               levels=("L0",)),
-    t_max(1e13, high=1e60),
+    t_max(1e13, high=1e100),
 )  # fmt: skip
 
 MODES = {
@@ -157,6 +157,7 @@ DERIVED = {
     "gap_test": "attention of step ell_test on the right predicate minus on the right answer, at length L_test, signed",
     "p_test": "mean probability of the right value at step ell_test of length L_test, given the true prefix",
     "accuracy": "Acc at L_test: mean probability of the right value given the true prefix (Eq. 5)",
+    "inaccuracy": "1 - accuracy, with its digits where it is tiny",
     "accuracy_greedy": "share of steps with the right likeliest token at L_test, given the true prefix",
     "accuracy_rollout": "share of right answers at L_test when the model continues its own",
     "label_accuracy": "algorithm_2: share of self-labels that are right",
