@@ -91,6 +91,7 @@ __all__ = [
     "Trajectory",
     "Verdict",
     "__version__",
+    "analyse",
     "check",
     "compare",
     "derive",
@@ -106,6 +107,7 @@ __all__ = [
 
 
 _LATER = {
+    "analyse": ("flowsys.analysis.asking", "analyse"),
     "phase": ("flowsys.sweeps.asked", "phase"),
     "plot": ("flowsys.plot", None),
     "sweeps": ("flowsys.sweeps", None),

@@ -12,7 +12,7 @@ LAYERS = [
     ("system", "integrate", "kernels"),
     ("runs",),
     ("model", "ladder", "sweeps", "claims", "equations"),
-    ("plot", "report"),
+    ("plot", "report", "analysis"),
     ("systems",),
     ("cli", "__main__"),
 ]

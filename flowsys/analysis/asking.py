@@ -1,0 +1,44 @@
+"""`fs.analyse`: one call, one question, one result."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from flowsys.analysis.result import Analysis
+from flowsys.errors import InputError
+from flowsys.system import Setup, System
+
+KINDS = ("exponents",)
+
+
+def analyse(
+    system: System,
+    setup: Setup | None = None,
+    *,
+    exponents: str | None = None,
+    at: Sequence[str | float] | None = None,
+    observe: Sequence[str] | None = None,
+    level: str | None = None,
+    variant: str | None = None,
+    mode: str | None = None,
+    rtol: float | None = None,
+    command: str = "",
+) -> Analysis:
+    """Local analysis of a flow; exactly one of the questions is asked.
+
+        fs.analyse(system, exponents="omega=1e-4:1e-1")     the laws of event times and observables in a parameter
+
+    The result shows itself in a notebook; `rows`, `as_dict()`, `to_pandas()` and `figure()` give its parts.
+    """
+    if not isinstance(system, System):
+        raise InputError(f"system = {system!r} is none: flowsys.load(name) gives one.")
+    asked = {"exponents": exponents}
+    given = [name for name, value in asked.items() if value not in (None, False)]
+    if len(given) != 1:
+        what = "none" if not given else " and ".join(given)
+        raise InputError(f"analyse takes exactly one of {', '.join(asked)}: {what} is given.")
+    common: dict[str, Any] = {"level": level, "variant": variant, "mode": mode, "command": command}
+    if rtol is not None:
+        common["rtol"] = rtol
+    from flowsys.analysis.exponents import exponents as laws
+
+    return laws(system, setup, exponents, at=at, observe=observe, **common)

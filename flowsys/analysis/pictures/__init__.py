@@ -1,0 +1,1 @@
+"""Pictures of analyses, one a file: each takes a result and returns a figure."""

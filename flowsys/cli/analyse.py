@@ -1,0 +1,132 @@
+"""`flowsys analyse`: exponents, time scales, sensitivities, equilibria and robustness of a flow."""
+
+import csv
+import io
+import json
+from typing import Annotated
+
+import typer
+
+from flowsys.cli import options
+from flowsys.errors import InputError
+
+FORMATS = ("table", "json", "csv")
+
+
+def register(app: typer.Typer) -> None:
+    app.command("analyse")(analyse)
+
+
+def analyse(
+    system: options.SystemName = None,
+    source: options.From = None,
+    exponents: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME=low:high[:count]",
+            callback=options.given,
+            help="The law of every event time and observable in a parameter.",
+        ),
+    ] = None,
+    level: options.Level = None,
+    variant: options.Variant = None,
+    mode: options.Mode = None,
+    set: options.Set = None,
+    at: options.At = None,
+    observe: options.Observe = None,
+    rtol: Annotated[float | None, typer.Option(help="Relative tolerance (default: that of the analysis).")] = None,
+    plot: Annotated[
+        str | None, typer.Option(metavar="FILE.png", callback=options.picture, help="Draw the result.")
+    ] = None,
+    format: Annotated[str, typer.Option(help="table | json | csv")] = "table",
+    out: options.Out = None,
+) -> None:
+    """Analyse a flow locally: ask one question at a time."""
+    from flowsys.analysis.asking import analyse as ask
+
+    if format not in FORMATS:
+        raise InputError(f"--format {format} is not known: it must be one of {', '.join(FORMATS)}.")
+    found = options.system_of(system, source)
+    given = options.assignments(set)
+    setup = found.setup(mode, **given)
+    options.say_idle(found, setup, given, level, variant, mode)
+    result = ask(
+        found,
+        setup,
+        exponents=exponents,
+        at=options.requests(at),
+        observe=options.names(observe),
+        level=level,
+        variant=variant,
+        mode=mode,
+        rtol=rtol,
+        command=options.command_line(),
+    )
+    _deliver(result, format, out)
+    if plot:
+        _draw(result, plot)
+    for remark in result.remarks:
+        typer.echo(f"flowsys: {remark}", err=True)
+
+
+def _deliver(result, format: str, out: str | None) -> None:
+    text = {"json": _as_json, "csv": _as_csv, "table": _as_table}[format](result)
+    if out:
+        from flowsys.machine.files import write_text
+
+        write_text(out, text + "\n")
+    else:
+        typer.echo(text)
+
+
+def _as_json(result) -> str:
+    return json.dumps(result.as_dict(), indent=2, allow_nan=False, ensure_ascii=False)
+
+
+def _as_csv(result) -> str:
+    text = io.StringIO()
+    rows = result.rows
+    writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+    return text.getvalue().rstrip("\n")
+
+
+def _cell(value) -> str:
+    """A number with all its digits; lists and mappings as JSON has them."""
+    from flowsys.analysis.result import plain
+
+    value = plain(value)
+    return "" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _as_table(result) -> str:
+    from rich.console import Console
+    from rich.table import Table
+
+    from flowsys.analysis.result import told
+
+    rows = result.rows
+    table = Table(*(rows[0] if rows else ()))
+    for row in rows:
+        table.add_row(*(_shortened(name, value, told) for name, value in row.items()))
+    console = Console(width=180, file=io.StringIO())
+    console.print(table)
+    lines = [line.rstrip() for line in console.file.getvalue().splitlines()]
+    return "\n".join([result.title, *lines]).rstrip("\n")
+
+
+def _shortened(name: str, value, told) -> str:
+    """A cell of the table: of a long list its first and last entries."""
+    if isinstance(value, list) and len(value) > 4:
+        return f"{value[0]:.4g} → {value[-1]:.4g}"
+    return told(value)
+
+
+def _draw(result, picture: str) -> None:
+    from flowsys.machine.files import write_atomically
+    from flowsys.plot.drawing import save_picture
+
+    figure = result.figure()
+    write_atomically(picture, lambda temporary: save_picture(figure, temporary, result.origin.command))
+    typer.echo(f"wrote {picture}", err=True)
