@@ -2,20 +2,28 @@
 
 import csv
 import io
+from copy import copy
 
 import numpy as np
 import pytest
 from matplotlib.colors import BoundaryNorm, CenteredNorm, LogNorm
 from matplotlib.figure import Figure
 
-from flowsys.plot import dots, heat
+from flowsys.claims import Verdict, Word
+from flowsys.claims.regions import Region
+from flowsys.ladder import Rung, compare
+from flowsys.laws.fits import line
+from flowsys.plot import dots, heat, residuals
 from flowsys.plot import phase as draw
 from flowsys.plot.colours import of_values
 from flowsys.plot.drawing import Drawing
 from flowsys.plot.drawn import HEAD, as_csv
+from flowsys.plot.ladder import ladder
+from flowsys.plot.region import region
 from flowsys.sweeps import Axis, PhaseDiagram
 from flowsys.sweeps.diagram import CODES
 from flowsys.sweeps.named import Contour, Line, Phases
+from flowsys.systems import load
 
 X, Y = Axis("x", (1.0, 2.0, 3.0)), Axis("y", (1.0, 2.0))
 
@@ -75,6 +83,21 @@ def test_seeds_are_dots_with_their_standard_deviation():
     assert [float(row["y"]) for row in rows] == [2.0, 5.0]
     np.testing.assert_allclose([float(row["above"]) for row in rows], [np.sqrt(2), 0.0])
     np.testing.assert_allclose([float(row["below"]) for row in rows], [np.sqrt(2), 0.0])
+
+
+def test_ladders_regions_and_fits_are_labelled_by_the_table_of_names():
+    system = load("lego")  # its bias b is written in symbols of the paper, not by rule
+    rung = Rung("L3", "L4", "a law", lambda x: x, "bias", (0.1, 0.2, 0.4), 1.0, 0.1)
+    other = copy(system)
+    object.__setattr__(other, "ladder", lambda setup: [rung])
+    assert ladder(compare(other)).axes[0].get_xlabel() == "$b$"
+    cells = np.array([[Verdict(Word.HOLDS, "", "")]], dtype=object)
+    axes = (Axis("bias", (0.1,)), Axis("rho", (0.2,)))
+    found = Region("lego", system.claims[0], axes, cells, system.names.symbols(("bias", "rho")))
+    assert region(found).axes[0].get_ylabel() == r"$\varrho$"
+    fits = {"stage_2_1 over -log bias": line([1.0, 2, 3], [1.0, 2, 3.1])}
+    drawn = residuals(Verdict(Word.HOLDS, "", "", fits=fits), system.names).axes
+    assert (drawn[0].get_ylabel(), drawn[1].get_xlabel()) == ("$T_{2.1}$", r"$-\log b$")
 
 
 def test_a_drawing_writes_all_it_shows_with_its_command(tmp_path):

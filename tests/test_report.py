@@ -12,7 +12,7 @@ import pytest
 import flowsys
 from flowsys.claims.statements import coverage
 from flowsys.ladder import Rung
-from flowsys.plot.drawing import Drawing
+from flowsys.plot.drawing import Drawing, PaperFigure
 from flowsys.report import report
 from flowsys.report.parts import MAKE
 from flowsys.sweeps.named import NamedDiagram
@@ -43,7 +43,7 @@ def page() -> str:
     small = NamedDiagram("T_2", ("b=0.1:1:5", "omega=0.05:0.3:5:log"), ("T_2",))
     rung = Rung("L2", "L3", "width", lambda m: m**-0.5, "width", (1.0, 4.0, 16.0), -0.5, 0.1)
     system = changed(flowsys.load("mixture"), ladder=lambda setup: [rung], diagrams={"small": small},
-                     figures={"1": a_figure})  # fmt: skip
+                     figures={"1": PaperFigure(a_figure, "a line")})  # fmt: skip
     with pytest.MonkeyPatch.context() as patch:  # its verdicts on record and its statements are the package's
         patch.setattr("flowsys.systems.mixture.SYSTEM", system)
         return report([system])
@@ -73,7 +73,7 @@ def test_every_link_has_its_target(page):
 def test_parts_that_are_kept_are_not_made_again(tmp_path, monkeypatch):
     made = []
     monkeypatch.setitem(MAKE, "figure", lambda system, name: made.append(name) or "a figure")
-    system = changed(flowsys.load("mixture"), ladder=None, diagrams={}, figures={"1": a_figure})
+    system = changed(flowsys.load("mixture"), ladder=None, diagrams={}, figures={"1": PaperFigure(a_figure, "a line")})
     pages = [report([system], directory=tmp_path) for _ in range(2)]
     assert made == ["1"] and pages[0] == pages[1] and "a figure" in pages[0]
 

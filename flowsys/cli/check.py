@@ -111,7 +111,7 @@ def check(
     texts = [show.text_of(name, checked, conditions, format) for name, checked in shown.items()]
     _write("[" + ",\n".join(texts) + "]" if format == "json" else "\n".join(texts), out)
     if plot:
-        _draw([c for checked in results.values() for c in checked], claim[0], plot)
+        _draw([(found.names, c) for found in chosen for c in results[found.name]], claim[0], plot)
     compared = [c for found in chosen if found.package for c in results[found.name]]
     if conditions.is_default and not record and any(not c.is_as_recorded for c in compared):
         raise typer.Exit(1)
@@ -159,11 +159,11 @@ def _draw(checked, name: str, path: str) -> None:
     from flowsys.machine.files import write_atomically
     from flowsys.plot.residuals import residuals
 
-    fitted = [c for c in checked if c.verdict.fits]
+    fitted = [(names, c) for names, c in checked if c.verdict.fits]
     if not fitted:
         raise InputError(f"--plot {path}: claim {name} rests on no fit, so there are no residuals to draw.")
-    found = next((c for c in fitted if c.claim.id == name), fitted[0])
-    figure = residuals(found.verdict, f"{found.claim.place}: {found.claim.statement}")
+    names, found = next((pair for pair in fitted if pair[1].claim.id == name), fitted[0])
+    figure = residuals(found.verdict, names, f"{found.claim.place}: {found.claim.statement}")
     write_atomically(path, lambda temporary: figure.savefig(temporary, dpi=150))
     typer.echo(f"wrote {path}", err=True)
 

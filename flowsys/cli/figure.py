@@ -26,8 +26,6 @@ def figure(
     ] = None,
 ) -> None:
     """Make a figure of the paper again: theory as lines, training as dots, data files beside it."""
-    from flowsys.plot.drawing import has_paper_sizes, mode_of
-
     if source is not None and number is None:  # the one argument beside --from is the number
         system, number = None, system
     found = options.system_of(system, source)
@@ -37,9 +35,9 @@ def figure(
     if number not in found.figures:
         raise InputError(f"figure = {number} is not one of {found.name}'s: {known}.")
     draw = found.figures[number]
-    if paper and not has_paper_sizes(draw):
+    if paper and not draw.has_paper_sizes:
         raise InputError(f"--paper is not allowed with figure {number} of {found.name}: it has no other size.")
-    setup = found.setup(mode_of(draw), **options.assignments(set))
+    setup = found.setup(draw.mode, **options.assignments(set))
     more = {"on_run": lambda name: typer.echo(name, err=True)} if paper else {}
     try:
         drawing = draw(setup, **more)

@@ -58,32 +58,20 @@ def save_picture(figure: Any, path: str | Path, command: str = "", dpi: int = 15
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """How a figure is drawn from a setup, for figures that start from the defaults of a `mode` of their own.
+    """How a figure of the paper is drawn from a setup.
 
-    `caption` says what the paper shows there, in a sentence of our own.
+    `caption` says what the paper shows there, in a sentence of our own; `mode` is the one whose defaults the figure
+    starts from, None the system's first.
     """
 
     draw: Callable[..., Drawing]
+    caption: str
     mode: str | None = None
-    caption: str = ""
 
-    def __call__(self, setup: Any, **options: Any) -> Drawing:
+    def __call__(self, setup: Setup, **options: Any) -> Drawing:
         return self.draw(setup, **options)
 
-
-def mode_of(figure: Callable[..., Drawing]) -> str | None:
-    """The mode whose defaults a figure starts from; None is the system's first."""
-    return figure.mode if isinstance(figure, PaperFigure) else None
-
-
-def caption_of(figure: Callable[..., Drawing]) -> str:
-    """What the paper shows in this figure: the caption, or else the first line of the drawing function."""
-    if isinstance(figure, PaperFigure):
-        return figure.caption or caption_of(figure.draw)
-    function = getattr(figure, "func", figure)
-    return (function.__doc__ or "").strip().split("\n")[0]
-
-
-def has_paper_sizes(figure: Callable[..., Drawing]) -> bool:
-    """Whether the figure can also be drawn at the paper's sizes: it takes `on_run`, which is told of every run."""
-    return "on_run" in signature(figure.draw if isinstance(figure, PaperFigure) else figure).parameters
+    @property
+    def has_paper_sizes(self) -> bool:
+        """Whether it can also be drawn at the paper's sizes: it takes `on_run`, which is told of every run."""
+        return "on_run" in signature(self.draw).parameters

@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from flowsys.ladder import Ladder
-from flowsys.system.names import spelled, typeset
+from flowsys.system.names import typeset
 
 COLUMNS = 3  # panels side by side: more would be too small to read on a narrow page
 
@@ -30,7 +30,7 @@ def ladder(result: Ladder) -> Figure:
         )
         ax.xaxis.set_minor_formatter(NullFormatter())
         ax.yaxis.set_minor_formatter(NullFormatter())
-        ax.set_xlabel(typeset(spelled(measured.rung.knob)))
+        ax.set_xlabel(typeset(result.symbols[measured.rung.knob]))
         ax.set_ylabel("error")
         ax.set_title(measured.rung.name, fontsize="medium")
         ax.legend(frameon=False, fontsize="x-small", handlelength=1.0, handletextpad=0.4, borderaxespad=0.2)

@@ -8,7 +8,7 @@ from matplotlib.patches import Patch
 from flowsys.claims import Word
 from flowsys.claims.regions import Region
 from flowsys.plot.scales import edges, scale
-from flowsys.system.names import spelled, typeset
+from flowsys.system.names import typeset
 
 COLOURS = {
     Word.HOLDS: "#4c9f62", Word.IN_PART: "#e3b23c", Word.FAILS: "#b3423a", Word.OUTSIDE: "#d9d9d9",
@@ -44,5 +44,5 @@ def _mesh(ax, found: Region, z: np.ndarray, **style):
     x, y = found.axes
     drawn = ax.pcolormesh(edges(x), edges(y), z.T, shading="flat", **style)
     for axis, where in ((x, "x"), (y, "y")):
-        scale(ax, axis, where, typeset(spelled(axis.name)))
+        scale(ax, axis, where, typeset(found.symbols[axis.name]))
     return drawn

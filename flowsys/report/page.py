@@ -92,7 +92,7 @@ def _section(system: System, claims: Sequence[Checked], pictured: Mapping[Part, 
     parts.append(_claims(system, claims, {c.place: c for c in covered}) if claims else "<p>No claims.</p>")
     parts.append(_errata(system, claims))
     parts.append(_statements(system, claims, covered) if covered else "")
-    parts.append(_fits(claims))
+    parts.append(_fits(system, claims))
     for title, kind, names in (
         ("Phase diagrams", "diagram", system.diagrams),
         ("Figures of the paper", "figure", system.figures),
@@ -162,14 +162,16 @@ def _statements(system: System, claims: Sequence[Checked], covered: Sequence[Cov
     return f"<details><summary>Statements of the paper ({len(covered)})</summary>{folded}</details>"
 
 
-def _fits(claims: Sequence[Checked]) -> str:
+def _fits(system: System, claims: Sequence[Checked]) -> str:
     """The fits behind scaling claims that were measured now, with their residuals."""
     from flowsys.plot.residuals import residuals
 
     fitted = [c for c in claims if c.verdict.fits]
     if not fitted:
         return ""
-    drawn = (pictures.figure(residuals(c.verdict), f"{c.claim.place}: {c.claim.statement}") for c in fitted)
+    drawn = (
+        pictures.figure(residuals(c.verdict, system.names), f"{c.claim.place}: {c.claim.statement}") for c in fitted
+    )
     return f"<details><summary>Fits and residuals ({len(fitted)})</summary>{''.join(drawn)}</details>"
 
 

@@ -6,7 +6,6 @@ from io import BytesIO
 
 from flowsys.equations.pages import inline
 from flowsys.ladder import compare
-from flowsys.plot.drawing import caption_of, mode_of
 from flowsys.report.tables import Cell, table, text
 from flowsys.system import System
 from flowsys.typeset import plain
@@ -46,8 +45,8 @@ def diagram(system: System, name: str) -> str:
 def drawing(system: System, number: str) -> str:
     """A figure of the paper made again, beside what the paper shows there."""
     draw = system.figures[number]
-    made = draw(system.setup(mode_of(draw)))
-    paper = f"<p><b>Figure {escape(number)}.</b> {inline(caption_of(draw))}</p>"
+    made = draw(system.setup(draw.mode))
+    paper = f"<p><b>Figure {escape(number)}.</b> {inline(draw.caption)}</p>"
     return figure(made.figure, made.notes, f"flowsys figure {_asked(system)} {number}", paper)
 
 

@@ -71,7 +71,7 @@ class System:
     equations: Callable[[], Mapping[str, str]] | None = None
     ladder: Callable[[Setup], Any] | None = None
     claims: Sequence[Any] = ()
-    figures: Mapping[str, Callable[[Setup], Any]] = field(default_factory=dict)
+    figures: Mapping[str, Any] = field(default_factory=dict)
     diagrams: Mapping[str, Any] = field(default_factory=dict)
     latex: Mapping[str, str] = field(default_factory=dict)
     clocks: Mapping[str, Clock] = field(default_factory=dict)

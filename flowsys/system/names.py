@@ -41,10 +41,7 @@ class Names:
 
     def symbol(self, name: str) -> str:
         """The LaTeX of a parameter, event, observable or coordinate, without dollars."""
-        if name in self._system.latex:
-            return self._system.latex[name]
-        declared = next((p.latex for p in self._system.parameters if p.name == name), "")
-        return declared or spelled(name)
+        return self._system.latex.get(name) or spelled(name)
 
     def words(self, name: str) -> str:
         """What a name means; nothing if it is none of the system's."""

@@ -29,7 +29,6 @@ class Parameter:
     integer: bool = False
     choices: tuple[str, ...] = ()
     default_text: str = ""
-    latex: str = ""
     levels: tuple[str, ...] = LEVELS
     infinite: bool = False
     log: bool = False

@@ -59,7 +59,7 @@ model = System(
     paper=Paper("decay", "A decay", "nowhere"),
     summary="exponential decay",
     parameters=(
-        Parameter("rate", 1.0, "rate of the decay", low=0.1, high=10, latex=r"\lambda"),
+        Parameter("rate", 1.0, "rate of the decay", low=0.1, high=10),
         Parameter("start", 1.0, "where x starts", low=0.6, high=10),
         *FINITE_PARAMETERS,
         t_max(100.0),
@@ -72,6 +72,7 @@ model = System(
     },
     events={"T_half": "x falls to 1/2"},
     observables={"x": "what decays"},
+    latex={"rate": r"\lambda"},
     build=build,
     training=training,
     equations=lambda: {"x": r"\dot x = -c \lambda x"},

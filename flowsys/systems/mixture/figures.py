@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from flowsys.plot.drawing import Drawing
+from flowsys.plot.drawing import Drawing, PaperFigure
 from flowsys.plot.trajectory import shown
 from flowsys.runs.solving import solve
 from flowsys.runs.training import train
@@ -136,12 +136,21 @@ def attention_only(setup: Setup) -> Drawing:
     return Drawing(figure, {"training": trained})
 
 
+_MORE = "The training of Fig. 1 with $K$ = {} groups: its course is alike."
 FIGURES = {
-    "1": partial(training_dynamics, K=2),
-    "2": attention_maps,
-    "3": attention_only,
-    "4": all_scores,
-    "5": partial(training_dynamics, K=3),
-    "6": partial(training_dynamics, K=4),
-    "7": partial(training_dynamics, K=8),
+    "1": PaperFigure(
+        partial(training_dynamics, K=2),
+        "All weights trained together by gradient descent: (a) the loss of samples with consistent signs falls early, "
+        "that of conflicting ones late; (b) alignment of the neurons and (c) scores of the positive head.",
+    ),
+    "2": PaperFigure(
+        attention_maps, "Softmax attention of the positive head on different samples: query vertical, key horizontal."
+    ),
+    "3": PaperFigure(
+        attention_only, "The loss where only the attention is trained and neurons stay as they were drawn: no learning."
+    ),
+    "4": PaperFigure(all_scores, "All attention scores of the positive head for $K$ = 2."),
+    "5": PaperFigure(partial(training_dynamics, K=3), _MORE.format(3)),
+    "6": PaperFigure(partial(training_dynamics, K=4), _MORE.format(4)),
+    "7": PaperFigure(partial(training_dynamics, K=8), _MORE.format(8)),
 }

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.optimize import fsolve
 
-from flowsys.plot.drawing import Drawing
+from flowsys.plot.drawing import Drawing, PaperFigure
 from flowsys.runs.solving import solve
 from flowsys.runs.training import train
 from flowsys.runs.trajectory import Trajectory
@@ -206,9 +206,27 @@ def gradients_in_bounds(setup: Setup) -> Drawing:
 
 
 FIGURES = {
-    "2": partial(errors_over_examples, error="cot"),
-    "3": partial(errors_over_examples, error="icl"),
-    "4": condition_1,
-    "5": attention_along_training,
-    "F.5": gradients_in_bounds,
+    "2": PaperFigure(
+        partial(errors_over_examples, error="cot"),
+        r"Testing error of chains of thought over the number of examples, for several (A) $\alpha'$, (B) $\tau^f$, "
+        r"(C) $\rho^f$: the smaller they are, the more examples it takes.",
+    ),
+    "3": PaperFigure(
+        partial(errors_over_examples, error="icl"),
+        r"Testing error of in-context learning over the number of examples, for several (A) $\alpha'$, (B) $\tau_o^f$, "
+        r"(C) $\rho_o^f$.",
+    ),
+    "4": PaperFigure(
+        condition_1,
+        "Chains of thought and in-context learning over the number of examples: where Condition 1 fails, the error of "
+        "in-context learning stays large, whatever the number.",
+    ),
+    "5": PaperFigure(
+        attention_along_training,
+        "Attention on four kinds of columns of the context along training: those of another step lose theirs in the "
+        "first stage (its end dashed), then those of the query's step and pattern take all of it.",
+    ),
+    "F.5": PaperFigure(
+        gradients_in_bounds, "No figure of the paper: the gradients of Lemma F.5 between its bounds, along training."
+    ),
 }
