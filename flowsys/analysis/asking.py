@@ -7,14 +7,13 @@ from flowsys.analysis.result import Analysis
 from flowsys.errors import InputError
 from flowsys.system import Setup, System
 
-KINDS = ("exponents",)
-
 
 def analyse(
     system: System,
     setup: Setup | None = None,
     *,
     exponents: str | None = None,
+    linearise: Sequence[str | float] | None = None,
     at: Sequence[str | float] | None = None,
     observe: Sequence[str] | None = None,
     level: str | None = None,
@@ -26,12 +25,13 @@ def analyse(
     """Local analysis of a flow; exactly one of the questions is asked.
 
         fs.analyse(system, exponents="omega=1e-4:1e-1")     the laws of event times and observables in a parameter
+        fs.analyse(system, linearise=["T_1", "T_2"])        rates, unstable directions, the lengths of plateaus
 
     The result shows itself in a notebook; `rows`, `as_dict()`, `to_pandas()` and `figure()` give its parts.
     """
     if not isinstance(system, System):
         raise InputError(f"system = {system!r} is none: flowsys.load(name) gives one.")
-    asked = {"exponents": exponents}
+    asked = {"exponents": exponents, "linearise": linearise}
     given = [name for name, value in asked.items() if value not in (None, False)]
     if len(given) != 1:
         what = "none" if not given else " and ".join(given)
@@ -39,6 +39,10 @@ def analyse(
     common: dict[str, Any] = {"level": level, "variant": variant, "mode": mode, "command": command}
     if rtol is not None:
         common["rtol"] = rtol
-    from flowsys.analysis.exponents import exponents as laws
+    if exponents is not None:
+        from flowsys.analysis.exponents import exponents as laws
 
-    return laws(system, setup, exponents, at=at, observe=observe, **common)
+        return laws(system, setup, exponents, at=at, observe=observe, **common)
+    from flowsys.analysis.linearisation import linearise as linearised
+
+    return linearised(system, setup, linearise, **common)

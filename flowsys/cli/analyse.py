@@ -28,6 +28,14 @@ def analyse(
             help="The law of every event time and observable in a parameter.",
         ),
     ] = None,
+    linearise: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EVENT|t=NUMBER,…",
+            callback=options.given,
+            help="Rates and directions there; what the unstable one says of the time between.",
+        ),
+    ] = None,
     level: options.Level = None,
     variant: options.Variant = None,
     mode: options.Mode = None,
@@ -54,6 +62,7 @@ def analyse(
         found,
         setup,
         exponents=exponents,
+        linearise=options.requests(linearise),
         at=options.requests(at),
         observe=options.names(observe),
         level=level,
