@@ -61,8 +61,9 @@ def arguments(
 
 def in_columns(values: Sequence[Any]) -> np.ndarray:
     """Numbers as a vector; where some are arrays over points, a row for every point."""
-    arrays = [np.asarray(value, dtype=float) for value in values]
-    return np.stack(np.broadcast_arrays(*arrays), axis=-1) if arrays else np.zeros(0)
+    if not any(np.ndim(value) for value in values):
+        return np.array(values, dtype=float)
+    return np.stack(np.broadcast_arrays(*values), axis=-1).astype(float, copy=False)
 
 
 class _Reading(ast.NodeTransformer):

@@ -148,6 +148,10 @@ class Program:
         return tuple(reversed(kept))
 
     def __str__(self) -> str:
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
         text = [f"state {' '.join(self.state)}", f"parameters {' '.join(self.parameters)}"]
         text += [f"table {name}: {' '.join(columns)}" for name, columns in self.tables.items()]
         text += [f"link {link.child} -> {link.parent}" for link in self.links]

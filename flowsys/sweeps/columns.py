@@ -16,7 +16,7 @@ from flowsys.kernels import StageBatch, stages_of
 from flowsys.sweeps.over_seeds import with_seeds
 from flowsys.sweeps.sweep import Sweep
 from flowsys.system import Setup
-from flowsys.system.problem import Problem
+from flowsys.system.problem import Apart, Problem
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,21 @@ class Points:
 
 def columns_of(sweep: Sweep, points: Points) -> Iterator[Columns]:
     """The problems of all runs; where values do not go together there is none."""
-    for places, setup in points.alike:
+    waiting = points.alike[::-1]
+    while waiting:
+        places, setup = waiting.pop()
         try:
             yield Columns(places, sweep.system.problem(setup, sweep.level, sweep.variant, sweep.mode))
         except InputError:
             continue
+        except Apart as apart:
+            waiting += [(places[among], _among(setup, among)) for among in (~apart.where, apart.where)]
+
+
+def _among(setup: Setup, among: np.ndarray) -> Setup:
+    """Some of the points that a setup holds in columns."""
+    columns = {name: value[among] for name, value in setup.items() if isinstance(value, np.ndarray)}
+    return replace(setup, values={**setup.values, **columns})
 
 
 def _alike(sweep: Sweep, points: Sequence[Setup | None]) -> Iterator[tuple[np.ndarray, Setup]]:

@@ -179,3 +179,18 @@ class Problem:
     @property
     def observable_names(self) -> tuple[str, ...]:
         return (*self.field.observables, *self.derived)
+
+
+class Apart(Exception):
+    """A decision that falls out differently at points posed at once: those of `where`, and the others."""
+
+    def __init__(self, where: np.ndarray):
+        self.where = where
+
+
+def decided(condition: Any) -> bool:
+    """Whether a condition holds at a point, or at all points posed at once; where they differ they are posed apart."""
+    where = np.asarray(condition, dtype=bool)
+    if where.any() != where.all():
+        raise Apart(where)
+    return bool(where.all())

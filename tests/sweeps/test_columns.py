@@ -30,11 +30,13 @@ FORMS = [
 
 
 def moved(system, mode, columns, factor):
-    """A setup with every number that may be a column moved a little."""
+    """A setup with every number that may be a column moved a little, and those that follow others with them."""
     usual = system.setup(mode)
     inside = {p.name: p for p in system.parameters}
     values = {}
     for name in columns:
+        if callable(inside[name].default):
+            continue
         value = usual[name] * factor
         values[name] = round(value) if inside[name].integer else min(max(value, inside[name].low), inside[name].high)
     return system.setup(mode, **values)
@@ -83,6 +85,8 @@ def test_levels_and_modes_that_do_not_go_together_are_refused(name, level, mode)
         ("prompt", "population", ("alpha=0.2:0.6:5", "epsilon=0.01,0.1"), "a@T_3", {}),
         ("parity", "position", ("m=50:500:5:log", "n=10,30"), "g@lock", {}),
         ("cooccurrence", "limit", ("score_scale=0.2:0.8:5", "epsilon=0.1,0.05"), "G_mu1@T_star", {}),
+        # T_1 is 0 for n ≤ 3(L - 2), located beyond: posed apart
+        ("cooccurrence", "limit", ("n=7,8,9,10,60", "L=4,5,7"), "T_1", {"share_4": 0.2}),
     ],
 )  # fmt: skip
 def test_bits_do_not_depend_on_the_company_in_a_column(name, mode, axes, quantity, fixed):

@@ -54,10 +54,14 @@ def fixes(setup: Setup, level: str, variant: str, mode: str) -> dict[str, float]
     return {}
 
 
+COLUMNS = ("n", "L", "alpha", "beta", "m1", "score_scale", "share_1", "share_2", "share_4", "theta", "epsilon", "C_T_1",
+           "split", "t_max")  # fmt: skip
+
+
 def columns(setup: Setup, level: str, variant: str, mode: str) -> tuple[str, ...]:
     """What the stated limit takes as arrays too: it is posed at many points of a sweep at once."""
     stated = (level, mode) == ("L3", "limit") and variant != "found"
-    return ("m1", "score_scale", "theta", "epsilon") if stated else ()
+    return COLUMNS if stated else ()
 
 
 SYSTEM = fs.Model(

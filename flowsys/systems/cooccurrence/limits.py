@@ -8,7 +8,6 @@ limit is the bag of words (`surrogates`). n and L may be real numbers, n also in
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
-from math import inf
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from flowsys.model.stated import stated_problem
 from flowsys.program import Program
 from flowsys.program.arrays import Arguments, arguments, in_columns
 from flowsys.system import Setup
-from flowsys.system.problem import Problem, ProgramField
+from flowsys.system.problem import Problem, ProgramField, decided
 from flowsys.systems.cooccurrence import SYSTEM
 from flowsys.systems.cooccurrence.phases import correct_from_the_start
 from flowsys.systems.cooccurrence.sectors import SCALARS, SECTORS, TYPES
@@ -34,29 +33,29 @@ def program(variant: str) -> Program:
     return Program.parse(text[variant])
 
 
-def inverse_copies(n: float, L: float, shares, types) -> dict[str, float]:
+def inverse_copies(n, L, shares, types) -> dict[str, float | np.ndarray]:
     """1/multiplicity of the scalar sectors: n_T - 1 and n_T (R_T - 1), twice that for two types as one; 0 if absent."""
     found = {}
     for name in types:
         T = int(name[0]) - 1
         samples, others = n * shares[T], L - len(SPECIAL_WORDS[T]) - 1
-        within = 0.0 if others < 1e-12 else samples * others
+        within = np.where(others < 1e-12, 0.0, samples * others)
         for kind, copies in (("across", samples - 1), ("within", within)):
-            found[f"per_{kind}_{name}"] = 0.0 if copies < 1e-9 else 1 / (len(name) * copies)
+            found[f"per_{kind}_{name}"] = (copies >= 1e-9) / (len(name) * np.maximum(copies, 1e-9))
     return found
 
 
 def program_arguments(setup: Setup, variant: str) -> Arguments:
     """What the program reads: scales, sizes through 1/n, shares, inverse multiplicities."""
     n, L, shares = setup["n"], setup["L"], shares_of(setup)
-    if variant != "without_swap" and shares[1] != shares[2]:
+    if variant != "without_swap" and decided(shares[1] != shares[2]):
         raise InputError(
-            f"share_2 = {shares[1]:g} is not allowed with {variant} variables: samples with μ1 alone and with μ2 alone "
-            f"must be equally many (here {shares[2]:g}); use the variant without_swap."
+            f"share_2 = {np.ravel(shares[1])[0]:g} is not allowed with {variant} variables: samples with μ1 alone and "
+            f"with μ2 alone must be equally many (here {np.ravel(shares[2])[0]:g}); use the variant without_swap."
         )
     values = {name: setup[name] for name in ("alpha", "beta", "m1", "score_scale", "L")}
     values |= {f"share_{name}": shares[int(name[0]) - 1] for name in TYPES[variant]}
-    values |= {"inverse_n": 0.0 if n == inf else 1 / n} | inverse_copies(n, L, shares, TYPES[variant])
+    values |= {"inverse_n": 1 / n} | inverse_copies(n, L, shares, TYPES[variant])
     return arguments(program(variant), values)
 
 
@@ -73,7 +72,7 @@ def initial_state(names: tuple[str, ...], setup: Setup, variant: str) -> np.ndar
 def smallest_scale(setup: Setup) -> float | np.ndarray:
     """The size scores reach while G grows: what the absolute tolerance must resolve."""
     scores = setup["score_scale"] * setup["alpha"] / (setup["beta"] * setup["L"])
-    return np.minimum(min(1.0, setup["alpha"]), np.where(scores > 0, scores, 1.0))
+    return np.minimum(np.minimum(1.0, setup["alpha"]), np.where(scores > 0, scores, 1.0))
 
 
 def refuse_data(mode: str, level: str) -> None:
@@ -84,13 +83,14 @@ def refuse_data(mode: str, level: str) -> None:
 def limit_problem(variant: str, setup: Setup, mode: str) -> Problem:
     """The infinite-width flow under Assumption 2.3."""
     refuse_data(mode, "L3")
-    if setup["split"] and variant != "without_swap":
-        raise InputError(f"split = {setup['split']:g} is not allowed with {variant} variables; use without_swap.")
+    split = setup["split"]
+    if decided(split != 0) and variant != "without_swap":
+        raise InputError(f"split = {np.ravel(split)[0]:g} is not allowed with {variant} variables; use without_swap.")
     largest = (2 * setup["alpha"] * setup["beta"]) ** 0.5  # |G|² = |W_Vᵀu|² ≤ alpha c: beyond it no weights exist
-    if abs(setup["split"]) > largest:
+    if decided(abs(split) > largest):
         raise InputError(
-            f"split = {setup['split']:g} is not allowed: values of |v|² = alpha under |u|² = beta differ by at most "
-            f"sqrt(2 alpha beta) = {largest:.4g}."
+            f"split = {np.ravel(split)[0]:g} is not allowed: values of |v|² = alpha under |u|² = beta differ by at "
+            f"most sqrt(2 alpha beta) = {np.ravel(largest)[0]:.4g}."
         )
     text = program(variant)
     problem = stated_problem(
@@ -98,12 +98,12 @@ def limit_problem(variant: str, setup: Setup, mode: str) -> Problem:
         lambda stage: program_arguments(setup, variant), conserved=spectra(text, variant), scale=smallest_scale(setup),
     )  # fmt: skip
     problem = within_horizon(problem, setup)
-    return problem if setup["split"] else correct_from_the_start(problem, setup)
+    return problem if decided(split != 0) else correct_from_the_start(problem, setup)
 
 
 def within_horizon(problem: Problem, setup: Setup) -> Problem:
     """Without marks beyond t_max."""
-    return replace(problem, marks={name: t for name, t in problem.marks.items() if t <= setup["t_max"]})
+    return replace(problem, marks={name: t for name, t in problem.marks.items() if decided(t <= setup["t_max"])})
 
 
 def spectra(text: Program, variant: str) -> Callable[[np.ndarray], np.ndarray]:

@@ -11,9 +11,11 @@ In the limit every margin is 0 at t = 0, so T_1 is the first *rise* through 0; w
 
 from dataclasses import replace
 
+import numpy as np
+
 import flowsys as fs
 from flowsys.system import Setup
-from flowsys.system.problem import Problem
+from flowsys.system.problem import Problem, decided
 from flowsys.systems.cooccurrence.scales import start_scales
 from flowsys.systems.cooccurrence.sentences import LABELS, SPECIAL_WORDS, shares_of
 
@@ -49,7 +51,7 @@ def initial_output_rates(n, L, shares):
 def correct_from_the_start(problem: Problem, setup: Setup) -> Problem:
     """The problem with T_1 = 0 where all margins rise from 0 at once."""
     rates = initial_output_rates(setup["n"], setup["L"], shares_of(setup))
-    if min(y * rate for y, rate in zip(LABELS, rates)) < -1e-15:
+    if decided(np.minimum.reduce([y * rate for y, rate in zip(LABELS, rates)]) < -1e-15):
         return problem
     events = tuple(event for event in problem.events if event.name != "T_1")
     return replace(problem, events=events, marks={**problem.marks, "T_1": 0.0})

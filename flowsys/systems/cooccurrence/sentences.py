@@ -38,7 +38,7 @@ class Sentences(NamedTuple):
 def shares(share_1: float, share_2: float, share_4: float) -> tuple[float, float, float, float]:
     """The shares of the four types; 2 and 3 are made exactly equal if they are up to rounding."""
     share_3 = 1 - share_1 - share_2 - share_4
-    return (share_1, share_2, share_2 if abs(share_3 - share_2) < 1e-9 else share_3, share_4)
+    return (share_1, share_2, np.where(abs(share_3 - share_2) < 1e-9, share_2, share_3)[()], share_4)
 
 
 def shares_of(values: Mapping[str, Any]) -> tuple[float, float, float, float]:

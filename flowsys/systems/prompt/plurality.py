@@ -10,6 +10,7 @@ With uniform errors the number of examples at the right pattern is Markov as lon
 which gives the CoT success in O(K l³) operations; l is limited so that the Poisson weights stay in range.
 """
 
+from functools import lru_cache, reduce
 from math import ceil
 
 import numpy as np
@@ -23,24 +24,21 @@ N_MOST_EXAMPLES = 600
 
 def win_table(row, correct: int, n_most: int) -> np.ndarray:
     """P[n, c]: of n ≤ n_most labels drawn from `row`, exactly c are `correct` and `correct` wins."""
-    check_count("n_most", n_most, 0, N_MOST_EXAMPLES)
-    row = np.asarray(row, dtype=float)
-    if row.min() < 0:
-        raise InputError(f"row = {row}, but row must hold probabilities, none of them negative.")
-    others, multiplicity = np.unique(np.delete(row, correct), return_counts=True)
-    j = np.arange(n_most + 1)
-    rate = max(n_most, 1)
-    right = _poisson(rate * row[correct], j)
-    series = [_poisson(rate * p, j) for p in others]
+    counts = _Counts(row, correct, n_most)
     table = np.zeros((n_most + 1, n_most + 1))
-    for c in range(n_most + 1):
-        table[c:, c] = right[c] * _rest(series, multiplicity, c, n_most - c)
-    return table / _poisson(rate, j)[:, None]
+    for c in range(counts.sure):
+        table[c:, c] = counts.right[c] * counts.rest(c)
+    for c in range(counts.sure, n_most + 1):
+        table[c:, c] = counts.right[c] * counts.others[: n_most - c + 1]
+    return table / counts.total[:, None]
 
 
 def win_probability(row, correct: int, n: int) -> float:
     """Probability that `correct` wins among n labels drawn from `row`: one step of CoT, or ICL with row B(query, ·)."""
-    return float(win_table(row, correct, n)[n].sum())
+    counts = _Counts(row, correct, n)
+    won = counts.right[counts.sure :] @ counts.others[: n - counts.sure + 1][::-1]
+    won += sum(counts.right[c] * counts.rest(c, only_last=True) for c in range(-(-n // len(row)), counts.sure))
+    return float(won / counts.total[n])
 
 
 def one_step_success(row, correct: int, n_examples: int, alpha_test: float) -> float:
@@ -106,20 +104,43 @@ def _poisson(rate, j):
     return np.exp(xlogy(j, rate) - rate - gammaln(j + 1))
 
 
-def _rest(series, multiplicity, c, degree):
-    """Coefficients 0..degree of ∫₀¹ Π_i (Σ_{j<c} u_ij t^j + s u_ic t^c) ds."""
-    n_tied = int(multiplicity.sum()) if c == 0 else min(int(multiplicity.sum()), degree // c)
-    nodes, weights = np.polynomial.legendre.leggauss(n_tied // 2 + 1)
-    total = np.zeros(degree + 1)
-    for s, weight in zip((nodes + 1) / 2, weights / 2):
-        product = np.ones(1)
-        for terms, power in zip(series, multiplicity):
-            factor = terms[: min(c, degree) + 1].copy()
-            if c <= degree:
-                factor[c] *= s
-            product = _times(product, _power(factor, power, degree), degree)
-        total[: len(product)] += weight * product
-    return total
+@lru_cache
+def _nodes(n: int) -> list[tuple[float, float]]:
+    """Gauss-Legendre nodes on [0, 1] with their weights."""
+    nodes, weights = np.polynomial.legendre.leggauss(n)
+    return list(zip((nodes + 1) / 2, weights / 2))
+
+
+class _Counts:
+    """Truncated Poisson series, in t^count, of the labels of a row: of the right one, of the others, of all."""
+
+    def __init__(self, row, correct: int, n_most: int):
+        check_count("n_most", n_most, 0, N_MOST_EXAMPLES)
+        row = np.asarray(row, dtype=float)
+        if row.min() < 0:
+            raise InputError(f"row = {row}, but row must hold probabilities, none of them negative.")
+        each, self.multiplicity = np.unique(np.delete(row, correct), return_counts=True)
+        j, rate = np.arange(n_most + 1), max(n_most, 1)
+        self.right, self.others = (_poisson(rate * p, j) for p in (row[correct], row.sum() - row[correct]))
+        self.series, self.total = [_poisson(rate * p, j) for p in each], _poisson(rate, j)
+        self.n_most, self.sure = n_most, n_most // 2 + 1  # with `sure` counts no other label can be as frequent
+
+    def rest(self, c: int, only_last: bool = False) -> np.ndarray | float:
+        """Coefficients 0..n_most - c, or the last, of ∫₀¹ Π_i (Σ_{j<c} u_ij t^j + s u_ic t^c) ds, where c < sure."""
+        n_others, degree = int(self.multiplicity.sum()), self.n_most - c
+        n_tied = n_others if c == 0 else min(n_others, degree // c)
+        total = np.zeros(degree + 1)
+        for s, weight in _nodes(n_tied // 2 + 1):
+            scaled = np.append(np.ones(c), s)
+            *first, last = [_power(u[: c + 1] * scaled, m, degree) for u, m in zip(self.series, self.multiplicity)]
+            product = reduce(lambda f, g: _times(f, g, degree), first, np.ones(1))
+            if only_last:
+                i = np.arange(max(0, degree + 1 - len(last)), len(product))
+                total[-1] += weight * (product[i] @ last[degree - i])
+            else:
+                product = _times(product, last, degree)
+                total[: len(product)] += weight * product
+        return total[-1] if only_last else total
 
 
 def _times(f, g, degree):
