@@ -22,7 +22,8 @@ def column_names(declaration: Declaration, values: Mapping[str, Any], mode: str)
     """The reals that may be columns at these values of the others."""
     stages = declaration.stages[mode]
     times = [stage.until for stage in stages]
-    times += [getattr(event, "threshold", getattr(event, "time", None)) for event in declaration.events.values()]
+    events = declaration.events_in(mode).values()
+    times += [getattr(event, "threshold", getattr(event, "time", None)) for event in events]
     if any(map(callable, times)) or any(stage.step is not None for stage in stages):
         return ()
     try:
@@ -50,7 +51,7 @@ def in_points(problem: Problem, declaration: Declaration, values: Mapping[str, A
     return replace(
         problem,
         stages=tuple(stages),
-        events=declaration.events_at(values),
+        events=declaration.events_at(values, mode),
         marks=declaration.marks_at(values, mode),
         t_max=values["t_max"],
     )

@@ -172,7 +172,7 @@ class Concrete:
         return tuple(dict.fromkeys((*self.observable_names, *self.declaration.integrals, *few)))
 
     def events(self) -> tuple[Event, ...]:
-        return self.declaration.events_at(self.values)
+        return self.declaration.events_at(self.values, self.mode)
 
     def marks(self) -> dict[str, float]:
         return self.declaration.marks_at(self.values, self.mode)

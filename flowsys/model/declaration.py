@@ -237,12 +237,16 @@ def _plain(name: str, values: Any, dtype: Any = None) -> Any:
 
 @dataclass(frozen=True)
 class Crossing:
-    """An observable that crosses a threshold (as the time of a `Mark`), upwards (+1) or downwards (-1)."""
+    """An observable that crosses a threshold (as the time of a `Mark`), upwards (+1) or downwards (-1).
+
+    `modes` are those that have it (None: all).
+    """
 
     observable: str
     threshold: float | str | Callable[[Any], Any]
     direction: int
     meaning: str = ""
+    modes: tuple[str, ...] | None = None
 
     def __post_init__(self):
         if self.direction not in (1, -1):
@@ -251,10 +255,11 @@ class Crossing:
 
 @dataclass(frozen=True)
 class Mark:
-    """An event at a given time: a number, a parameter's name, or a function of the parameters `p`."""
+    """An event at a given time: a number, a parameter's name, or a function of the parameters `p`; see `Crossing`."""
 
     time: float | str | Callable[[Any], float]
     meaning: str = ""
+    modes: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -148,6 +148,9 @@ class Declaration:
         for name, event in self.events.items():
             if not isinstance(event, Crossing | Mark):
                 raise InputError(f"event {name} is a {type(event).__name__}: it must be fs.Crossing or fs.Mark.")
+            for mode in event.modes or ():
+                if mode not in self.stages:
+                    raise InputError(f"event {name} is one of mode {mode}; there are {', '.join(self.stages)}.")
         known = ("loss", *self._observe) if not callable(self._observe) else tuple(self.integrals.values())
         for name, observable in self.integrals.items():
             if observable not in known:
@@ -248,7 +251,7 @@ class Declaration:
 
     def default_at(self, values: Mapping[str, Any], mode: str) -> tuple[str | float, ...]:
         """What a run looks at unasked: what is declared for its mode, else all events."""
-        asked = self.looks.get(mode, tuple(self.events)) or (float("inf"),)
+        asked = self.looks.get(mode, tuple(self.events_in(mode))) or (float("inf"),)
         return tuple(look if isinstance(look, str) else min(float(look), float(values["t_max"])) for look in asked)
 
     # -- events and times at the values of parameters -----------------------------------------------------------
@@ -266,17 +269,21 @@ class Declaration:
             raise InputError(f"{what} = {found!r} is not a number.")
         return float(found)
 
-    def events_at(self, values: Mapping[str, Any]) -> tuple[Event, ...]:
+    def events_in(self, mode: str) -> dict[str, Crossing | Mark]:
+        """The events that a mode has."""
+        return {name: event for name, event in self.events.items() if event.modes is None or mode in event.modes}
+
+    def events_at(self, values: Mapping[str, Any], mode: str) -> tuple[Event, ...]:
         return tuple(
             Event(name, e.observable, self.number(e.threshold, values, f"event {name}: threshold"), e.direction,
                   e.meaning)
-            for name, e in self.events.items()
+            for name, e in self.events_in(mode).items()
             if isinstance(e, Crossing)
         )  # fmt: skip
 
     def marks_at(self, values: Mapping[str, Any], mode: str) -> dict[str, float]:
         values = {**values, "mode": mode}
-        marks = {name: e for name, e in self.events.items() if isinstance(e, Mark)}
+        marks = {name: e for name, e in self.events_in(mode).items() if isinstance(e, Mark)}
         return {name: self.number(mark.time, values, f"event {name}: time") for name, mark in marks.items()}
 
     def until(self, stage: Stage, values: Mapping[str, Any]) -> Any:

@@ -16,6 +16,7 @@ symbols, surrogates, claims, figures (`variants` and the fields of `System`).
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from flowsys.errors import InputError
 from flowsys.model.concrete import Concrete
 from flowsys.model.declaration import Block, Choice, Crossing, Mark, Real, Samples, Size, Stage
 from flowsys.model.declared import Declaration, Stages
+from flowsys.model.stated import started_from
 from flowsys.system.definition import ENTRY, System, Variants
 from flowsys.system.lazy import LazyMapping
 from flowsys.system.parameters import FINITE, LEVELS, Parameter, Setup, t_max
@@ -47,7 +49,8 @@ class Model(System):
     {mode: stages}; `events` are `fs.Crossing` and `fs.Mark`; `integrals` observables integrated in time;
     `batches(key, p)` fresh samples for SGD.
     `variants` adds forms of a level, {level: {variant: (meaning, build(setup, mode))}}, the first the default; in place
-    of the pair the name of a form of the engine's own, which the variant then is.
+    of the pair the name of a form of the engine's own, which the variant then is. A start given to a stated form sets
+    coordinates of its state by name; a build that has a keyword `start` takes it as it is.
     `measures` are numbers that no formula gives, {name: function(w, X, p)} on NumPy arrays, taken of recorded states;
     `looks` what a run shows unasked, {mode: events and times}. `width`, `learning_rate` and `t_max` are their defaults,
     or declared in full (`fs.Size`, `fs.Real`).
@@ -146,7 +149,7 @@ class Model(System):
     ) -> tuple[Parameter, ...]:
         own = [p.parameter(name) for name, p in self.declaration.parameters.items()]
         finite = [
-            replace(width.parameter("width"), levels=FINITE) if isinstance(width, Size) else
+            width.parameter("width") if isinstance(width, Size) else
             Parameter("width", width, "inner width m of the finite model", low=1, integer=True, levels=FINITE),
             Parameter("seed", 0, "seed of the random start", low=0, high=2**31 - 1, integer=True, levels=FINITE),
             replace(learning_rate.parameter("learning_rate"), levels=("L0",)) if isinstance(learning_rate, Real) else
@@ -221,11 +224,9 @@ class Model(System):
     def started(self, setup: Setup, level: str, variant: str, mode: str, start: Mapping[str, Any] | None) -> Problem:
         form = self.variants.get(level, {}).get(variant, variant)
         if not isinstance(form, str):
-            if start is not None:
-                raise InputError(
-                    f"start is not allowed at {level} ({variant}): only the levels of the engine take one."
-                )
-            return form[1](setup, mode)
+            if start is not None and _takes_start(form[1]):
+                return form[1](setup, mode, start=start)
+            return started_from(form[1](setup, mode), start, f"{level} ({variant})")
         if level == "L3":
             from flowsys.model.columns import arrays_of, in_points
             from flowsys.model.limit import limit_problem
@@ -259,9 +260,9 @@ class Model(System):
     def trained(self, setup: Setup, variant: str, mode: str, seeds: int | None, start: Mapping[str, Any] | None):
         form = self.variants.get("L0", {}).get(variant, variant)
         if not isinstance(form, str):
-            if start is not None:
-                raise InputError(f"start is not allowed at L0 ({variant}): only what follows from blocks takes one.")
-            return form[1](setup, mode, seeds)
+            if start is None or _takes_start(form[1]):
+                return form[1](setup, mode, seeds, **({} if start is None else {"start": start}))
+            raise InputError(f"start is not allowed at L0 ({variant}): only what follows from blocks takes one.")
         from flowsys.model.finite import training
 
         return training(self.concrete(setup, "L0", mode), form, seeds, start, self.steps)
@@ -284,13 +285,17 @@ class Model(System):
         """The start that a run of a level would use, by block."""
         from flowsys.model.starts import own_weights, seen_by_numpy
 
-        setup = self.setup_in(mode, setup)
-        self.variant(level, None)
-        concrete = self.concrete(setup, level, self.mode(mode))
+        form = level, self.variant(level, None), self.mode(mode)
+        concrete = self.concrete(self.settled(self.setup_in(mode, setup), *form), level, form[2])
         if level == "L3":
             return concrete.seen_at_limit()
         weights = own_weights(concrete)
         return weights if level in ("L0", "L1") else seen_by_numpy(concrete, weights)
+
+
+def _takes_start(build: Callable) -> bool:
+    """Whether a stated form has a start of its own."""
+    return "start" in signature(build).parameters
 
 
 def _told(stages: Sequence[Stage]) -> str:

@@ -4,13 +4,16 @@ What is known of the declaration (stages, events, horizon, what a run looks at) 
 enumerated, so a stated limit serves sizes that a found one cannot reach.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from flowsys.errors import InputError
 from flowsys.model.declaration import Stage as DeclaredStage
 from flowsys.model.declared import Declaration
+from flowsys.model.starts import given_arrays, one_number
 from flowsys.model.steps import in_steps
 from flowsys.system.parameters import Setup
 from flowsys.system.problem import Field, Problem, Stage
@@ -35,10 +38,21 @@ def stated_problem(
         field=field,
         initial=initial,
         stages=tuple(Stage(s.name, arguments(s), declaration.until(s, setup), s.ends_on) for s in stages),
-        events=tuple(event for event in declaration.events_at(setup) if event.observable in seen),
+        events=tuple(event for event in declaration.events_at(setup, mode) if event.observable in seen),
         marks=declaration.marks_at(setup, mode),
         t_max=setup["t_max"],
         default_at=declaration.default_at(setup, mode),
         **more,
     )
     return in_steps(problem, declaration, setup, mode)
+
+
+def started_from(problem: Problem, start: Mapping[str, Any] | None, where: str) -> Problem:
+    """The problem of a stated form with some coordinates of its state started at given numbers."""
+    initial, names = np.array(problem.initial, dtype=float), tuple(problem.field.names)
+    for name, value in given_arrays(start).items():
+        if name not in names:
+            known = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
+            raise InputError(f"start: {name} is not a coordinate of the state at {where}; there are {known}.")
+        initial[..., names.index(name)] = one_number(value, f"start: {name}")
+    return problem if start is None else replace(problem, initial=initial)

@@ -123,7 +123,7 @@ def surrogate_problem(variant: str, setup: Setup, mode: str) -> Problem:
         field=field,
         initial=np.array([np.log(2) if name == "loss" else 0.0 for name in field.names]),
         stages=stages,
-        events=tuple(e for e in declared.events_at(setup) if e.observable in field.observables),
+        events=tuple(e for e in declared.events_at(setup, mode) if e.observable in field.observables),
         marks=declared.marks_at(setup, mode),
         scale=1.0,
         t_max=setup["t_max"],

@@ -75,7 +75,7 @@ def surrogate_problem(setup: Setup, mode: str) -> Problem:
         field=surrogate_field(),
         initial=np.zeros(2),
         stages=(Stage("surrogate", sizes),),
-        events=tuple(event for event in declared.events_at(setup) if event.observable in OBSERVABLES),
+        events=tuple(event for event in declared.events_at(setup, mode) if event.observable in OBSERVABLES),
         marks=declared.marks_at(setup, mode),
         t_max=setup["t_max"],
         default_at=declared.default_at(setup, mode),
