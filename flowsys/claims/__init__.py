@@ -10,9 +10,9 @@ from flowsys.claims.kinds import Identity as Identity
 from flowsys.claims.kinds import Inequality as Inequality
 from flowsys.claims.kinds import Sign as Sign
 from flowsys.claims.kit import Kit as Kit
+from flowsys.claims.limits import Limit as Limit
 from flowsys.claims.measurements import Series as Series
 from flowsys.claims.measurements import Sides as Sides
-from flowsys.claims.orders import Limit as Limit
 from flowsys.claims.orders import Order as Order
 from flowsys.claims.probability import HighProbability as HighProbability
 from flowsys.claims.record import Checked as Checked

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from flowsys.claims.bounded import bounded
 from flowsys.claims.measurements import Finding, Point, Sides, Tolerance, number, placed, shown, together
-from flowsys.claims.orders import bounded
 from flowsys.claims.verdict import Word, listed, word_of
 
 ROUNDING = 1e-9

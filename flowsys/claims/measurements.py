@@ -98,3 +98,19 @@ def placed(place: Mapping[str, Any] | None) -> str:
 
 def together(texts: Sequence[str]) -> str:
     return "; ".join(filter(None, texts))
+
+
+def mixed(words: Sequence[Word]) -> Word:
+    """Some parts hold and others do not: in part; what is not decided leaves the whole undecided, unless one fails."""
+    if Word.FAILS in words or Word.IN_PART in words:
+        return Word.IN_PART if any(word in (Word.HOLDS, Word.IN_PART) for word in words) else Word.FAILS
+    return Word.NOT_TESTABLE
+
+
+def few(ratio: np.ndarray) -> np.ndarray:
+    return ratio if len(ratio) <= 8 else ratio[np.unique(np.linspace(0, len(ratio) - 1, 8).round().astype(int))]
+
+
+def with_sets(part: str, sets) -> str:
+    named = ", ".join(f"{name} = {shown(x)}" for name, x in sets.items() if isinstance(x, float | int))
+    return ", ".join(filter(None, (part, named)))

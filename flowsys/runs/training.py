@@ -17,6 +17,7 @@ import numpy as np
 from flowsys.errors import InputError
 from flowsys.integrate.outcome import Ending, Outcome
 from flowsys.runs.layout import in_a_row
+from flowsys.runs.plan import Plan, plan_of
 from flowsys.runs.solving import plain_requests
 from flowsys.runs.trajectory import Origin, Trajectory
 from flowsys.system import Setup, System
@@ -190,7 +191,7 @@ def train(
         for name in names:
             if name not in training.descent.observable_names:
                 raise InputError(f"observe = {name} is not an observable of {system.name} in training.")
-        plan = _plan(system, training, steps, at, records, η, setup["t_max"])
+        plan = plan_of(system, training, steps, at, records, η, setup["t_max"])
         if seeds is not None and (plan.events or any(stage.ends_on for stage in training.stages[:-1])):
             raise InputError(f"seeds = {seeds} is not allowed with events: seeds reach them at different steps.")
         keeps = seeds is None and training.descent.arrays is not None
@@ -244,44 +245,7 @@ class _Row(NamedTuple):
     arrays: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """How many steps, which of them to record (with the names of marks), and which events to look for."""
-
-    total: int
-    wanted: Mapping[int, str]
-    asked: frozenset[int]
-    events: frozenset[str]
-
-
-def _plan(system: System, training: Training, steps, at, records: int, η: float, t_max: float) -> _Plan:
-    events = {e.name for e in training.events}
-    for request in at or ():
-        if isinstance(request, str) and request not in events | set(training.marks):
-            known = ", ".join([*events, *training.marks]) or "none"
-            raise InputError(f"at = {request} is not an event of {system.name} in training; there are {known}.")
-        if not isinstance(request, str) and not training.start <= request <= t_max:
-            raise InputError(
-                f"at: t = {request:g} is not allowed: it must lie between the start, t = {training.start:g}, "
-                f"and t_max = {t_max:g}."
-            )
-    times = {round(s / η): "" for s in at or () if not isinstance(s, str)}
-    times |= {round(training.marks[s] / η): s for s in at or () if s in training.marks}
-    named = frozenset(s for s in at or () if s in events)
-    if steps is not None and steps < 1:
-        raise InputError(f"steps = {steps} is not allowed: it must be at least 1.")
-    first = round(training.start / η)
-    if steps is not None:
-        total = first + int(steps)
-    else:
-        # what stands at a time of its own is no reason to stop before an event
-        total = max([first + 1, *times] if times and not named else [first + training.default_steps, *times])
-    even = np.linspace(first, total, min(records, total - first) + 1).round().astype(int).tolist()
-    wanted = dict.fromkeys([*even, total], "") | times
-    return _Plan(total, wanted, frozenset(times), named)
-
-
-def _run(training: Training, names, plan: _Plan, η: float, batched: bool, stop_when_done: bool, progress, keeps: bool):
+def _run(training: Training, names, plan: Plan, η: float, batched: bool, stop_when_done: bool, progress, keeps: bool):
     """Rows at the wanted steps and at the events, stage after stage; returns the weights at the end."""
     values = _recorder(training.descent, names, batched)
     weights, done, reached = training.initial, round(training.start / η), set()
@@ -321,7 +285,7 @@ def _run(training: Training, names, plan: _Plan, η: float, batched: bool, stop_
 
 
 def _trajectory(
-    rows: Sequence[_Row], names, at, plan: _Plan, origin: Origin, η: float, named: Names, layout
+    rows: Sequence[_Row], names, at, plan: Plan, origin: Origin, η: float, named: Names, layout
 ) -> Trajectory:
     values = np.array([row.values for row in rows])
     labels = tuple(row.label for row in rows)

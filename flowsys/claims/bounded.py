@@ -1,0 +1,96 @@
+"""Whether constants stay bounded: the rule behind orders and inequalities with a hidden constant.
+
+Whether they do is decided between laws of the constants that stay bounded, grow like a logarithm and grow like a power
+(`flowsys.laws`): the growing one is believed only if it predicts clearly better what it was not fitted to and the
+growth goes on at the end of the path; where neither is clear nothing is decided.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flowsys.claims.verdict import Word, listed
+from flowsys.laws.law import evidence, local_exponents
+
+CLEARLY = 2.0
+ABOUT = 1.3
+SLIGHT = 0.02
+HOLDS_ON = 0.75
+STEEP = 5.0
+EVER_FASTER = "the constants grow ever faster"
+MOST_POINTS = 20
+
+
+def bounded(x: ArrayLike, ratio: ArrayLike, tilde: str) -> tuple[Word, str]:
+    """Whether positive ratios stay bounded towards the last x, up to logarithms if `tilde`; and why, in words."""
+    x, ratios = thinned(np.asarray(x, float), np.asarray(ratio, float))
+    if not (ratios[-max(1, len(ratios) // 3) :] > 0).any():
+        return Word.HOLDS, ""
+    ratios = np.maximum(ratios, 1e-300)
+    X = 1 / x if x[-1] < x[0] else x
+    local = local_exponents(X, ratios)
+    last = local[-max(1, len(local) // 3) :]
+    middle = local[: len(local) - len(last)][-max(1, len(local) // 3) :] if len(local) > 1 else last
+    end, before = float(np.mean(last)), float(np.mean(middle)) if len(middle) else float(np.mean(last))
+    if len(x) < 3:
+        return (Word.HOLDS, "") if end <= SLIGHT else (Word.NOT_TESTABLE, "too few places along the path to tell")
+    flat, logarithm, power = evidence(x, ratios)
+    allowed, growing = (min(flat, logarithm), power) if tilde else (flat, min(logarithm, power))
+    if tilde:
+        goes_on = end > 0 and _is_power(X, local)
+    else:
+        goes_on = end > 0 and (end >= HOLDS_ON * before if power <= logarithm else _is_logarithmic(X, local))
+    goes_up = end > SLIGHT and goes_on and _rises(ratios, local)
+    if goes_up and _steepens(local):
+        return Word.FAILS, f"{EVER_FASTER}, local exponents {listed(local)}"
+    if goes_up and allowed <= ABOUT * growing:
+        return Word.NOT_TESTABLE, f"the constants grow, but by no law: local exponents {listed(local)}"
+    if end <= 0 or allowed <= ABOUT * growing:
+        return Word.HOLDS, ""
+    if allowed >= CLEARLY * growing and goes_on and end > SLIGHT:
+        how = "a power" if power <= logarithm else "a logarithm"
+        return Word.FAILS, f"the constants grow like {how}, local exponents {listed(local)}"
+    if not goes_on or end <= SLIGHT:
+        return Word.HOLDS, f"the constants level off, local exponents {listed(local)}"
+    return Word.NOT_TESTABLE, f"not yet asymptotic: local exponents of the constants {listed(local)}"
+
+
+def _rises(ratios: np.ndarray, local: np.ndarray) -> bool:
+    """Whether constants rise throughout the later path, and by a factor that is no noise."""
+    n = max(1, len(local) // 3)
+    return bool((local[n:] > 0).all()) and float(ratios[-1]) > STEEP * float(ratios[len(ratios) // 2])
+
+
+def _steepens(local: np.ndarray) -> bool:
+    """Whether local exponents themselves rise, as an exponential's do: no law that is fitted here would have them."""
+    n = max(1, len(local) // 3)
+    first, last = float(np.mean(local[:n])), float(np.mean(local[-n:]))
+    middle = float(np.mean(local[n:-n])) if len(local) > 2 * n else first
+    return last >= ABOUT * max(middle, 0.0) and middle >= first
+
+
+def _is_power(X: np.ndarray, local: np.ndarray) -> bool:
+    """Whether local exponents stay rather than fall like 1/log X."""
+    L, n = np.log(np.sqrt(X[1:] * X[:-1])), max(1, len(local) // 3)
+    if len(local) < 2 * n:
+        return True
+    end, before = float(np.mean(local[-n:])), float(np.mean(local[-2 * n : -n]))
+    of_logarithm = float(np.mean(L[-2 * n : -n]) / np.mean(L[-n:])) if L.min() > 0 else 1.0
+    return end >= (1 + of_logarithm) / 2 * before
+
+
+def _is_logarithmic(X: np.ndarray, local: np.ndarray) -> bool:
+    """Whether local exponents fall like 1/log X, as those of a logarithm do, and no faster."""
+    times_log = local * np.log(np.sqrt(X[1:] * X[:-1]))
+    n = max(1, len(local) // 3)
+    end, before = float(np.mean(times_log[-n:])), float(np.mean(times_log[-2 * n : -n])) if len(local) > n else 0.0
+    return end >= 0.8 or (end >= 0.3 and end >= 0.9 * before)
+
+
+def thinned(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A long series at some of its points, evenly by the logarithm of x, the last one among them."""
+    x, y = x[x > 0], y[x > 0]
+    if len(x) <= MOST_POINTS:
+        return x, y
+    wanted = np.linspace(np.log(x[0]), np.log(x[-1]), MOST_POINTS)
+    rows = np.unique([int(np.abs(np.log(x) - w).argmin()) for w in wanted])
+    return x[rows], y[rows]
