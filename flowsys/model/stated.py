@@ -1,13 +1,15 @@
 """A form of a model that is stated, not found, in the model's own stages: a limit with sizes as symbols, a surrogate.
 
-What is known of the declaration (stages, events, horizon, what a run looks at) is taken from it; the samples are never
-enumerated, so a stated limit serves sizes that a found one cannot reach.
+It is a flow, or descent on its coordinates. What is known of the declaration (stages, events, horizon, what a run looks
+at) is taken from it; the samples are never enumerated, so a stated limit serves sizes that a found one cannot reach.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from flowsys.errors import InputError
@@ -15,8 +17,11 @@ from flowsys.model.declaration import Stage as DeclaredStage
 from flowsys.model.declared import Declaration
 from flowsys.model.starts import given_arrays, one_number
 from flowsys.model.steps import in_steps
+from flowsys.program import Program
+from flowsys.program.arrays import observed, vector_field
+from flowsys.runs.training import Descent, Training
 from flowsys.system.parameters import Setup
-from flowsys.system.problem import Field, Problem, Stage
+from flowsys.system.problem import Field, Problem, ProgramField, Stage
 
 
 def stated_problem(
@@ -56,3 +61,30 @@ def started_from(problem: Problem, start: Mapping[str, Any] | None, where: str) 
             raise InputError(f"start: {name} is not a coordinate of the state at {where}; there are {known}.")
         initial[..., names.index(name)] = one_number(value, f"start: {name}")
     return problem if start is None else replace(problem, initial=initial)
+
+
+@lru_cache(maxsize=16)
+def _descent(text: str) -> Descent:
+    program = Program.parse(text)
+    names = tuple(program.observables)
+    velocity, values = vector_field(program, "exact", jnp), observed(program, names, "exact", jnp)
+    return Descent(
+        lambda y, arguments, learning_rate: y + learning_rate * velocity(y, arguments),
+        lambda y, arguments: dict(zip(names, values(y, arguments))),
+        names,
+    )
+
+
+def stated_training(problem: Problem, seeds: int | None, steps: int) -> Training:
+    """Descent on the coordinates of a stated program, from the start of its flow and over its stages."""
+    if not isinstance(problem.field, ProgramField):
+        raise TypeError(f"{type(problem.field).__name__} is not a program: its descent is not stated.")
+    initial = jnp.asarray(problem.initial)
+    return Training(
+        descent=_descent(str(problem.field.program)),
+        initial=initial if seeds is None else jnp.tile(initial, (seeds, 1)),
+        stages=problem.stages,
+        events=problem.events,
+        marks=problem.marks,
+        default_steps=steps,
+    )

@@ -20,6 +20,13 @@ class Line(NamedTuple):
     y: np.ndarray
     label: str
 
+    def within(self, *plane: np.ndarray) -> "Line":
+        """The part of the line that lies in the plane drawn: points beyond the axes' values are left out."""
+        kept = np.isfinite(self.x) & np.isfinite(self.y)
+        for places, values in zip((self.x, self.y), plane):
+            kept &= (places >= values.min()) & (places <= values.max())
+        return Line(np.asarray(self.x)[kept], np.asarray(self.y)[kept], self.label)
+
 
 class Contour(NamedTuple):
     """Where another measured quantity of the diagram takes a value."""
@@ -41,7 +48,7 @@ class Phases(NamedTuple):
 
 
 Boundary = Callable[[Setup, np.ndarray, np.ndarray], Sequence[Line]]
-"""(what is fixed in the diagram, x values, y values) to the theory's lines."""
+"""(what is fixed in the diagram, x values, y values) to the theory's lines; what leaves the plane is not drawn."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +80,11 @@ class NamedDiagram:
     phases: Phases | None = None
     words: Mapping[str, str] = field(default_factory=dict)
 
+    def lines(self, setup: Setup, *plane: np.ndarray) -> list[Line]:
+        """The theory's lines, as far as they lie in the plane of the axes' values."""
+        found = [line.within(*plane) for line in (self.boundary(setup, *plane) if self.boundary else ())]
+        return [line for line in found if len(line.x)]
+
     def overlay(self, diagram: PhaseDiagram, system: System) -> dict[str, Any]:
         """What is drawn over a computed diagram and beside it; lines only if its axes are the diagram's own."""
         origin = diagram.origin
@@ -80,7 +92,7 @@ class NamedDiagram:
         own = [axis.name for axis in diagram.axes] == [text.partition("=")[0] for text in self.axes]
         plane = [np.array(axis.values) for axis in diagram.axes[:2]]
         return {
-            "boundary": self.boundary(setup, *plane) if self.boundary and own else (),
+            "boundary": self.lines(setup, *plane) if own else (),
             "contours": self.contours(setup) if self.contours and own else (),
             "over_seeds": self.over_seeds,
             "phases": self.phases,

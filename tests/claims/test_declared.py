@@ -42,14 +42,6 @@ def test_sentences_of_the_engine_have_no_numbers_of_their_own(module):
 
 TYPED = {
     "cooccurrence": {"F.6-root", "Fig. 1"},
-    "parity": set(
-        """
-        theorem_1_precision lemma_1 lemma_4 theorem_2_order lemma_5 lemma_5_least_n lemma_7 lemma_10 lemma_14
-        lemma_16 lemma_18 lemma_19 lemma_21_2 lemma_22 lemma_23 lemma_24 lemma_25 lock_time phase_order
-        margin_time one_hot_at_n2 one_hot_at_n2_bit one_hot_pairs one_hot_under_hinge sample_complexity
-        batch_law growth_with_chain growth_without_chain entropy_falls attention_rows multi_pass
-        """.split()
-    ),
 }
 NOTES = [
     pytest.param(

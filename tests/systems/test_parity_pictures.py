@@ -40,7 +40,7 @@ def test_every_boundary_lies_in_its_plane():
     for named in PARITY.diagrams.values():
         if named.boundary is not None:
             x, y = (np.array(parse_axis(a).values) for a in named.axes[:2])
-            for line in named.boundary(PARITY.setup(named.mode, **named.fixed), x, y):
+            for line in named.lines(PARITY.setup(named.mode, **named.fixed), x, y):
                 assert len(line.x) == len(line.y) > 0
                 assert line.y.min() >= y.min() and line.y.max() <= y.max()
 
@@ -56,9 +56,7 @@ def test_every_boundary_lies_in_its_plane():
 def test_a_boundary_moves_with_what_is_fixed(name, moved, by):
     named = PARITY.diagrams[name]
     x, y = np.array(parse_axis(named.axes[0]).values), np.geomspace(1e-12, 1e12, 3)
-    own, other = (
-        named.boundary(PARITY.setup(named.mode, **(dict(named.fixed) | more)), x, y)[0] for more in ({}, moved)
-    )
+    own, other = (named.lines(PARITY.setup(named.mode, **(dict(named.fixed) | more)), x, y)[0] for more in ({}, moved))
     assert np.allclose(other.y / own.y, by, rtol=0.1 if name == "gates" else 1e-9)  # m g² ≃ (log n + 1)/2 at lock
 
 

@@ -32,7 +32,7 @@ def test_every_diagram_is_a_sweep_with_lines_inside_it(name):
     sweep = make_sweep(SYSTEM, axes, named.observables, named.level, fixed=dict(named.fixed))
     x, y = (np.array(axis.values, dtype=float) for axis in sweep.axes)
     assert named.boundary is not None
-    for line in named.boundary(SYSTEM.setup(named.mode, **named.fixed), x, y):
+    for line in named.lines(SYSTEM.setup(named.mode, **named.fixed), x, y):
         assert len(line.x) and line.x.min() >= x.min() * 0.999 and line.y.max() <= y.max() * 1.001
 
 
@@ -53,7 +53,7 @@ def test_every_diagram_is_a_sweep_with_lines_inside_it(name):
 def test_a_boundary_moves_with_what_is_fixed(name, changed):
     named = SYSTEM.diagrams[name]
     x, y = (np.array(parse_axis(a).values, dtype=float) for a in named.axes)
-    own, other = (named.boundary(SYSTEM.setup(**(dict(named.fixed) | more)), x, y)[0] for more in ({}, changed))
+    own, other = (named.lines(SYSTEM.setup(**(dict(named.fixed) | more)), x, y)[0] for more in ({}, changed))
     assert len(own.x) and len(other.x)
     same_shape = own.x.shape == other.x.shape and own.y.shape == other.y.shape
     assert not (same_shape and np.allclose(own.x, other.x) and np.allclose(own.y, other.y))

@@ -4,22 +4,17 @@ The two are compared at random points of the found classes through what both hav
 every observable. The ladder is the engine's, with the surrogates' rung.
 """
 
-import time
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from flowsys.ladder import Rung
+from flowsys.model import compared
 from flowsys.model.concrete import Concrete
 from flowsys.model.derivation import derivation
-from flowsys.model.limit import arguments_of, found_limit
 from flowsys.model.rungs import SEEDS, WIDTHS, rungs, width_error
-from flowsys.program.arrays import observed, vector_field
 from flowsys.runs.solving import solve
-from flowsys.symbolic.assemble import assemble
 from flowsys.symbolic.derivation import Derivation
-from flowsys.symbolic.render import flow_equations, loss_equations
 from flowsys.system import Setup
 from flowsys.systems.mixture import SYSTEM
 from flowsys.systems.mixture.notation import LATEX
@@ -32,22 +27,12 @@ MODE = "simultaneous"
 def derive(setup: Setup, variant: str) -> Derivation:
     """Find, state, and compare; the variant `found` is the engine's alone."""
     concrete = SYSTEM.concrete(setup, "L3", MODE)
-    found = derivation(concrete)
     if variant == "found":
-        return found
-    begun = time.perf_counter()
+        return derivation(concrete)
     statement = limit_statement(eliminate_self_scores=variant == "10")
-    program = assemble(statement)
-    return replace(
-        found,
-        program=program,
-        equations=flow_equations(statement, LATEX),
-        loss=loss_equations(statement, LATEX),
-        size=f"K = {setup['K']}, L = {setup['L']}, simultaneous training",
-        agreement=stated_against_found(concrete, setup),
-        seconds=time.perf_counter() - begun,
-        statement=statement,
-    )
+    size = f"K = {setup['K']}, L = {setup['L']}, simultaneous training"
+    agreement = partial(stated_against_found, concrete, setup)
+    return compared.derived_beside(concrete, statement, LATEX, size, agreement)
 
 
 def sectors(program_state: tuple[str, ...], entries: dict[str, float], K: int) -> np.ndarray:
@@ -63,25 +48,14 @@ def sectors(program_state: tuple[str, ...], entries: dict[str, float], K: int) -
     return state
 
 
-def stated_against_found(concrete: Concrete, setup: Setup, seed: int = 0) -> float:
+def stated_against_found(concrete: Concrete, setup: Setup) -> float:
     """The largest difference in rates and observables at random points of the found classes."""
-    K, found = setup["K"], found_limit(concrete)
     problem = SYSTEM.problem(setup, "L3", "22", MODE)
     text, stated = problem.field.program, problem.stages[0].arguments
-    own = arguments_of(found, concrete, 0)
     entries = [name for name in OBSERVE if name.startswith(("w_", "S_", "KK_", "QQ_"))]
-    shared = tuple(name for name in ("loss", *OBSERVE) if name in text.observables)
-    rate_of, rate_stated = vector_field(found.program, "exact", np), vector_field(text, "exact", np)
-    see, entries_of = observed(found.program, shared, "exact", np), observed(found.program, tuple(entries), "exact", np)
-    see_stated = observed(text, shared, "exact", np)
-    rng, worst = np.random.default_rng(seed), 0.0
-    for _ in range(5):
-        z = 0.7 * rng.standard_normal(len(found.program.state))
-        named = lambda z: sectors(text.state, dict(zip(entries, np.asarray(entries_of(z, own)))), K)
-        y = named(z)  # entries are linear in the classes: rates map as states do
-        apart = [rate_stated(y, stated) - named(rate_of(z, own)), see_stated(y, stated) - np.asarray(see(z, own))]
-        worst = float(np.maximum(worst, max(np.abs(difference).max() for difference in apart)))  # NaN stays
-    return worst
+    shared = [name for name in ("loss", *OBSERVE) if name in text.observables]
+    state = lambda values: sectors(text.state, values, setup["K"])
+    return compared.stated_against_found(concrete, text, stated, shared, entries, state)
 
 
 def ladder(setup: Setup) -> list[Rung]:

@@ -59,6 +59,20 @@ class Case:
         )  # fmt: skip
 
 
+def shape(architecture: Architecture) -> str:
+    layers, heads = architecture.n_layers, architecture.n_heads
+    return f"{layers} layer{'s' * (layers > 1)}, {heads} head{'s' * (heads > 1)}"
+
+
+def sizes(chosen: list[Case]) -> str:
+    """What runs were made at, in words."""
+    first, k, seeds = chosen[0], sorted({case.k for case in chosen}), len({case.seed for case in chosen})
+    secrets = f"{k[0]}" if len(k) == 1 else f"{k[0]} … {k[-1]}"
+    shapes = "; ".join(dict.fromkeys(shape(case.architecture) for case in chosen))
+    return (f"n = {first.n}, k = {secrets}, {shapes}, hidden {first.architecture.hidden}, learning rate "
+            f"{first.learning_rate:g}, {seeds} seed{'s' * (seeds > 1)}")  # fmt: skip
+
+
 def growth_case(k: int, chain: bool, seed: int, architecture: Architecture = SMALL) -> Case:
     """A run of Figures 1–3 at the small size; budget and clock follow what it needs."""
     if k == 1:

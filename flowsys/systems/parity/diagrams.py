@@ -8,17 +8,6 @@ from flowsys.systems.parity.position import lock, only_position
 from flowsys.systems.parity.position import signal as signal_of
 
 
-def _inside(x: np.ndarray, y: np.ndarray, allowed: np.ndarray, label: str) -> Line:
-    """The part of a curve that lies in the plane that is drawn."""
-    kept = (y >= allowed.min()) & (y <= allowed.max())
-    return Line(x[kept], y[kept], label)
-
-
-def _upright(x: float, allowed: np.ndarray, y: np.ndarray, label: str) -> list[Line]:
-    """A vertical line, if it lies in the plane that is drawn."""
-    return [Line(np.full(2, x), np.array([y.min(), y.max()]), label)] if allowed.min() <= x <= allowed.max() else []
-
-
 def _lock_before_margin(setup: Setup, n: np.ndarray, m: np.ndarray) -> list[Line]:
     """t_lock/t_margin_1 = x, that is 0.44 n/√m = M x/(1-x), and the least m for which lock comes first.
 
@@ -30,11 +19,11 @@ def _lock_before_margin(setup: Setup, n: np.ndarray, m: np.ndarray) -> list[Line
     share, per_signal = (np.sqrt(2 * np.pi) / 4, 2) if setup["k"] == 1 else (np.sqrt(np.pi) / 4, 4)
     margin, fine = setup["margin_threshold"], np.geomspace(n.min(), n.max(), 400)
     equal = [
-        _inside(fine, (share * fine / margin * (1 - x) / x) ** 2, m, rf"theory: ratio {x:g}, $m \propto n^2$")
+        Line(fine, (share * fine / margin * (1 - x) / x) ** 2, rf"theory: ratio {x:g}, $m \propto n^2$")
         for x in (0.1, 0.5, 0.9)
     ]
     first = per_signal * margin**2
-    return [*equal, _inside(fine, (np.log(fine) + 1) / first, m, rf"theory: ${first:g}\,m = \log n + 1$")]
+    return [*equal, Line(fine, (np.log(fine) + 1) / first, rf"theory: ${first:g}\,m = \log n + 1$")]
 
 
 def _one_hot(setup: Setup, rho: np.ndarray, m: np.ndarray) -> list[Line]:
@@ -45,14 +34,11 @@ def _one_hot(setup: Setup, rho: np.ndarray, m: np.ndarray) -> list[Line]:
     n, i, fine = setup["n"], setup["i"], np.geomspace(rho.min(), rho.max(), 400)
     turned = 8 * np.log(n) / (setup["epsilon"] ** 2 * (n / i) ** 2 * (1 - 1 / i))
     lines = [
-        _inside(fine, c * turned / fine**2, m, rf"theory: $\rho^2 m\epsilon^2/8 \simeq {c if c > 1 else ''}\log n$")
+        Line(fine, c * turned / fine**2, rf"theory: $\rho^2 m\epsilon^2/8 \simeq {c if c > 1 else ''}\log n$")
         for c in (1, 9)
     ]
-    return [
-        *lines,
-        *_upright((n + 1) / (2 * n), rho, m, "gates of n+1 flip beyond"),
-        *_upright((n + 2) / n, rho, m, "gates of n+2 flip beyond"),
-    ]
+    upright = {(n + 1) / (2 * n): "gates of n+1 flip beyond", (n + 2) / n: "gates of n+2 flip beyond"}
+    return [*lines, *(Line(np.full(2, x), m[[0, -1]], label) for x, label in upright.items())]
 
 
 def _gates(setup: Setup, epsilon: np.ndarray, m: np.ndarray) -> list[Line]:
@@ -64,9 +50,10 @@ def _gates(setup: Setup, epsilon: np.ndarray, m: np.ndarray) -> list[Line]:
     threshold = setup["lock_threshold"]
     moved = 2 * threshold * float(signal_of(place, lock(place, threshold)))
     fine = np.geomspace(epsilon.min(), epsilon.max(), 400)
-    at_lock = _inside(fine, (moved / fine) ** 2, m, rf"theory: $m\epsilon^2 = {moved**2:.2f}$ ($2 s g = \epsilon$)")
+    at_lock = Line(fine, (moved / fine) ** 2, rf"theory: $m\epsilon^2 = {moved**2:.2f}$ ($2 s g = \epsilon$)")
     end = 2 * setup["margin_threshold"]
-    return [at_lock, *_upright(end, epsilon, m, rf"theory, by $T_{{\mathrm{{margin}}}}$: $\epsilon = {end:g}$")]
+    by_end = rf"theory, by $T_{{\mathrm{{margin}}}}$: $\epsilon = {end:g}$"
+    return [at_lock, Line(np.full(2, end), m[[0, -1]], by_end)]
 
 
 DIAGRAMS = {

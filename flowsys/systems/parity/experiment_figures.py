@@ -17,17 +17,11 @@ from flowsys.plot.drawing import Drawing
 from flowsys.runs.stored import StoredRuns
 from flowsys.system import Setup
 from flowsys.systems.parity import cases
-from flowsys.systems.parity.cases import Case
-from flowsys.systems.parity.transformer import Architecture
+from flowsys.systems.parity.cases import Case, shape
 
 PAPER_RUNS = StoredRuns(Path("parity-paper-runs"), "flowsys figure parity --paper-size")
 OnRun = Callable[[Any], None] | None
 Runs = list[tuple[Case, dict[str, Any]]]
-
-
-def shape(architecture: Architecture) -> str:
-    layers, heads = architecture.n_layers, architecture.n_heads
-    return f"{layers} layer{'s' * (layers > 1)}, {heads} head{'s' * (heads > 1)}"
 
 
 def title(runs: Runs) -> str:

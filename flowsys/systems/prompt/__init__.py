@@ -41,7 +41,7 @@ from flowsys.errors import InputError
 from flowsys.system import FINITE, LazyMapping, LazySequence, late, late_value
 from flowsys.systems.prompt.model import blocks, prompt_loss
 from flowsys.systems.prompt.notation import LATEX, PLACES, WORDS
-from flowsys.systems.prompt.observables import ELSEWHERE, measures, observe, told
+from flowsys.systems.prompt.observables import measures, observe, told
 from flowsys.systems.prompt.parameters import PARAMETERS
 from flowsys.systems.prompt.tasks import batches, checked_tasks, population, training_tasks
 from flowsys.systems.prompt.testing import TESTED
@@ -84,7 +84,7 @@ def prompt_model(tasks: Any = None, law: Law | None = None) -> fs.Model:
         loss=prompt_loss,
         observe=observe,
         measures=measures(law),
-        observables=LazyMapping(lambda: told(sizes["K"].default) | ELSEWHERE),
+        observables=LazyMapping(lambda: told(sizes["K"].default)),
         stages={mode: [fs.Stage(mode)] for mode in ("population", "planar")},
         modes={
             "population": "the average over all tasks and infinitely long prompts, at the M given",

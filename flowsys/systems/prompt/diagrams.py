@@ -18,19 +18,15 @@ from flowsys.systems.prompt.transitions import attractor_boundary
 
 def _clean_stages(setup: Setup, M: np.ndarray, K: np.ndarray) -> list[Line]:
     """M ∝ K²: above it positions are learnt well before patterns."""
-    fine = np.linspace(K.min(), K.max(), 100)
-    inside = lambda c: (c * fine**2 >= M.min()) & (c * fine**2 <= M.max())
-    return [Line(c * fine[inside(c)] ** 2, fine[inside(c)], f"$M = {c} K^2$") for c in (2, 20)]
+    fine = np.linspace(K.min(), K.max(), 400)
+    return [Line(c * fine**2, fine, f"$M = {c} K^2$") for c in (2, 20)]
 
 
 def _least_fraction(setup: Setup, M: np.ndarray, alpha: np.ndarray) -> list[Line]:
     """α M = 1: below it dg/dt < 0 at t = 0. For K = 3 also α M = 0.66, measured: below it training never turns."""
     fine = np.geomspace(M.min(), M.max(), 100)
-    inside = lambda c: (c / fine >= alpha.min()) & (c / fine <= alpha.max())
-    found = [(1.0, r"$\alpha M = 1$: $dg/dt = 0$ at $t = 0$")]
-    if setup["K"] == 3:
-        found.append((0.66, r"$\alpha M = 0.66$ (measured)"))
-    return [Line(fine[inside(c)], c / fine[inside(c)], label) for c, label in found]
+    found = [Line(fine, 1 / fine, r"$\alpha M = 1$: $dg/dt = 0$ at $t = 0$")]
+    return [*found, Line(fine, 0.66 / fine, r"$\alpha M = 0.66$ (measured)")] if setup["K"] == 3 else found
 
 
 def _levels_of_clock(setup: Setup, x: np.ndarray, epsilon: np.ndarray, time: Callable) -> list[Line]:
@@ -41,12 +37,9 @@ def _levels_of_clock(setup: Setup, x: np.ndarray, epsilon: np.ndarray, time: Cal
     fine, across = np.geomspace(epsilon.min(), epsilon.max(), 400), np.geomspace(x.min(), x.max(), 100)
     clock = stage_2_clock(1 - (np.sqrt(fine) if setup["T_3_rule"] == "squared" else fine))
     longest = max(time(v, clock[0]) for v in (x.min(), x.max()))
-    lines = []
-    for power in range(int(np.log10(longest / 2)), 2, -2):
-        at = np.array([np.interp(-(10.0**power), -time(v, clock), fine, np.nan, np.nan) for v in across])
-        there = np.isfinite(at)
-        lines.append(Line(across[there], at[there], rf"quadrature: $10^{power}$"))
-    return [line for line in lines if len(line.x)]
+    at = lambda power: np.array([np.interp(-(10.0**power), -time(v, clock), fine, np.nan, np.nan) for v in across])
+    powers = range(int(np.log10(longest / 2)), 2, -2)
+    return [Line(across, at(power), rf"quadrature: $10^{power}$") for power in powers]
 
 
 def _over_alpha(setup: Setup, alpha: np.ndarray, epsilon: np.ndarray) -> list[Line]:
@@ -63,88 +56,61 @@ def _over_patterns(setup: Setup, M: np.ndarray, epsilon: np.ndarray) -> list[Lin
 
 def _condition_1(setup: Setup, tau: np.ndarray, beta: np.ndarray) -> list[Line]:
     """Condition 1 changes where right and wrong chain end equally often; a single step misleads below p = (1-p) β."""
-    K = setup["K"]
     fine = np.linspace(max(beta.min(), 0.02), beta.max(), 100)
-    whole = np.array([attractor_boundary(b, K, setup["M_test"]) for b in fine]) ** K
-    single = (fine / (1 + fine)) ** K
-    lines = []
-    for line, label in (
-        (whole, r"Condition 1: $r_K(p, \beta) = x_K(p, \beta)$"),
-        (single, r"one step: $p = (1-p)\beta$"),
-    ):
-        inside = (line >= tau.min()) & (line <= tau.max())
-        lines.append(Line(line[inside], fine[inside], label))
-    return lines
+    whole = np.array([attractor_boundary(b, setup["K"], setup["M_test"]) for b in fine]) ** setup["K"]
+    single = (fine / (1 + fine)) ** setup["K"]
+    return [
+        Line(whole, fine, r"Condition 1: $r_K(p, \beta) = x_K(p, \beta)$"),
+        Line(single, fine, r"one step: $p = (1-p)\beta$"),
+    ]
 
 
 def _constant_product(setup: Setup, alpha: np.ndarray, tau: np.ndarray) -> list[Line]:
     """α' τ constant: along it l_ts would be constant if both exponents were the same."""
     fine = np.geomspace(alpha.min(), alpha.max(), 200)
-    lines = []
-    for product in (0.05, 0.15, 0.4):
-        at = product / fine
-        inside = (at >= tau.min()) & (at <= tau.max())
-        lines.append(Line(fine[inside], at[inside], rf"$\alpha'\tau = {product}$"))
-    return lines
+    return [Line(fine, product / fine, rf"$\alpha'\tau = {product}$") for product in (0.05, 0.15, 0.4)]
 
 
 def _blindness(setup: Setup, overlap: np.ndarray, alpha: np.ndarray) -> list[Line]:
     """α' = 1/(1 + (M'-1) e^(a (1-λ²))), 1/M' at λ = 1: below it another pattern's examples outweigh the right ones."""
     a = late_pattern_score(BLIND_AT, setup["M"], setup["alpha"])
     fine = np.linspace(overlap.min(), overlap.max(), 400)
-    at = 1 / (1 + (setup["M_test"] - 1) * np.exp(a * (1 - fine**2)))
-    inside = (at >= alpha.min()) & (at <= alpha.max())
     label = r"$l_{ts} \to \infty$: $\alpha' = 1/(1 + (M'-1)\, e^{a (1-\lambda^2)})$, $1/M'$ at $\lambda = 1$"
-    return [Line(fine[inside], at[inside], label)]
+    return [Line(fine, 1 / (1 + (setup["M_test"] - 1) * np.exp(a * (1 - fine**2))), label)]
 
 
 def _population_losses(setup: Setup, t: np.ndarray, n_tasks: np.ndarray) -> list[Line]:
     """Times at which the population (N_T → ∞) has lost all but 10^-1, 10^-2, 10^-3."""
     fine = np.geomspace(t.min(), t.max(), 200)
     loss = solve(SYSTEM, setup, at=fine, observe=("loss",))["loss"]
-    lines = []
-    for power in (-1, -2, -3):
-        if loss[-1] < 10.0**power < loss[0]:
-            at = np.exp(np.interp(-power * np.log(10), -np.log(loss), np.log(fine)))
-            lines.append(Line(np.full(2, at), np.array([n_tasks.min(), n_tasks.max()]),
-                              f"population: loss $10^{{{power}}}$"))  # fmt: skip
-    return lines
+    at = lambda power: np.exp(np.interp(-power * np.log(10), -np.log(loss), np.log(fine), np.nan, np.nan))
+    return [Line(np.full(2, at(power)), np.array([n_tasks.min(), n_tasks.max()]),
+                 f"population: loss $10^{{{power}}}$") for power in (-1, -2, -3)]  # fmt: skip
 
 
 def _matching_examples(setup: Setup, l_ts: np.ndarray, alpha: np.ndarray) -> list[Line]:
     """α' l_ts constant: the error depends on the number of matching examples."""
     fine = np.geomspace(l_ts.min(), l_ts.max(), 200)
-    lines = []
-    for n in (4, 10):
-        inside = (n / fine >= alpha.min()) & (n / fine <= alpha.max())
-        lines.append(Line(fine[inside], n / fine[inside], rf"$\alpha' l_{{ts}} = {n}$"))
-    return lines
+    return [Line(fine, n / fine, rf"$\alpha' l_{{ts}} = {n}$") for n in (4, 10)]
 
 
-def _decided(l_ts: np.ndarray, y: np.ndarray, share: Callable, right: Callable, runner_up: Callable) -> list[Line]:
-    """n (√p - √r)² = 1 and 3 for the weakest vote, of n = share(y) l_ts examples: it fails like e^-1, e^-3."""
-    fine = np.linspace(y.min(), y.max(), 400)
-    rate = share(fine) * (np.sqrt(right(fine)) - np.sqrt(runner_up(fine))) ** 2
-    lines = []
-    for level in (1, 3):
-        at = level / rate
-        inside = (at >= l_ts.min()) & (at <= l_ts.max())
-        lines.append(Line(at[inside], fine[inside], rf"Chernoff: $n (\sqrt{{p}} - \sqrt{{r}})^2 = {level}$"))
-    return lines
+def _decided(y: np.ndarray, n: np.ndarray, p: np.ndarray, r: np.ndarray) -> list[Line]:
+    """l_ts n (√p - √r)² = 1 and 3 for the weakest vote, of n l_ts examples: it fails like e^-1, e^-3."""
+    rate = n * (np.sqrt(p) - np.sqrt(r)) ** 2
+    return [Line(level / rate, y, rf"Chernoff: $n (\sqrt{{p}} - \sqrt{{r}})^2 = {level}$") for level in (1, 3)]
 
 
 def _over_tau(setup: Setup, l_ts: np.ndarray, tau: np.ndarray) -> list[Line]:
     """Equal steps: the last vote has n = α' p^(K-1) l_ts; r is the runner-up of primacy ρ, or the nearest one."""
-    K, p = setup["K"], lambda tau: tau ** (1 / setup["K"])
-    share = lambda tau: setup["alpha_test"] * p(tau) ** (K - 1)
-    return _decided(l_ts, tau, share, p, lambda tau: _runner_up(setup, p(tau), setup["rho"]))
+    fine = np.linspace(tau.min(), tau.max(), 400)
+    p = fine ** (1 / setup["K"])
+    return _decided(fine, setup["alpha_test"] * p ** (setup["K"] - 1), p, _runner_up(setup, p, setup["rho"]))
 
 
 def _over_rho(setup: Setup, l_ts: np.ndarray, rho: np.ndarray) -> list[Line]:
     """One noisy step."""
-    constant = lambda name: lambda rho: np.full_like(rho, setup[name])
-    return _decided(l_ts, rho, constant("alpha_test"), constant("tau"),
-                    lambda rho: _runner_up(setup, setup["tau"], rho))  # fmt: skip
+    fine = np.linspace(rho.min(), rho.max(), 400)
+    return _decided(fine, setup["alpha_test"], setup["tau"], _runner_up(setup, setup["tau"], fine))
 
 
 def _runner_up(setup: Setup, p, rho):

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from flowsys.errors import InputError
-from flowsys.model.stated import stated_problem
+from flowsys.model.stated import stated_problem, stated_training
 from flowsys.program import Program
-from flowsys.program.arrays import arguments, observed, vector_field
-from flowsys.runs.training import Descent, Training
+from flowsys.program.arrays import arguments
+from flowsys.runs.training import Training
 from flowsys.system import Setup
 from flowsys.system.problem import Problem, ProgramField
 from flowsys.systems.prompt import SYSTEM
@@ -37,18 +37,14 @@ def population_program(K: int, wrapped_M: int | None = None) -> Program:
         from flowsys.systems.prompt import reduced
 
         return Program.parse(getattr(reduced, f"POPULATION_{K}"))
-    from flowsys.symbolic.kept import kept
-
-    sources = [Path(__file__).with_name(f"{name}.py") for name in ("statement", "model", "symmetric", "planar")]
-    name = f"the prompt system of K = {K}" + (f", M = {wrapped_M}" if wrapped_M else "")
-    return kept(name, lambda: _derived(K, wrapped_M), sources)
-
-
-def _derived(K: int, wrapped_M: int | None) -> Program:
     from flowsys.symbolic.assemble import assemble
+    from flowsys.symbolic.kept import kept
     from flowsys.systems.prompt.statement import population_statement
 
-    return assemble(population_statement(K, wrapped_M))
+    stated_by = ("statement", "observables", "model", "symmetric", "planar")
+    name = f"the prompt system of K = {K}" + (f", M = {wrapped_M}" if wrapped_M else "")
+    sources = [Path(__file__).with_name(f"{source}.py") for source in stated_by]
+    return kept(name, lambda: assemble(population_statement(K, wrapped_M)), sources)
 
 
 @lru_cache(maxsize=1)
@@ -72,33 +68,8 @@ def limit_problem(law: Law | None, setup: Setup, mode: str) -> Problem:
     )  # fmt: skip
 
 
-@lru_cache(maxsize=16)
-def _descent(K: int, wrapped_M: int | None) -> Descent:
-    import jax.numpy as jnp
-
-    program = population_program(K, wrapped_M)
-    names = tuple(program.observables)
-    velocity, values = vector_field(program, "exact", jnp), observed(program, names, "exact", jnp)
-    return Descent(
-        lambda y, arguments, learning_rate: y + learning_rate * velocity(y, arguments),
-        lambda y, arguments: dict(zip(names, values(y, arguments))),
-        names,
-    )
-
-
 def symmetric_training(setup: Setup, mode: str, seeds: int | None) -> Training:
     """Descent on a, b, H of the exact population, at any M: what full batches of all tasks do from W = 0."""
-    import jax.numpy as jnp
-
     if mode == "planar":
         raise InputError("mode = planar is not allowed at level L0: it is a limit of L3.")
-    flow, M, K = limit_problem(None, setup, mode), setup["M"], setup["K"]
-    initial = jnp.asarray(flow.initial)
-    return Training(
-        descent=_descent(K, M if wraps(M, K) else None),
-        initial=initial if seeds is None else jnp.tile(initial, (seeds, 1)),
-        stages=flow.stages,
-        events=flow.events,
-        marks=flow.marks,
-        default_steps=200,
-    )
+    return stated_training(limit_problem(None, setup, mode), seeds, SYSTEM.steps)

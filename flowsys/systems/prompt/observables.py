@@ -1,14 +1,15 @@
 """What is observed of the model, each number declared once for every level.
 
-Losses and attention masses are means over the prompts; a, b, H and entries of W are means over orbits of relabelling,
-gradients those of the loss on the prompts. Measures are taken of recorded states: how well unseen tasks are solved, and
-errors on test prompts (`testing`).
+A `Seen` holds what a level knows: a, b, H and entries of W as means over orbits of relabelling, gradients those of the
+loss, losses and attention masses by the query's step. `readings` are the names, their meanings and how each is read
+off it: by the stated limit (`statement`) from its symbols, by levels that follow prompts from these. Measures are taken
+of recorded states: how well unseen tasks are solved, and errors on test prompts (`testing`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +19,86 @@ from flowsys.systems.prompt.symmetric import Orbits, SymmetricScores, mean_colum
 from flowsys.systems.prompt.tasks import unseen
 from flowsys.systems.prompt.transitions import Law
 
-_ENTRY = {"A_s": "input × same", "A_d": "input × other", "B_s": "output × same", "B_d": "output × other"}
+ENTRIES = {"A_s": "input × same", "A_d": "input × other", "B_s": "output × same", "B_d": "output × other"}
+
+
+class Seen(NamedTuple):
+    """What is known of the model at a state; each part is found when it is asked for."""
+
+    scores: Callable[[], SymmetricScores]
+    losses: Callable[[], Sequence]  # K
+    masses: Callable[[], Sequence]  # K × 4, `MASSES`
+    entries: Callable[[], Orbits]
+    gradients: Callable[[], Orbits]
+    rate: Callable[[], Any]  # of mass_other_same
+
+
+def mean(values: Sequence) -> Any:
+    return sum(values) / len(values)
+
+
+def step_readings() -> dict[str, tuple[str, Callable[[Any, Sequence], Any]]]:
+    """What stages end on, from the four masses at every query step; 1 - p is summed, so that it stays exact near 0."""
+    other = lambda steps: [m[1] + m[3] for m in steps]
+    missed = lambda steps: [m[1] + m[2] + m[3] for m in steps]
+    largest = lambda ops, values: ops.largest(values) if len(values) > 1 else values[0]
+    smallest = lambda ops, values: ops.smallest(values) if len(values) > 1 else values[0]
+    return {
+        "mass_other_step": ("attention on other steps, mean over query steps", lambda ops, m: mean(other(m))),
+        "mass_other_step_max": ("attention on other steps, largest over query steps (T_1)",
+                                lambda ops, m: largest(ops, other(m))),
+        "log_other_step_max": ("its logarithm", lambda ops, m: ops.log(largest(ops, other(m)))),
+        "p_min": ("attention on the query's pattern and step, smallest over query steps (T_2)",
+                  lambda ops, m: smallest(ops, [x[0] for x in m])),
+        "log_missed_max": ("log(1 - p_min) without cancellation (T_3)",
+                           lambda ops, m: ops.log(largest(ops, missed(m)))),
+        "purity": ("p/(p + q): share of the query's pattern in the attention on its step, alpha while unlearnt",
+                   lambda ops, m: mean([x[0] for x in m]) / (mean([x[0] for x in m]) + mean([x[2] for x in m]))),
+    }  # fmt: skip
+
+
+def readings(K: int) -> dict[str, tuple[str, Callable[[Any, Seen], Any]]]:
+    """Every name of the population system of K steps: its meaning, and how it is read off what is seen."""
+    steps = range(1, K + 1)
+    lead = lambda H: (H.trace() - (H.sum() - H.trace()) / (K - 1)) / K
+    found: dict[str, tuple[str, Callable[[Any, Seen], Any]]] = {
+        "a": ("score gained by a column whose input is the query's pattern", lambda ops, s: s.scores().a),
+        "b": ("score gained by a column whose label is the query's pattern", lambda ops, s: s.scores().b),
+    }
+    for i in steps:
+        for k in steps:
+            found[f"H_{i}{k}"] = (f"score of a column of step {i} for a query at step {k}",
+                                  lambda ops, s, i=i, k=k: s.scores().H[i - 1, k - 1])  # fmt: skip
+    found["g"] = ("score of the query's step over other steps, mean over query steps",
+                  lambda ops, s: lead(s.scores().H))  # fmt: skip
+    for k in steps:
+        found[f"loss_{k}"] = f"population loss of queries at step {k}", lambda ops, s, k=k: s.losses()[k - 1]
+    for i, (kind, where) in enumerate(MASSES.items()):
+        found[f"mass_{kind}"] = (f"attention on {where}, mean over query steps",
+                                 lambda ops, s, i=i: mean([m[i] for m in s.masses()]))  # fmt: skip
+        for k in steps:
+            found[f"mass_{kind}_{k}"] = (f"attention on {where}, query at step {k}",
+                                         lambda ops, s, i=i, k=k: s.masses()[k - 1][i])  # fmt: skip
+    for name, (meaning, read) in step_readings().items():
+        found[name] = meaning, lambda ops, s, read=read: read(ops, s.masses())
+    found["rate_mass_other_same"] = "time derivative of mass_other_same (T_peak)", lambda ops, s: s.rate()
+    for name, where in ENTRIES.items():
+        found[name] = f"{where} query pattern entry of W", lambda ops, s, n=name: getattr(s.entries(), n)
+    for i in steps:
+        found[f"C_{i}"] = f"step {i} × query pattern entry of W", lambda ops, s, i=i: s.entries().C[i - 1]
+        for k in steps:
+            found[f"G_{i}{k}"] = (f"step {i} × query step {k} entry of W",
+                                  lambda ops, s, i=i, k=k: s.entries().G[i - 1, k - 1])  # fmt: skip
+    for name, where in ENTRIES.items():
+        found[f"gamma_{name}"] = (f"loss gradient of the {where} query pattern entry",
+                                  lambda ops, s, n=name: getattr(s.gradients(), n))  # fmt: skip
+    for i, (kind, where) in enumerate(MASSES.items()):
+        found[f"Gamma_{kind}"] = (f"gradient of Lemmas F.5 and F.7 for a column of {where}, mean",
+                                  lambda ops, s, i=i: mean_column_gradients(s.gradients())[i])  # fmt: skip
+    return found
+
+
+# -- at levels that follow prompts ------------------------------------------------------------------------------------
 
 
 def orbit_means(S: Any, M: int) -> Orbits:
@@ -39,15 +119,8 @@ def symmetric_part(S: Any, M: int) -> SymmetricScores:
     return SymmetricScores(mean.A_s - mean.A_d, mean.B_s - mean.B_d, mean.C.reshape(-1, 1) + mean.G)
 
 
-def masses_by_step(ops: Any, w: Any, X: Any, p: Any) -> list:
-    """The four masses of queries at step 1..K."""
-    masses, K = prompt_masses(ops, w, X, p), p.K
-    of_step = lambda k: (K * (1 * (X.step == k)) * X.weight).reshape(-1, 1)
-    return [(of_step(k) * masses).sum(axis=0) for k in range(K)]
-
-
 def rate_of_mass(ops: Any, w: Any, X: Any, p: Any) -> Any:
-    """Of every prompt, how fast attention on other patterns of the query's step moves: dπ = π (ds - Σ π ds)."""
+    """How fast attention on other patterns of the query's step moves, by prompt: dπ = π (ds - Σ π ds)."""
     n, K = X.origins.shape[:2]
     π, ds = attention(ops, w, X, p), column_scores(w.rates.W, X)
     moving = π * (ds - (π * ds).sum(axis=(1, 2)).reshape(n, 1, 1))
@@ -55,97 +128,37 @@ def rate_of_mass(ops: Any, w: Any, X: Any, p: Any) -> Any:
     return (moving * other * (1 * (np.arange(K).reshape(1, K, 1) == X.step.reshape(n, 1, 1)))).sum(axis=(1, 2))
 
 
+def seen(ops: Any, w: Any, X: Any, p: Any) -> Seen:
+    """What prompts show of a model: means over them, by the query's step."""
+    of_steps = [p.K * (1 * (X.step == k)) * X.weight for k in range(p.K)]
+    masses = lambda: [(part.reshape(-1, 1) * prompt_masses(ops, w, X, p)).sum(axis=0) for part in of_steps]
+    losses = lambda: [(part * prompt_loss(ops, w, X, p)).sum() for part in of_steps]
+    return Seen(
+        scores=lambda: symmetric_part(w.W, p.M),
+        losses=lambda: w.once("loss by step", X, losses),
+        masses=lambda: w.once("masses by step", X, masses),
+        entries=lambda: orbit_means(w.W, p.M),
+        gradients=lambda: orbit_means(-w.rates.W, p.M),
+        rate=lambda: (X.weight * rate_of_mass(ops, w, X, p)).sum(),
+    )
+
+
 def _said(meaning: str, function: Callable) -> Callable:
     function.__doc__ = meaning
     return function
 
 
-def _of_steps(reading: Callable) -> Callable:
-    """An observable of the masses (K lists of four)."""
-    return lambda ops, w, X, p: reading(ops, w.once("by step", X, lambda: masses_by_step(ops, w, X, p)))
-
-
-def _mean(values: list) -> Any:
-    return sum(values) / len(values)
-
-
-def _other_steps(steps: list) -> list:
-    return [m[1] + m[3] for m in steps]
-
-
-def _step_lead(H: Any) -> Any:
-    K = H.shape[0]
-    return (H.trace() - (H.sum() - H.trace()) / (K - 1)) / K
-
-
 def _pattern_spread(ops: Any, w: Any, X: Any, p: Any) -> Any:
+    """standard deviation of the input × same query pattern entries over patterns; 0 in the population"""
     d = (np.eye(p.M, dtype=int) * w.W[: p.M, : p.M]).sum(axis=1)
     return ops.sqrt(((d - d.sum() / p.M) ** 2).sum() / p.M)
 
 
-def of_events() -> dict[str, Callable]:
-    """What stages end on; 1 - p is summed, so that it stays exact near 0."""
-    missed = lambda steps: [m[1] + m[2] + m[3] for m in steps]
-    purity = lambda steps: _mean([m[0] for m in steps]) / _mean([m[0] + m[2] for m in steps])
-    return {
-        "mass_other_step": _said("attention on other steps, mean over query steps",
-                                 _of_steps(lambda ops, s: _mean(_other_steps(s)))),
-        "mass_other_step_max": _said("attention on other steps, largest over query steps (T_1)",
-                                     _of_steps(lambda ops, s: ops.largest(_other_steps(s)))),
-        "log_other_step_max": _said("its logarithm", _of_steps(lambda ops, s: ops.log(ops.largest(_other_steps(s))))),
-        "p_min": _said("attention on the query's pattern and step, smallest over query steps (T_2)",
-                       _of_steps(lambda ops, s: ops.smallest([m[0] for m in s]))),
-        "log_missed_max": _said("log(1 - p_min) without cancellation (T_3)",
-                                _of_steps(lambda ops, s: ops.log(ops.largest(missed(s))))),
-        "purity": _said("p/(p + q): share of the query's pattern in the attention on its step, alpha while unlearnt",
-                        _of_steps(lambda ops, s: purity(s))),
-    }  # fmt: skip
-
-
 def observe(p: Any) -> dict[str, Callable]:
     """Everything the population system of K steps reports, and the spread over patterns."""
-    steps = range(1, p.K + 1)
-    of_scores = lambda read: lambda ops, w, X, p: read(symmetric_part(w.W, p.M))
-    of_entries = lambda read: lambda ops, w, X, p: read(orbit_means(w.W, p.M))
-    of_gradients = lambda read: lambda ops, w, X, p: read(orbit_means(-w.rates.W, p.M))
-    mass = lambda ops, w, X, p, i, k: p.K * (1 * (X.step == k - 1)) * prompt_masses(ops, w, X, p)[:, i]
-    found = {
-        "a": _said("score gained by a column whose input is the query's pattern", of_scores(lambda y: y.a)),
-        "b": _said("score gained by a column whose label is the query's pattern", of_scores(lambda y: y.b)),
-    }
-    for i in steps:
-        for k in steps:
-            meaning = f"score of a column of step {i} for a query at step {k}"
-            found[f"H_{i}{k}"] = _said(meaning, of_scores(lambda y, i=i, k=k: y.H[i - 1, k - 1]))
-    found["g"] = _said("score of the query's step over other steps, mean over query steps",
-                       of_scores(lambda y: _step_lead(y.H)))  # fmt: skip
-    for k in steps:
-        of_step = lambda ops, w, X, p, k=k: p.K * (1 * (X.step == k - 1)) * prompt_loss(ops, w, X, p)
-        found[f"loss_{k}"] = _said(f"population loss of queries at step {k}", of_step)
-    for i, (kind, where) in enumerate(MASSES.items()):
-        whole = lambda ops, w, X, p, i=i: prompt_masses(ops, w, X, p)[:, i]
-        found[f"mass_{kind}"] = _said(f"attention on {where}, mean over query steps", whole)
-        for k in steps:
-            found[f"mass_{kind}_{k}"] = _said(f"attention on {where}, query at step {k}", partial(mass, i=i, k=k))
-    found |= of_events()
-    for name, where in _ENTRY.items():
-        found[name] = _said(f"{where} query pattern entry of W", of_entries(lambda e, n=name: getattr(e, n)))
-    for i in steps:
-        found[f"C_{i}"] = _said(f"step {i} × query pattern entry of W", of_entries(lambda e, i=i: e.C[i - 1]))
-        for k in steps:
-            read = lambda e, i=i, k=k: e.G[i - 1, k - 1]
-            found[f"G_{i}{k}"] = _said(f"step {i} × query step {k} entry of W", of_entries(read))
-    for name, where in _ENTRY.items():
-        read = lambda e, n=name: getattr(e, n)
-        found[f"gamma_{name}"] = _said(f"loss gradient of the {where} query pattern entry", of_gradients(read))
-    for i, (kind, where) in enumerate(MASSES.items()):
-        read = lambda e, i=i: mean_column_gradients(e)[i]
-        found[f"Gamma_{kind}"] = _said(f"gradient of Lemmas F.5 and F.7 for a column of {where}, mean",
-                                       of_gradients(read))  # fmt: skip
-    found["rate_mass_other_same"] = _said("time derivative of mass_other_same (T_peak)", rate_of_mass)
-    found["sd_A_s"] = _said("standard deviation of the input × same query pattern entries over patterns; 0 in the "
-                            "population", _pattern_spread)  # fmt: skip
-    return found
+    of = lambda read: lambda ops, w, X, p: read(ops, seen(ops, w, X, p))
+    found = {name: _said(meaning, of(read)) for name, (meaning, read) in readings(p.K).items()}
+    return found | {"sd_A_s": _pattern_spread}
 
 
 # -- measures ---------------------------------------------------------------------------------------------------------
@@ -174,13 +187,11 @@ def measures(law: Law | None) -> dict[str, Callable]:
 
 def told(K: int) -> dict[str, str]:
     """The meaning of every name, for K steps; another K has the same names with its own step numbers."""
-    sized = SimpleNamespace(K=K)
-    said = {name: function.__doc__ for name, function in (observe(sized) | measures(None)).items()}
-    return {"loss": "population loss (Eq. 3), mean over query steps"} | said
-
-
-ELSEWHERE: dict[str, str] = {
-    "mass_chain_other": "planar: attention on the query's own chain at other steps",
-    "s": "L4: the paper's exponent of the query's step",
-    "u": "L4: the paper's exponent of the query's pattern, a lower bound on a",
-}
+    said = {name: function.__doc__ for name, function in (observe(SimpleNamespace(K=K)) | measures(None)).items()}
+    return {
+        "loss": "population loss (Eq. 3), mean over query steps",
+        **said,
+        "mass_chain_other": "planar: attention on the query's own chain at other steps",
+        "s": "L4: the paper's exponent of the query's step",
+        "u": "L4: the paper's exponent of the query's pattern, a lower bound on a",
+    }

@@ -7,8 +7,7 @@ C_k' + G_k'k for M entries C_k' that all query steps share and one entry G_k'k, 
     da/dt = -∂_a L/(M-1),    db/dt = -∂_b L/(M-1),    dH_k'k/dt = -∂_{H_k'k} L - (1/M) Σ_κ ∂_{H_k'κ} L.
 
 The law of the flow is stated here alone. K fixes the state and so the program. M enters through arithmetic alone where
-no two marked labels meet around Z_M
-(`symmetric.least_unwrapped_M`); below that the marked sets are those of one integer M.
+no two marked labels meet around Z_M (`symmetric.least_unwrapped_M`); below that the marked sets are those of one M.
 """
 
 import numpy as np
@@ -19,13 +18,8 @@ from flowsys.symbolic.assemble import Statement, symbol
 from flowsys.symbolic.flow import Direct
 from flowsys.systems.prompt import planar
 from flowsys.systems.prompt.model import MASSES, Columns, four_masses, kind_scores, symmetric_losses, symmetric_masses
-from flowsys.systems.prompt.symmetric import (
-    SymmetricScores,
-    entry_gradients,
-    kinds,
-    mean_column_gradients,
-    orbits_from_zero,
-)
+from flowsys.systems.prompt.observables import Seen, mean, readings, step_readings
+from flowsys.systems.prompt.symmetric import SymmetricScores, entry_gradients, kinds, orbits_from_zero
 
 M, K, α = symbol("M"), symbol("K"), symbol("alpha")
 
@@ -70,42 +64,18 @@ def population_statement(K: int, wrapped_M: int | None = None) -> Statement:
 
 def population_observables(K: int, columns: list[Columns]) -> dict[str, sp.Expr]:
     """Everything the population system reports, by the paper's names spelt in ASCII."""
-    y, gradient = variables(K), variables(K, "gradient_")
-    steps = range(1, K + 1)
-    found = {str(x): x for x in (y.a, y.b, *y.H.ravel())}
-    found["g"] = sum(y.H[k, k] - (y.H[:, k].sum() - y.H[k, k]) / (K - 1) for k in range(K)) / K
-    found["loss"] = _mean([symbol(f"loss_{k}") for k in steps])
-    found |= {f"loss_{k}": symbol(f"loss_{k}") for k in steps}
-    by_step = {kind: [symbol(f"mass_{kind}_{k}") for k in steps] for kind in MASSES}
-    found |= {f"mass_{kind}": _mean(by_step[kind]) for kind in MASSES}
-    found |= {str(mass): mass for kind in MASSES for mass in by_step[kind]}
-    found |= event_observables(by_step)
-    found["rate_mass_other_same"] = _mean([moved[2] for moved in mass_rates(y, rates(K), columns)])
-    entries = orbits_from_zero(y, M)
-    found |= {name: getattr(entries, name) for name in ("A_s", "A_d", "B_s", "B_d")}
-    found |= {f"C_{k}": c for k, c in zip(steps, entries.C)}
-    found |= {f"G_{i}{k}": entries.G[i - 1, k - 1] for i in steps for k in steps}
-    descent = entry_gradients(gradient, M)
-    found |= {f"gamma_{name}": getattr(descent, name) for name in ("A_s", "A_d", "B_s", "B_d")}
-    found |= {f"Gamma_{kind}": Γ for kind, Γ in zip(MASSES, mean_column_gradients(descent))}
-    return {name: sp.sympify(value) for name, value in found.items()}
-
-
-def event_observables(masses: dict[str, list[sp.Expr]]) -> dict[str, sp.Expr]:
-    """What stages end on, from the four masses at every query step; 1 - p is summed, so that it stays exact near 0."""
-    other_step = [so + oo for so, oo in zip(masses["same_other"], masses["other_other"])]
-    missed = [os + other for os, other in zip(masses["other_same"], other_step)]
-    same, other = _mean(masses["same_same"]), _mean(masses["other_same"])
-    is_single = len(missed) == 1
-    largest, smallest = (lambda x: x[0], lambda x: x[0]) if is_single else (ops.largest, ops.smallest)
-    return {
-        "mass_other_step": _mean(other_step),
-        "mass_other_step_max": largest(other_step),
-        "log_other_step_max": sp.log(largest(other_step)),
-        "p_min": smallest(masses["same_same"]),
-        "log_missed_max": sp.log(largest(missed)),
-        "purity": same / (same + other),
-    }
+    y = variables(K)
+    losses = [symbol(f"loss_{k}") for k in range(1, K + 1)]
+    seen = Seen(
+        scores=lambda: y,
+        losses=lambda: losses,
+        masses=lambda: [[symbol(f"mass_{kind}_{k}") for kind in MASSES] for k in range(1, K + 1)],
+        entries=lambda: orbits_from_zero(y, M),
+        gradients=lambda: entry_gradients(variables(K, "gradient_"), M),
+        rate=lambda: mean([moved[2] for moved in mass_rates(y, rates(K), columns)]),
+    )
+    found = {name: sp.sympify(read(ops, seen)) for name, (_, read) in readings(K).items()}
+    return found | {"loss": mean(losses)}
 
 
 def mass_rates(y: SymmetricScores, dy: SymmetricScores, columns) -> list[np.ndarray]:
@@ -124,10 +94,10 @@ def planar_statement() -> Statement:
     a, g = symbol("a"), symbol("g")
     p, q, s, o = planar.masses(ops, a, g, K, α)
     da, dg = -symbol("gradient_a") / (M - 1), -symbol("gradient_g") / (K - 1)
-    four = {"same_same": [p], "same_other": [sp.S.Zero], "other_same": [q], "other_other": [s + o]}
-    observables = {"a": a, "g": g, "loss": symbol("total_loss")}
-    observables |= {f"mass_{kind}": mass for kind, (mass,) in four.items()}
-    observables |= {"mass_chain_other": s} | event_observables(four)
+    four = [p, sp.S.Zero, q, s + o]
+    observables = {"a": a, "g": g, "loss": symbol("total_loss"), "mass_chain_other": s}
+    observables |= {f"mass_{kind}": mass for kind, mass in zip(MASSES, four)}
+    observables |= {name: read(ops, [four]) for name, (_, read) in step_readings().items()}
     observables["rate_mass_other_same"] = q * (dg - p * (da + dg) - q * dg)
     loss = planar.loss(ops, a, g, K, α)
     return Statement(
@@ -137,7 +107,3 @@ def planar_statement() -> Statement:
         totals={"total_loss": loss},
         observables=observables,
     )
-
-
-def _mean(values: list[sp.Expr]) -> sp.Expr:
-    return sp.Add(*values) / len(values)

@@ -9,7 +9,7 @@ import numpy as np
 
 from flowsys.claims import Claim, Condition, HighProbability, Identity, Inequality, Kit, Regime, Sides
 from flowsys.claims.claim import Erratum
-from flowsys.systems.parity.claims.regimes import DELTA
+from flowsys.systems.parity.claims.regimes import DELTA, FARTHEST
 from flowsys.systems.parity.data import ascending, sequences
 from flowsys.systems.parity.gradients import gradient
 
@@ -82,6 +82,8 @@ def attended(run: Kit, seed: int, active: np.ndarray, h: np.ndarray, mean: bool)
 def attended_gradient(run: Kit, mean: bool = True) -> Sides:
     """Lemma 14 against autodiff."""
     slopes, active, h = slopes_of_batch(run)
+    α, ᾱ, _ = statistics(run, 0)
+    run.note(B=B, apart=float(np.abs(α - ᾱ)[np.eye(run.p.k, run.p.n + run.p.k, dtype=bool)].max() / B))
     return Sides(slopes["W_att"].ravel(), attended(run, 0, active, h, mean).ravel())
 
 
@@ -106,6 +108,7 @@ def still(run: Kit, step: str = "step_1") -> dict[str, Sides]:
 def moved(run: Kit, rate: float = 1 / 120) -> Sides:
     """Lemma 16: the largest move of a neuron's input after step 1 over ε, with η_0 = mnε/120 (5.4), against 3/80."""
     p = run.p
+    run.note(rate=rate * p.m * p.n)
     there = run.at(eta_0=rate * p.m * p.n * p.epsilon)
     slack = there.run("step_1", level="L2", variant="reduced", observe=("gate_slack",))["gate_slack"][0]
     return Sides(1 - slack / p.epsilon, 3 / 80)
@@ -121,6 +124,7 @@ def kept(run: Kit, rho: float = 0.3) -> dict[str, Sides]:
 def near_orthogonal(run: Kit, d: int | None = None) -> Sides:
     """Lemma 10: the largest |⟨W_{r,1:d}, e⟩ - ν| over ε, hypercube embeddings, against 1/100."""
     p, rng, worst = run.p, np.random.default_rng(run.p.seed), 0.0
+    run.note(farthest=FARTHEST)
     for _ in range(8):
         E = rng.choice([-1.0, 1.0], (2 * p.k, d or p.d)) / (d or p.d) ** 0.5
         ν = rng.choice([-1.0, 1.0], (2 * p.width, 2 * p.k))
@@ -135,7 +139,7 @@ CLAIMS = (
     Claim("lemma_7", "Lemma 7", "|α - ᾱ| ≤ √(2B log(300nB/δ)) 1(j = S[i]) for all i, j with probability 1 - δ/10",
           HighProbability((DELTA / 10,), starts=40), balance, at=BATCH, takes="n k", control={"off_target": False},
           is_cheap=False,
-          note="as printed the bound is 0 off S[i], where a batch is never balanced exactly", erratum=Erratum(
+          note="as printed the bound vanishes off S[i], where a batch is never balanced exactly", erratum=Erratum(
           "the factor 1(j = S[i])", "no such factor, as in Table 1", "harmless", "lemma_7_everywhere")),
     Claim("lemma_7_everywhere", "Lemma 7 [ours]", "|α - ᾱ| ≤ √(2B log(300nB/δ)) for all i, j, and |δ| ≤ √(B "
           "log(300nB/δ))",
@@ -147,14 +151,14 @@ CLAIMS = (
           "ν", Inequality(),
           near_orthogonal, at={"n": 10, "k": 1, "d": 10**6, "m": 4.0, "tokens": "all"}, regime=Regime(ORTHOGONAL),
           takes="n k m d seed", control={"d": 213},
-          note="with Assumption 2's d the condition holds at no n up to log n = 10^12 (lemma_5_least_n)"),
+          note="with the d of Assumption 2 the condition holds at no n up to log n = {farthest:.0e} (Lemma 5)"),
     Claim("lemma_12", "Lemma 12", "the first gradient of W_{r,1:d} is h_r 1(ν > 0) δ/B on (i, b)", Identity(1e-10),
           own_gradient, at=BATCH, takes="n k m", control={"shift": 1}),
     Claim("lemma_13", "Lemma 13", "it is at most √log(300nB/δ)/(m√B) with probability 1 - 0.13δ",
           HighProbability((0.13 * DELTA,), starts=400), own_bound, at=BATCH, takes="n k m", control={"scale": 0.1}),
     Claim("lemma_14", "Lemma 14", "the first gradient of W_{r,d+1:2d} has ᾱ/i on S[i] and ψ beside", Identity(1e-10),
           attended_gradient, at=BATCH, takes="n k m", control={"mean": False},
-          note="on a batch it has α, which differs from its mean ᾱ by O(B^(-1/2)): its own ψ leaves out S[i]",
+          note="a batch of {B} has α, which differs from its mean ᾱ by up to {apart:.2g} B: its own ψ leaves out S[i]",
           erratum=Erratum("ᾱ on S[i]", "α on S[i] (as the display before it has it)", "harmless",
                           "lemma_14_alpha")),
     Claim("lemma_14_alpha", "Lemma 14 [ours]", "with α in place of ᾱ it is an identity on every batch", Identity(1e-10),
@@ -164,9 +168,8 @@ CLAIMS = (
           "0.16δ", HighProbability((0.16 * DELTA,), 400),
           attended_bound, at=BATCH, takes="n k m", control={"scale": 0.1}, is_cheap=False),
     Claim("lemma_16", "Lemmas 16, 17", "after step 1 inputs of neurons have moved by less than 3ε/80", Inequality(),
-          moved, at=STEP, mode="three_step", takes="n k m seed", control={"rate": 1.2}, note="η_0 = mnε/120, the "
-          "largest that 5.4 "
-          "allows on the population"),
+          moved, at=STEP, mode="three_step", takes="n k m seed", control={"rate": 1.2}, note="the rate of the "
+          "step is {rate:.4g} ε, the largest that Lemma 5 allows on the population"),
     Claim("gates_in_three_steps", "Lemmas 16, 17 [ours]", "at η_0 = η_1 = 4ρmnε, ρ = 0.3, no gate flips in three steps",
           Identity(0.0, relative=False), kept, at=STEP, mode="three_step", takes="n k m seed", control={"rho": 3.0}),
 )  # fmt: skip

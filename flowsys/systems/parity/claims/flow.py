@@ -37,7 +37,7 @@ def phases(run: Kit, reverse: bool = False) -> dict[str, Sides]:
 def margin_growth(run: Kit, per: float = 32.0) -> dict[str, Sides]:
     """Time from margin 1 to margin 2 over 32m."""
     one, two = (run.at(margin_threshold=x).reached("margin_1") for x in (1.0, 2.0))
-    run.note(at=one / (32 * run.p.m))
+    run.note(at=one / run.p.m)
     return {"from 1 to 2": Sides((two - one) / (per * run.p.m), 1.0)}
 
 
@@ -89,17 +89,16 @@ def invariants(run: Kit, share: float = 1.0) -> Sides:
 AT = {"m": 9.0}
 CLAIMS = (
     Claim("lock_time", WHERE, "attention at i ≥ n+3 locks at 8√π n√m", Limit(8 * np.pi**0.5, 1e-3), lock_times, at=AT,
-          path=Path("n", SIZES), takes="m", control={"k": 1}, note="no logarithm of n; for k = 1 it is 2√(2π) "
-          "(control)"),
+          path=Path("n", SIZES), takes="m", control={"k": 1}, note="no logarithm of n; "
+          "with a single secret it is another constant (control)"),
     Claim("lock_signal", WHERE, "at lock 4mg² = log n + 1", Limit(1.0, 1e-2), lock_signals, at=AT,
           path=Path("n", SIZES), takes="m", control={"log_n": 0.9}),
     Claim("phase_order", WHERE, "the signal grows first, then attention, then the margin", Inequality(), phases,
           at={"n": 1000, "m": 400.0, "k": 3}, takes="n m", control={"reverse": True},
-          note="half the signal at t = {half:.4g} (attention {attention:.2g}), lock {lock:.4g}, margin 1 "
-          "{margin:.4g}; lock "
-          "comes first where 4m > log n + 1"),
+          note="half the signal at t = {half:.4g} (attention {attention:.2g}), lock {lock:.4g}, margin one "
+          "{margin:.4g}; lock comes before it unless m is as small as log n"),
     Claim("margin_time", WHERE, "after lock the margin grows by 1/(32m)", Identity(0.01), margin_growth,
-          at={"n": 20, "m": 4e4, "k": 3}, takes="n m", control={"per": 8.0}, note="margin 1 at {at:.3g}·32m"),
+          at={"n": 20, "m": 4e4, "k": 3}, takes="n m", control={"per": 8.0}, note="margin one at {at:.4g} m"),
     Claim("position_invariants", WHERE, "u + N_o v + N_w w/2 = 0 along the flow", Identity(1e-9, relative=False),
           invariants, at={"n": 30, "k": 3, "m": 16.0}, takes="n m", control={"share": 2.0}),
     Claim("surrogate_lock", WHERE, "without the scores of other tokens lock comes late by 1/(2n)",
@@ -107,15 +106,12 @@ CLAIMS = (
     Claim("one_hot_at_n2", WHERE, "attention at n+2 becomes one-hot under gradient flow too", Inequality(">="),
           attention_at_n2, at=[{"n": n, "k": 2, "m": 400.0} for n in (12, 100, 1000)], mode="block", takes="m",
           control={"bits": (1,)},
-          note="at n = {n} {s_0:.2g} where the bit of S[n+2] is 0, whatever b[n+2] is, {s_1:.3g} where it is 1: once "
-          "n+1 "
-          "has locked, the common mode makes S[n+1], whose bit is b[n+2], useful; margins at n+2 turn negative for a "
-          "while "
-          "(least {margin:.2g})"),
+          note="at n = {n} {s_0:.2g} where the bit of its secret is zero, whatever the query's own bit is, {s_1:.3g} "
+          "where it is one: once the first position has locked, the common mode makes its secret, whose bit is the "
+          "query's, useful; margins turn negative for a while (least {margin:.2g})"),
     Claim("one_hot_at_n2_bit", WHERE, "at n+2 attention fails where the bit of S[n+2] is 0, in every string",
           Identity(1e-3, relative=False), attention_of_every_string, at={"n": 6, "k": 3, "m": 16.0}, takes="m",
-          control={"bit": 1}, is_cheap=False, note="all strings, frozen gates, against the block's bit 0"),
-    Claim("one_hot_elsewhere", WHERE, "attention at every i ≠ n+2 becomes "
-          "one-hot", Inequality(">="), attention_elsewhere,
-          at={"n": 100, "k": 5, "m": 400.0}, takes="n k m", control={"tau": 5.0}),
+          control={"bit": 1}, is_cheap=False, note="all strings, frozen gates, against the block's value there"),
+    Claim("one_hot_elsewhere", WHERE, "attention at every i ≠ n+2 becomes one-hot", Inequality(">="),
+          attention_elsewhere, at={"n": 100, "k": 5, "m": 400.0}, takes="n k m", control={"tau": 5.0}),
 )  # fmt: skip

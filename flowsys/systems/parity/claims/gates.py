@@ -44,7 +44,6 @@ CLAIMS = (
           takes="n m", levels="L3", control={"end": 1.0}, is_cheap=False),
     Claim("one_hot_under_hinge", WHERE, "under the hinge attention becomes one-hot everywhere", Inequality(">="),
           one_hot, at=HINGE, takes="n m", levels="L3", control={"read": "s_target"}, is_cheap=False,
-          note="the least is at n+2, where the bit of S[n+2] is 0 (largest over ε: {least:.1g}): live gates and the "
-          "hinge do "
-          "not mend it"),
+          note="the least is at the second position, where the bit of its secret is zero (largest over ε: "
+          "{least:.1g}): live gates and the hinge do not mend it"),
 )  # fmt: skip

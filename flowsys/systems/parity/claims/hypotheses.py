@@ -9,9 +9,11 @@ import numpy as np
 from scipy.optimize import brentq
 
 from flowsys.claims import Claim, Identity, Inequality, Kit, Sides
-from flowsys.systems.parity.claims.regimes import DELTA
+from flowsys.systems.parity.claims.regimes import DELTA, FARTHEST
 
 LOG_C_2 = log(1.28e7)
+SLOWEST = 0.05
+"""Power of 1/log(n/δ) at which the slowest expressions of the lemma (5.2, 5.3b) tend to 0."""
 
 
 def expressions(log_n: float, power: float = 4.0) -> dict[str, float]:
@@ -39,16 +41,17 @@ def expressions(log_n: float, power: float = 4.0) -> dict[str, float]:
 
 
 def ratios(run: Kit, power: float = 4.0, faster: float = 0.0) -> dict[str, Sides]:
-    """Each expression of a limit over L^-0.05, the slowest of the orders that the proof gives (5.2 and 5.3b)."""
+    """Each expression of a limit over the slowest of the orders that the proof gives."""
+    run.note(power=SLOWEST)
     found, L = expressions(run.p.log_n, power), run.p.log_n - log(DELTA)
     limits = [name for name in found if name not in ("5.4 noise", "5.6", "Lemma 10")]
-    return {name: Sides(exp(min(found[name], 50.0)), L ** (-0.05 - faster)) for name in limits}
+    return {name: Sides(exp(min(found[name], 50.0)), L ** (-SLOWEST - faster)) for name in limits}
 
 
 def least_n(name: str) -> float:
     """log10 of the n from which a condition holds."""
     condition = lambda log_log_n: expressions(exp(log_log_n))[name]
-    grid = np.linspace(log(20.0), log(1e12), 4000)
+    grid = np.linspace(log(20.0), log(FARTHEST), 4000)
     broken = np.flatnonzero([condition(x) >= 0 for x in grid])
     if not len(broken):
         return 0.0
@@ -60,18 +63,19 @@ def least_n(name: str) -> float:
 def thresholds(run: Kit, shift: float = 0.0) -> dict[str, Sides]:
     """log10 of the least n of what is used as an inequality, against 58, 43 and 38."""
     found = {name: least_n(name) for name in ("5.1 B/(nk)", "5.4 drift", "5.8")}
-    run.note(least={**found, "Lemma 10": least_n("Lemma 10")}, lemma_10=exp(expressions(1e12)["Lemma 10"]) * 0.01)
+    run.note(least={**found, "Lemma 10": least_n("Lemma 10")}, farthest=FARTHEST,
+             lemma_10=exp(expressions(FARTHEST)["Lemma 10"]) * 0.01)  # fmt: skip
     return {name: Sides(found[name], x + shift) for name, x in zip(found, (58.0, 43.0, 38.0))}
 
 
 CLAIMS = (
     Claim("lemma_5", "Lemma 5", "under Assumption 2 its conditions hold as n → ∞", Inequality(constant=4.0), ratios,
           at=[{"log_n": x} for x in (1e3, 1e6, 1e9, 1e12)], takes="", control={"faster": 0.3},
-          note="each expression at most 4 log(n/δ)^-0.05, the rate at which the slowest of them (5.2, 5.3b) tends to "
-          "0"),
+          note="each expression against log(n/δ) to the power -{power:g}, at which the slowest of them vanish"),
     Claim("lemma_5_least_n", "Lemma 5 [ours]",
           "B < nk, 5.4 and 5.8 hold from n = 10^58, 10^43 and 10^38 on, and Lemma 10's < 0.01 nowhere up to log n = "
           "10^12",
           Identity(1.0, relative=False), thresholds, sharpens="lemma_5", takes="", control={"shift": 5.0},
-          note="log10 of the least n: {least}; √(4k log(100Bm/δ)/d) is still {lemma_10:.2g} at log n = 10^12"),
+          note="powers of ten of the least n: {least}; what Lemma 10 wants small is still {lemma_10:.2g} at log n = "
+          "{farthest:.0e}"),
 )  # fmt: skip

@@ -103,7 +103,6 @@ CLAIMS = (
           # pairs give 1/2 or 1: three standard errors of their mean, at most
           Identity(lambda run: 0.75 / np.sqrt(SEEDS * (run.p.k - 2)), relative=False), unequal_pairs,
           at={"n": 100, "k": 5}, takes="n", levels="L2", control={"mended": independent_positions}, is_cheap=False,
-          note="frozen gates, linear loss, i ≥ n+3; n δ_c = {critical:.2f}; control: the limit's overlaps between "
-          "positions "
-          "instead of equal pairs"),
+          note="frozen gates, linear loss, positions after the block; n δ_c = {critical:.2f}; control: the limit's "
+          "overlaps between positions instead of equal pairs"),
 )  # fmt: skip

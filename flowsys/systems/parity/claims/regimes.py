@@ -8,6 +8,8 @@ from flowsys.systems.parity.population_map import PopulationMap, drawn_counts, p
 from flowsys.systems.parity.three_step import usable_rates
 
 DELTA = 0.1
+FARTHEST = 1e12
+"""log n up to which the conditions of Lemma 5 are followed."""
 LARGE = {"n": 4 * 10**9, "k": 11_000, "epsilon": 1.0}
 """A size inside k ∈ [n/log⁵(n/δ), n/log⁴(n/δ)]."""
 

@@ -19,7 +19,7 @@ def least_margins(run: Kit, bits: float | None = None, d: int | None = None) -> 
     """The least margin over all 2^n strings, for each of a few embeddings; weights rounded to `bits` log2 n bits."""
     rounded = None if bits is None else round(bits * log2(run.p.n))
     made = [construct(run.p.n, run.p.k, d or run.p.d, np.random.default_rng(s), rounded) for s in range(EMBEDDINGS)]
-    run.note(leak=max(one.leak for one in made))
+    run.note(leak=max(one.leak for one in made), bits=rounded)
     return {f"embeddings {seed}": one.least_margin() for seed, one in enumerate(made)}
 
 
@@ -30,12 +30,14 @@ def precise(run: Kit, bits: float = 1.0) -> dict[str, float]:
 def leaks(run: Kit, bound: float = 0.5) -> np.ndarray:
     """Lemma 4: the largest |⟨V, e⟩| off the secrets over 1/2, for every start."""
     p = run.p
+    run.note(c=p.d / (p.k * log(p.n / DELTA)), there=INSIDE["d"] / (INSIDE["k"] * log(INSIDE["n"] / DELTA)))
     return np.array([construct(p.n, p.k, p.d, np.random.default_rng(s)).leak / bound for s in run.starts])
 
 
 def smallest_eigenvalues(run: Kit, bound: float = 1 / 12) -> np.ndarray:
     """Lemma 1: 1/12 over the least eigenvalue of the Gram matrix of the secret tokens, for every start."""
     found = []
+    run.note(norm=(2 * run.p.k / bound) ** 0.5)
     for seed in run.starts:
         M = np.random.default_rng(seed).choice([-1.0, 1.0], (2 * run.p.k, run.p.d)) / run.p.d**0.5
         found.append(bound / np.linalg.eigvalsh(M @ M.T)[0])
@@ -51,8 +53,9 @@ def no_signal(run: Kit, k: int | None = None) -> dict[str, Sides]:
 
 def orders(run: Kit, form: str = "no_chain") -> dict[str, Sides]:
     """Log-slopes of the gradient's norm in the size of (q, a) against k-1."""
-    sizes = (1, 2, 3, 4)
-    return {f"k = {k}": Sides(order_of_vanishing(run.at(k=k, i=run.p.n + 1).setup, form, (0.1, 0.2)), k - 1)
+    sizes, sigmas = (1, 2, 3, 4), (0.1, 0.2)
+    run.note(low=sigmas[0], high=sigmas[1], most=sizes[-1])
+    return {f"k = {k}": Sides(order_of_vanishing(run.at(k=k, i=run.p.n + 1).setup, form, sigmas), k - 1)
             for k in sizes}  # fmt: skip
 
 
@@ -65,16 +68,16 @@ CLAIMS = (
           "attention that leaks goes; largest |⟨V, e⟩| off the secrets {leak:.2g}"),
     Claim("theorem_1_precision", "Theorem 1", "Θ(log n) bits of precision suffice for it", Existence(), precise,
           at=INSIDE, regime=Regime(*SECRETS, FEW), takes="n k d", control={"bits": 0.1}, is_cheap=False,
-          note="weights and activations rounded to log2 n fractional bits; control: a tenth of that"),
+          note="weights and activations rounded to {bits} fractional bits; control: a tenth of that"),
     Claim("lemma_1", "Lemmas 1, 2, 3", "the secret tokens have dual vectors: the least eigenvalue of MMᵀ exceeds 1/12",
           HighProbability((DELTA,), starts=60), smallest_eigenvalues, at={"n": 1000, "k": 3, "d": 553, "tokens": "all"},
           regime=Regime(MANY, c=20.0), takes="n k d", control={"bound": 1.0},
-          note="U and V are then the least-norm solutions, of norm at most √(12·2k)"),
+          note="U and V are then the least-norm solutions, of norm at most {norm:.3g}"),
     Claim("lemma_4", "Lemma 4", "|⟨V, e⟩| ≤ 1/2 on every token that is not secret, with probability 1 - δ",
           HighProbability((DELTA,), starts=60), leaks, at={"n": 1000, "k": 3, "d": 553, "tokens": "all"},
           regime=Regime(MANY, c=20.0), takes="n k d", control={"bound": 0.1}, is_cheap=False,
-          note="the constant of d = Θ(k log(n/δ)) is hidden; with c = 4 (theorem_1) it fails and the theorem still "
-          "holds"),
+          note="the constant of d = Θ(k log(n/δ)) is hidden: {c:.3g} here; with the {there:.3g} of the sizes at which "
+          "Theorem 1 is checked the bound fails and the theorem still holds"),
     Claim("theorem_2_gradient", "Sec. 3.3", "without a chain no token is correlated with the label: the population "
           "gradient at the start is 0 for k ≥ 2", Identity(1e-17, relative=False), no_signal, at=SMALL, takes="n m "
           "seed",
@@ -82,7 +85,7 @@ CLAIMS = (
     Claim("theorem_2_order", "Theorem 2 [ours]", "near the start it is of order σ^(k-1) in the size σ of (q, a)",
           Identity(0.2, relative=False), orders, at=SMALL, takes="n m seed", control={"form": "position"},
           is_cheap=False,
-          note="σ from 0.1 to 0.2, k = 1 … 4"),
+          note="σ from {low:g} to {high:g}, k up to {most}"),
     Claim("theorem_2", "Theorem 2", "without a chain, q-pass SGD in o(nk) memory needs 2^Ω(k) samples",
           reason="a lower bound over all memory-bounded programs; no run can test it (theorem_2_order has its "
           "mechanism)"),

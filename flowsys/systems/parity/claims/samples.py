@@ -12,22 +12,25 @@ from flowsys.systems.parity.data import shuffled
 from flowsys.systems.parity.frozen_batch import batch_attention, batch_margins, batch_steps, sample_bits
 from flowsys.systems.parity.three_step import batch_rates
 
+FIRST = 32
+
 
 def needed(run: Kit, law: str = batches.PROPORTIONAL) -> float:
     """B* at n, from kept runs."""
     found = batches.needed(law).get(int(run.p.n))
+    run.note(per_n=batches.LAWS[law][0](1))
     if found is None:
         raise NotReached(f"no kept batch is large enough at n = {run.p.n}: {batches.RUNS.command} makes more.")
     return float(found)
 
 
 def width_law(run: Kit, power_of_m: float = -1.0) -> dict[str, Sides]:
-    """The exponent of B* in m at the largest kept n, and B* over its law for n ≥ 32."""
+    """The exponent of B* in m at the largest kept n, and B* over its law from n = FIRST on."""
     by_width = {m: batches.needed(f"m={m}") for m in batches.WIDTHS}
     sizes = sorted(set.intersection(*(set(found) for found in by_width.values())))
     last = power_law(list(by_width), [found[sizes[-1]] for found in by_width.values()])
-    ratios = [by_width[m][n] / batches.predicted(f"m={m}", n) for m in by_width for n in sizes if n >= 32]
-    run.note(n=sizes[-1], exponent=last.slope, low=min(ratios), high=max(ratios))
+    ratios = [by_width[m][n] / batches.predicted(f"m={m}", n) for m in by_width for n in sizes if n >= FIRST]
+    run.note(n=sizes[-1], first=FIRST, exponent=last.slope, low=min(ratios), high=max(ratios))
     return {"exponent in m": Sides(abs(last.slope - power_of_m), 0.15), "B* over its law": Sides(max(ratios), 3.0),
             "law over B*": Sides(1 / min(ratios), 3.0)}  # fmt: skip
 
@@ -57,13 +60,12 @@ CLAIMS = (
           lambda p: p.n), needed, path=Path("n", batches.SIZES, k=lambda p: int(p.n) // 4),
           regime=Regime(*SECRETS), takes="",
           control={"regime": Regime()},
-          note="three steps on fresh batches, m = 200n (not the theorem's o(nk) parameters), k = n/4 (no k is in its "
-          "range "
-          "at these n), frozen gates, kept runs"),
+          note="three steps on fresh batches, m = {per_n} n (not the theorem's o(nk) parameters), k a quarter of n (no "
+          "k is in its range at these n), frozen gates, kept runs"),
     Claim("batch_law", "Theorem 3, Assumption 2 [ours]", "three steps need a batch B* ∝ n² log n/(mε²)", Inequality(),
           width_law, takes="", control={"power_of_m": -0.5},
-          note="at n = {n} the exponent in m is {exponent:.3g}; B* over the law for n ≥ 32 between {low:.2g} and "
-          "{high:.2g}"),
+          note="at n = {n} the exponent in m is {exponent:.3g}; B* over the law between {low:.2g} and {high:.2g} "
+          "from n = {first} on"),
     Claim("finite_dimension", "Assumption 2", "hypercube embeddings of dimension k log^1.1(n/δ) are as good as "
           "orthonormal "
           "ones", Inequality(">="), finite_dimension, at={"n": 8, "k": 2, "d": 512, "tokens": "all"},

@@ -4,6 +4,7 @@ Measured on the population with sampled neurons and orthonormal tokens (`populat
 paper's range; the rates are 4ρmnε in place of Assumption 2's, which need astronomical n (Lemma 5).
 """
 
+from itertools import count
 from math import log
 
 import numpy as np
@@ -36,6 +37,7 @@ def off_target(run: Kit, share: float = 1.0) -> Sides:
     """
     n, k, L = run.p.n, run.p.k, log(run.p.n / DELTA)
     m, d, B = 2 * k, k * L**1.1, 1.28e7 * n * L**20
+    run.note(common=1 / (16 * (n + 1)))
     return Sides(share / (16 * (n + 1)), 10 / n * np.sqrt(n * k / (B * d)) * log(300 * m * n * B / DELTA))
 
 
@@ -52,6 +54,7 @@ def on_target_scores(run: Kit) -> Sides:
 
 def other_scores(run: Kit) -> Sides:
     _, largest, scale = scores(run)
+    run.note(least=next(n for n in count(2) if 64 * n**2 <= (n + 1) ** 3))
     return Sides(largest, scale / 2)
 
 
@@ -109,7 +112,7 @@ def shifts(run: Kit, eta_2: float = 4 / 3) -> dict[str, Sides]:
     η_2 in units of mε.
     """
     found = {name: eta_2 / 2 * x for name, x in third_gradient(run).items()}
-    run.note(**{"later": found["i ≥ n+2"], "first": found["n+1"]})
+    run.note(rate=eta_2, later=found["i ≥ n+2"], first=found["n+1"])
     return {name: Sides(x, 2 / 3) for name, x in found.items()}
 
 
@@ -117,16 +120,15 @@ _LOCKED = {**LARGE, "epsilon": 3.0}
 CLAIMS = (
     Claim("lemma_18", "Lemma 18", "after the first step the signal on S[i] is η_0/(32mi), and η_0/(16m(n+1)) at n+1",
           Identity(1e-6), signals, at={"n": 10**6, "k": 40}, takes="n k", control={"at_first": 8.0},
-          note="at n+1 it is {at_first:.4g} of the lemma's: the query token (n+1, 0) occurs always, so α_0 + α_1 does "
-          "not "
-          "cancel in the sum over its bits",
+          note="at the first position of the chain it is {at_first:.4g} of the lemma's: its bit is always the same, so "
+          "nothing cancels in the sum over the query's bits",
           erratum=Erratum("κ_{1,n+1} on S[n+1] is η_0/(16m(n+1))", "η_0/(8m(n+1)): the own and the common part add up",
                           "harmless")),
     Claim("lemma_19", "Lemma 19", "off S[i] outputs after step 1 are at most 10 η_0 √(nk) log(300mnB/δ)/(mn√(Bd))",
           Inequality(), off_target, at=LARGE, regime=Regime(*SECRETS), takes="n k", control={"share": 1e-15},
-          note="the common mode: η_0/(16m(n+1)) on S[n+1] at every later position, since b[n+1] = 0 always; harmless "
-          "for "
-          "three steps, not for gradient flow (one_hot_at_n2); B and d are Assumption 2's",
+          note="the common mode: {common:.3g} of η/m, on the secret of the first position at every later one, since "
+          "the first bit of the chain is always the same; harmless for three steps, not for gradient flow; B and d are "
+          "those of Assumption 2",
           erratum=Erratum("no output off S[i] but noise", "-(-1)^b' η_0/(16m(n+1)) on S[n+1] for all i > n+1",
                           "harmless")),
     Claim("lemma_21_1", "Lemmas 21, 21.1", "after step 2 the scores of S[i] are at least η_0η_1/(256mn²)",
@@ -135,21 +137,24 @@ CLAIMS = (
     Claim("lemma_21_2", "Lemmas 21, 21.2", "after step 2 all other scores are at most η_0η_1/(512mn²)", Inequality(),
           other_scores, at=LARGE, regime=Regime(*SECRETS), takes=TAKES,
           control={"regime": Regime(), "at": {"n": 40, "k": 5, "epsilon": 1.0}},
-          note=f"{WIDTH_ONLY}; below n = 62 it fails, by 64/(n+1)·(n/(n+1))² at the own token of n+1 (control)"),
+          note=f"{WIDTH_ONLY}; below n = {{least}} it fails at infinite width, at the own token of the first position "
+          "(control)"),
     Claim("lemma_22", "Lemma 22", "after step 2 attention is one-hot to n^-10", Inequality(), lemma_22, at=_LOCKED,
           regime=Regime(*SECRETS, LOCKS), takes=TAKES, control={"per_secret": 0.1},
-          note=f"{WIDTH_ONLY}; sides are logarithms, log10 of the error is {{log10_error:.4g}}"),
+          note=f"{WIDTH_ONLY}; sides are logarithms, the error is ten to the {{log10_error:.4g}}"),
     Claim("lemma_23", "Lemma 23", "the gradient of W in step 3 is h_r Σ 1(ν > 0)(-1)^(b_1+b_2) e/i on S[i]",
           Identity(1e-9), third_step, at={"n": 21, "k": 3, "m": 40.0}, takes="n k m seed", control={"scale": 6.0},
-          note="at one-hot attention the factor is α/B: {later:.4g} at n+3, {first:.4g} at n+1, not 1/i",
+          note="at one-hot attention the factor is α/B: {first:.4g} at the first position, {later:.4g} at the third, "
+          "not one over i",
           erratum=Erratum("factor 1/i", "1/4, and 1/2 at n+1", "harmless")),
     Claim("lemma_24", "Lemma 24", "after step 3 attention is one-hot to n^-9", Inequality(), lemma_24, at=_LOCKED,
           regime=Regime(*SECRETS, LOCKS), takes=TAKES, control={"per_secret": 0.1},
-          note=f"{WIDTH_ONLY}; sides are logarithms, log10 of the error is {{log10_error:.4g}}"),
+          note=f"{WIDTH_ONLY}; sides are logarithms, the error is ten to the {{log10_error:.4g}}"),
     Claim("lemma_25", "Lemma 25", "step 3 moves the input of a neuron active on one token of i by 2ε/3, within ε/300",
           Identity(1 / 300, relative=False), shifts, at={"n": 21, "k": 3, "m": 40.0}, takes="n k m seed",
           control={"eta_2": 16 / 3},
-          note="η_2 = 4mε/3 moves it by {later:.4g}ε ({first:.4g}ε at n+1): the proof takes 1 for α/B",
+          note="the rate {rate:.4g} mε moves it by {later:.4g}ε ({first:.4g}ε at the first position): the proof takes "
+          "one for α/B",
           erratum=Erratum("shift 2ε/3 with η_2 = 4mε/3", "shift 2ε/3 with η_2 = 16mε/3 (at n+1: 4ε/3)", "harmless")),
     Claim("lemma_26", "Lemma 26", "after three steps the output is within ε/3 of ±ε/3", Inequality(), outputs, at=LARGE,
           regime=Regime(*SECRETS), takes=TAKES, control={"per_secret": 0.01}, note=WIDTH_ONLY),
