@@ -12,6 +12,7 @@ problems then.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -123,6 +124,10 @@ class FunctionField:
         return values
 
     def smoothed(self) -> "FunctionField":
+        return self._smoothed
+
+    @cached_property
+    def _smoothed(self) -> "FunctionField":  # one object, so that what is compiled for it is found again
         return self.smooth()
 
 
