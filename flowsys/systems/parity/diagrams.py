@@ -77,13 +77,13 @@ DIAGRAMS = {
     ),
     "gates": NamedDiagram(
         title="Share of gates that flipped before n+1 locks, live gates",
-        axes=("epsilon=0.02:4:14:log", "m=4:1000:8:log"),
+        axes=("epsilon=0.02:4:10:log", "m=4:1000:6:log"),
         observables=("flipped@lock",),
-        mode="block",
+        mode="block",  # which for k = 3 observes n+1
         variant="balanced",
         # past the boundary the flow with exact kinks ends in a step size underflow
         kink_width=1e-3,
         boundary=_gates,
-        fixed={"n": 12, "k": 2, "i": 13},
+        fixed={"n": 12, "k": 3},
     ),
 }
