@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from flowsys.errors import InputError
@@ -65,6 +64,8 @@ def started_from(problem: Problem, start: Mapping[str, Any] | None, where: str) 
 
 @lru_cache(maxsize=16)
 def _descent(text: str) -> Descent:
+    import jax.numpy as jnp
+
     program = Program.parse(text)
     names = tuple(program.observables)
     velocity, values = vector_field(program, "exact", jnp), observed(program, names, "exact", jnp)
@@ -79,10 +80,10 @@ def stated_training(problem: Problem, seeds: int | None, steps: int) -> Training
     """Descent on the coordinates of a stated program, from the start of its flow and over its stages."""
     if not isinstance(problem.field, ProgramField):
         raise TypeError(f"{type(problem.field).__name__} is not a program: its descent is not stated.")
-    initial = jnp.asarray(problem.initial)
+    initial = np.asarray(problem.initial)
     return Training(
         descent=_descent(str(problem.field.program)),
-        initial=initial if seeds is None else jnp.tile(initial, (seeds, 1)),
+        initial=initial if seeds is None else np.tile(initial, (seeds, 1)),
         stages=problem.stages,
         events=problem.events,
         marks=problem.marks,
