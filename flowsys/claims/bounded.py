@@ -18,6 +18,7 @@ HOLDS_ON = 0.75
 STEEP = 5.0
 EVER_FASTER = "the constants grow ever faster"
 MOST_POINTS = 20
+TINY = 1e-30
 
 
 def bounded(x: ArrayLike, ratio: ArrayLike, tilde: str) -> tuple[Word, str]:
@@ -25,7 +26,7 @@ def bounded(x: ArrayLike, ratio: ArrayLike, tilde: str) -> tuple[Word, str]:
     x, ratios = thinned(np.asarray(x, float), np.asarray(ratio, float))
     if not (ratios[-max(1, len(ratios) // 3) :] > 0).any():
         return Word.HOLDS, ""
-    ratios = np.maximum(ratios, 1e-300)
+    ratios = np.maximum(ratios / ratios.max(), 1e-300)
     X = 1 / x if x[-1] < x[0] else x
     local = local_exponents(X, ratios)
     last = local[-max(1, len(local) // 3) :]
@@ -33,7 +34,7 @@ def bounded(x: ArrayLike, ratio: ArrayLike, tilde: str) -> tuple[Word, str]:
     end, before = float(np.mean(last)), float(np.mean(middle)) if len(middle) else float(np.mean(last))
     if len(x) < 3:
         return (Word.HOLDS, "") if end <= SLIGHT else (Word.NOT_TESTABLE, "too few places along the path to tell")
-    flat, logarithm, power = evidence(x, ratios)
+    flat, logarithm, power = evidence(x, np.maximum(ratios, TINY))
     allowed, growing = (min(flat, logarithm), power) if tilde else (flat, min(logarithm, power))
     if tilde:
         goes_on = end > 0 and _is_power(X, local)

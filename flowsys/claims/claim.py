@@ -14,7 +14,7 @@ names are fields of the claim (`kind`, `at`, `path`, `mode`, `regime`) or argume
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -26,6 +26,7 @@ from flowsys.errors import InputError
 from flowsys.system import FINITE, System
 
 GRADES = ("harmless", "affects a statement")
+CONTROLLED = ("kind", "at", "path", "mode", "regime")
 SOURCES = ("theorem", "lemma", "display", "printed construction", "proof step", "remark", "figure", "experiment")
 
 
@@ -127,9 +128,8 @@ class Claim:
             raise ValueError(f"claim {self.id} has no control")
         if callable(self.control):
             return replace(self, measure=self.control)
-        own = {f.name for f in fields(self)} - {"id", "place", "statement", "measure"}
-        changed = {name: value for name, value in self.control.items() if name in own}
-        passed = {name: value for name, value in self.control.items() if name not in own}
+        changed = {name: value for name, value in self.control.items() if name in CONTROLLED}
+        passed = {name: value for name, value in self.control.items() if name not in CONTROLLED}
         measure = partial(self.measure, **passed) if passed and self.measure else self.measure
         return replace(self, **changed, measure=measure)
 

@@ -5,8 +5,9 @@ the least hidden constant that works, but only those inside are judged. Asked fo
 `outside the regime`, with what was measured; a regime that no allowed parameters reach is `not testable`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -138,8 +139,9 @@ def _outside(claim: "Claim", system: System, asked, points, unreached, refused, 
     else:
         note = f"the regime is {claim.regime}, the margin here {shown(margin)}" if margin is not None else refused[0]
         word = Word.OUTSIDE
-    said = together([note, *(sentence for _, sentence in unreached), found.note if found else ""])
     values = {**kit.noted, **(found.values if found else {})}
+    own = _template(claim.note, {**kit.p, **_flat(values)}) if found else ""
+    said = together([note, *(sentence for _, sentence in unreached), found.note if found else "", own])
     verdict = Verdict(
         word, predicted(claim), "", said, None, None, _parameters(claim, asked), values, {}, False, margin
     )
@@ -163,35 +165,35 @@ def _where(claim: "Claim", system: System, margin: float, values: Mapping[str, A
 
 
 def _best_constants(claim: "Claim", finding: Finding, points: Sequence[Point], kit: Kit) -> dict[str, float]:
-    """Of one hidden constant: how far the regime may be opened so that the claim still holds wherever it was measured.
+    """Of each hidden constant, the others held: how far it may open the regime so that the claim still holds there.
 
     A constant that a regime asks for more of as it grows (n ≥ c L²) has a least value that works, one that opens it as
     it grows (ω ≤ c) a largest one; with no place where the claim breaks it is the value that takes all places in.
     """
-    if len(claim.regime.constants) != 1 or finding.by_point is None or len(points) < 2:
+    if not claim.regime.constants or finding.by_point is None or len(points) < 2:
         return {}
-    ((name, value),) = claim.regime.constants.items()
     holds = claim.kind.judge(points, kit).by_point or ()
     failing = [point.p for point, is_kept in zip(points, holds) if not is_kept]
-    opens = claim.regime.with_constant(name, 2 * value).margin(points[0].p) > points[0].margin
-    edge = lambda p: _edge(claim, name, value, p)
-    edges = [edge(p) for p in (failing or [point.p for point in points])]
-    if not all(map(isfinite, edges)):
-        return {}
-    if failing:
-        return {f"largest_{name}": min(edges)} if opens else {f"least_{name}": max(edges)}
-    return {f"largest_{name}": max(edges)} if opens else {f"least_{name}": min(edges)}
+    found = {}
+    for name, value in claim.regime.constants.items():
+        inside = lambda p, c, name=name: claim.regime.with_constant(name, c).is_inside(p)
+        ends = value * 1e-12, value * 1e12
+        asked = failing or [point.p for point in points]
+        decided = [p for p in asked if inside(p, ends[0]) != inside(p, ends[1])]
+        if not decided or any(inside(p, ends[0]) and inside(p, ends[1]) for p in asked):
+            continue  # no value of this constant takes every one of them in, or keeps every one out
+        opens = inside(decided[0], ends[1])
+        edges = [_edge(partial(inside, p), *ends) for p in decided]
+        found[f"{'largest' if opens else 'least'}_{name}"] = min(edges) if opens == bool(failing) else max(edges)
+    return found
 
 
-def _edge(claim: "Claim", name: str, value: float, p: Values) -> float:
+def _edge(is_inside: Callable[[float], bool], low: float, high: float) -> float:
     """The value of a hidden constant that puts a place on the edge of the regime."""
-    is_inside = lambda c: claim.regime.with_constant(name, c).is_inside(p)
-    low, high = value * 1e-12, value * 1e12
-    if is_inside(low) == is_inside(high):
-        return np.inf
+    at_low = is_inside(low)
     for _ in range(120):
         middle = (low * high) ** 0.5
-        low, high = (middle, high) if is_inside(middle) == is_inside(low) else (low, middle)
+        low, high = (middle, high) if is_inside(middle) == at_low else (low, middle)
     return float((low * high) ** 0.5)
 
 

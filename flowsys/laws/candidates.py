@@ -98,13 +98,15 @@ def fit(candidate: Candidate, X: np.ndarray, y: np.ndarray) -> Fitted | None:
     if solved is None:
         return None
     theta, beta, residuals, jacobian = solved
+    size = np.maximum(np.abs(jacobian).max(axis=0), 1e-300)
+    jacobian = jacobian / size
     gram = np.linalg.pinv(jacobian.T @ jacobian)
     leverage = np.clip(np.einsum("ij,jk,ik->i", jacobian, gram, jacobian), 0, 0.95)
     left_out = residuals / (1 - leverage)
     beyond = _extrapolated(candidate, X, y)
     held_out = float(np.sqrt(np.mean(np.concatenate([left_out, beyond]) ** 2)))
     variance = (residuals**2).sum() / max(n - p, 1)
-    errors = np.sqrt(np.clip(np.diag(gram), 0, None) * variance)
+    errors = np.sqrt(np.clip(np.diag(gram), 0, None) * variance) / size
     s = theta[0] if candidate.is_power else 0.0
     r = theta[-1] if candidate.correction in ("power", "product") else 0.0
     return Fitted(candidate, float(s), float(r), beta, errors, held_out, float(np.sqrt(np.mean(residuals**2))))
@@ -130,9 +132,12 @@ def _basis(candidate: Candidate, X: np.ndarray, r: float) -> np.ndarray:
 
 def _linear(candidate: Candidate, X: np.ndarray, y: np.ndarray, s: float, r: float):
     """β for given s and r, relative residuals, and the rows that made them."""
-    scale = X**s / y if candidate.logarithms >= 0 else y / X**s
-    rows = _basis(candidate, X, r) * scale[:, None]
+    with np.errstate(all="ignore"):
+        scale = X**s / y if candidate.logarithms >= 0 else y / X**s
+        rows = _basis(candidate, X, r) * scale[:, None]
     size = np.abs(rows).max(axis=0)
+    if not (np.isfinite(size).all() and (size > 0).all()):  # beyond the range of numbers: no fit
+        return np.full(rows.shape[1], np.nan), np.full(len(X), np.inf), rows
     beta = np.linalg.lstsq(rows / size, np.ones(len(X)), rcond=1e-13)[0] / size
     return beta, 1 - rows @ beta, rows
 
@@ -149,7 +154,7 @@ def _solve(candidate: Candidate, X: np.ndarray, y: np.ndarray):
     squares = lambda theta: float((_linear(candidate, X, y, *_nonlinear(candidate, theta))[1] ** 2).sum())
     theta = min((np.array(start) for start in _starts(candidate, X, y)), key=squares)
     best = squares(theta)
-    for _ in range(40 if n_theta else 0):
+    for _ in range(40 if n_theta and np.isfinite(best) else 0):
         _, residuals, jacobian = _linearised(candidate, X, y, theta)
         step = np.linalg.lstsq(jacobian, residuals, rcond=1e-13)[0][-n_theta:]
         step = step * min(1.0, 0.5 / max(float(np.abs(step).max()), 1e-300))
@@ -160,6 +165,8 @@ def _solve(candidate: Candidate, X: np.ndarray, y: np.ndarray):
         improved, theta, best = best - squares(better), better, squares(better)
         if improved <= 1e-12 * best:
             break
+    if not np.isfinite(best):
+        return None
     beta, residuals, jacobian = _linearised(candidate, X, y, theta)
     return (theta, beta, residuals, jacobian) if np.isfinite(residuals).all() else None
 

@@ -138,6 +138,22 @@ def test_the_least_hidden_constant_is_where_the_claim_begins_to_hold():
     assert found.values["largest_c"] == pytest.approx(0.2, rel=1e-6)
 
 
+def test_of_several_hidden_constants_each_has_its_own():
+    both = fs.Regime(fs.Condition("n ≥ c", lambda p, c: (p.n, c)), fs.Condition("w ≤ k", lambda p, k: (k, p.w)),
+                     c=100.0, k=0.5)  # fmt: skip
+    path = {"path": fs.Path("n", (50, 100, 190, 400)), "at": {"w": 0.1}, "regime": both}
+    found = verdict(fs.Inequality(">="), lambda run: (run.p.n, 150), path)
+    assert found.values["least_c"] == pytest.approx(100, rel=1e-6)  # what breaks at n = 100 is kept out from there on
+    assert "largest_k" not in found.values or found.values["largest_k"] == pytest.approx(0.1, rel=1e-6)
+
+
+def test_a_control_sets_what_the_claim_is_judged_by_and_else_the_measurement():
+    measure = lambda run, note=1.0: (note, 1.0)
+    claim = fs.Claim("c", "Lemma 1", "s", fs.Identity(), measure, control={"note": 2.0})
+    assert claim.check(synthetic(claim)).holds
+    assert str(claim.controlled().check(synthetic(claim)).word) == "does not hold"
+
+
 def test_a_hidden_constant_can_be_asked_for():
     claim = fs.Claim("c", "Lemma 1", "s", fs.Identity(), lambda run: (1, 1), at={"n": 600}, regime=GROWS)
     system = synthetic(claim)

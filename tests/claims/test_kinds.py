@@ -21,6 +21,7 @@ from flowsys.claims import (
     Sides,
     Sign,
 )
+from flowsys.claims.bounded import bounded
 
 T = np.linspace(0.0, 10.0, 201)
 LARGE = {"path": Path("x", np.geomspace(10, 1e5, 9))}
@@ -149,3 +150,15 @@ def test_what_vanishes_along_the_path_is_bounded_at_once():
     """One rounding error and then exact zeros: no law is fitted to it."""
     found = verdict(Order("Õ", lambda p: p.w), lambda run: 2e-16 * (run.p.w > 0.2), FEW, {})
     assert str(found.word) == HOLDS
+
+
+@pytest.mark.parametrize("size", [1e-300, 1.0, 1e200])
+@pytest.mark.parametrize(("power", "word"), [(-8.0, HOLDS), (0.0, HOLDS), (1.0, FAILS)])
+def test_constants_of_any_size_along_a_path_of_ten_decades(size, power, word):
+    x = np.geomspace(1e2, 1e12, 11)
+    assert str(bounded(x, size * (x / 1e12) ** power, "")[0]) == word
+
+
+def test_what_is_claimed_of_a_note_is_said_outside_the_regime_too():
+    more = INSIDE | {"note": "with n = {n}"}
+    assert "with n = 30" in verdict(Inequality("<="), lambda run: (run.p.n, 1.0), more, {"n": 30}).note
