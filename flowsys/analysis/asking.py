@@ -14,6 +14,7 @@ def analyse(
     *,
     exponents: str | None = None,
     linearise: Sequence[str | float] | None = None,
+    sensitivities: Sequence[str] | None = None,
     at: Sequence[str | float] | None = None,
     observe: Sequence[str] | None = None,
     level: str | None = None,
@@ -26,12 +27,13 @@ def analyse(
 
         fs.analyse(system, exponents="omega=1e-4:1e-1")     the laws of event times and observables in a parameter
         fs.analyse(system, linearise=["T_1", "T_2"])        rates, unstable directions, the lengths of plateaus
+        fs.analyse(system, sensitivities=["omega", "b"])    exact derivatives of event times and observables
 
     The result shows itself in a notebook; `rows`, `as_dict()`, `to_pandas()` and `figure()` give its parts.
     """
     if not isinstance(system, System):
         raise InputError(f"system = {system!r} is none: flowsys.load(name) gives one.")
-    asked = {"exponents": exponents, "linearise": linearise}
+    asked = {"exponents": exponents, "linearise": linearise, "sensitivities": sensitivities}
     given = [name for name, value in asked.items() if value not in (None, False)]
     if len(given) != 1:
         what = "none" if not given else " and ".join(given)
@@ -43,6 +45,10 @@ def analyse(
         from flowsys.analysis.exponents import exponents as laws
 
         return laws(system, setup, exponents, at=at, observe=observe, **common)
+    if sensitivities is not None:
+        from flowsys.analysis.sensitivities import sensitivities as derivatives
+
+        return derivatives(system, setup, sensitivities, at=at, observe=observe, **common)
     from flowsys.analysis.linearisation import linearise as linearised
 
     return linearised(system, setup, linearise, **common)

@@ -36,6 +36,14 @@ def analyse(
             help="Rates and directions there; what the unstable one says of the time between.",
         ),
     ] = None,
+    sensitivities: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,start:NAME,…",
+            callback=options.given,
+            help="Derivatives of event times and observables in parameters and in the start.",
+        ),
+    ] = None,
     level: options.Level = None,
     variant: options.Variant = None,
     mode: options.Mode = None,
@@ -63,6 +71,7 @@ def analyse(
         setup,
         exponents=exponents,
         linearise=options.requests(linearise),
+        sensitivities=options.names(sensitivities),
         at=options.requests(at),
         observe=options.names(observe),
         level=level,

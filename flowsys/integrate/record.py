@@ -28,7 +28,10 @@ class Record:
 
 @dataclass
 class Statistics:
-    """What a run cost and met; `implicit` of the steps were implicit ones of the native solver."""
+    """What a run cost and met; `implicit` of the steps were implicit ones of the native solver.
+
+    `turns`, of the native solver too, are when the field changed its form: switches, slides that begin, change or end.
+    """
 
     steps: int = 0
     rejected: int = 0
@@ -36,6 +39,7 @@ class Statistics:
     slides: int = 0
     implicit: int = 0
     switch_times: list[float] = field(default_factory=list)
+    turns: list[float] = field(default_factory=list)
     solvers: list[str] = field(default_factory=list)
 
 

@@ -175,6 +175,7 @@ def _statistics(result: BatchResult) -> Statistics:
         slides=count("slides"),
         implicit=implicit,
         switch_times=[t for kind, t, _ in _log(result) if kind == _SWITCH],
+        turns=[t for kind, t, _ in _log(result) if kind not in (_IMPLICIT_BEGINS, _IMPLICIT_ENDS)],
         solvers=[*[_EXPLICIT] * (implicit < count("steps") or not implicit), *[_IMPLICIT] * (implicit > 0)],
     )
 

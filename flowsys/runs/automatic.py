@@ -109,6 +109,7 @@ def _joined(first: Finished, rest: Finished, stage: int, remark: str) -> Finishe
         slides=a.slides + b.slides,
         implicit=a.implicit + b.implicit,
         switch_times=[*a.switch_times, *b.switch_times],
+        turns=[*a.turns, *b.turns],
         solvers=list(dict.fromkeys((*a.solvers, *b.solvers))),
     )
     return Finished(records, Outcome(rest.outcome.ending, rest.outcome.sentence, remarks), statistics)

@@ -21,7 +21,7 @@ def linearisation(result: "Linearisation") -> Figure:
         spectra.plot(np.full(len(rates), i), rates, "_", color="C0", markersize=16)
         spectra.plot(i, point.logarithmic_norm, "^", color="C1", markersize=6, label="" if i else "logarithmic norm")
     largest = max(float(np.abs(point.eigenvalues.real).max()) for point in result.points)
-    spectra.set_yscale("symlog", linthresh=max(1e-2 * largest, 1e-12))
+    spectra.set_yscale("symlog", linthresh=10.0 ** np.floor(np.log10(max(largest, 1e-12)) - 1))
     spectra.axhline(0, color="0.8", linewidth=0.8, zorder=0)
     spectra.set_xticks(range(len(result.points)), [_where(result, point, "\n") for point in result.points])
     spectra.tick_params(axis="x", labelsize="small")

@@ -1,0 +1,103 @@
+"""Directions in which a flow is varied: a parameter, or a coordinate of the start.
+
+A problem is built from its parameters by arbitrary code, so what a parameter moves (start, program parameters, table
+columns, stage ends, thresholds, marks) is found by building it at five values of it: differences of fourth order, exact
+to about 1e-12, of closed formulas; the flow itself is never differenced. A direction is scaled by the parameter's size.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from flowsys.analysis.flow import Flow
+from flowsys.errors import InputError
+
+STEP = 1e-3
+_CENTRAL = {-2: 1 / 12, -1: -8 / 12, 1: 8 / 12, 2: -1 / 12}
+_ONE_SIDED = {0: -25 / 12, 1: 48 / 12, 2: -36 / 12, 3: 16 / 12, 4: -3 / 12}
+
+
+@dataclass(frozen=True)
+class Direction:
+    """Derivatives of everything a problem is made of; `size` is what they are divided by in the end."""
+
+    name: str
+    size: float
+    initial: np.ndarray
+    parameters: tuple[np.ndarray, ...]
+    tables: tuple[Mapping[str, np.ndarray], ...]
+    until: tuple[float, ...]
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    marks: Mapping[str, float] = field(default_factory=dict)
+
+    def moving(self, columns: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
+        """The table columns that it changes."""
+        return frozenset(
+            column
+            for tables in self.tables
+            for name, names in columns.items()
+            for column, row in zip(names, tables.get(name, ()))
+            if np.any(row)
+        )
+
+
+def along_start(flow: Flow, coordinate: str) -> Direction:
+    """One coordinate of the start moves."""
+    problem = flow.problem
+    names = problem.field.names
+    if coordinate not in names:
+        raise InputError(f"start:{coordinate} is not a coordinate here; there are {', '.join(names[:8])}, ….")
+    initial = (np.arange(len(names)) == names.index(coordinate)).astype(float)
+    still = [np.zeros_like(np.asarray(stage.arguments.parameters, dtype=float)) for stage in problem.stages]
+    n = len(problem.stages)
+    return Direction(f"start:{coordinate}", 1.0, initial, tuple(still), ({},) * n, (0.0,) * n)
+
+
+def along_parameter(flow: Flow, name: str) -> Direction:
+    """A real parameter moves."""
+    declared = next((p for p in flow.system.parameters if p.name == name), None)
+    if declared is None:
+        known = ", ".join(p.name for p in flow.system.parameters)
+        raise InputError(f"sensitivities: {flow.system.name} has no parameter {name!r}; it has {known}.")
+    value = flow.setup[name]
+    if declared.integer or isinstance(value, str | bool):
+        raise InputError(f"sensitivities: {name} = {value} is no real number: the flow has no derivative in it.")
+    size = abs(float(value)) or 1.0
+    h = STEP * size
+    try:
+        weights, there = _CENTRAL, {i: flow.at(**{name: value + i * h}).problem for i in _CENTRAL}
+    except InputError:
+        way = 1 if value + h <= declared.high else -1
+        weights = {way * i: way * w for i, w in _ONE_SIDED.items()}
+        there = {i: flow.at(**{name: value + i * h}).problem for i in weights}
+    of = lambda part: _difference({i: part(problem) for i, problem in there.items()}, weights)
+    problem = flow.problem
+    n = range(len(problem.stages))
+    if any(
+        np.any(of(lambda p, k=k, i=i: p.stages[i].arguments.links[k]))
+        for i in n
+        for k in problem.stages[i].arguments.links
+    ):
+        raise InputError(f"sensitivities: {name} changes how tables are linked; that has no derivative here.")
+    return Direction(
+        name,
+        size,
+        of(lambda p: p.initial),
+        tuple(of(lambda p, i=i: p.stages[i].arguments.parameters) for i in n),
+        tuple({t: of(lambda p, i=i, t=t: p.stages[i].arguments.tables[t]) for t in problem.stages[i].arguments.tables}
+              for i in n),
+        tuple(float(of(lambda p, i=i: p.stages[i].until or 0.0)) for i in n),
+        {e.name: float(of(lambda p, k=k: p.events[k].threshold)) for k, e in enumerate(problem.events)},
+        {mark: float(of(lambda p, k=mark: p.marks[k])) for mark in problem.marks},
+    )  # fmt: skip
+
+
+def _difference(at: Mapping[int, Any], weights: Mapping[int, float]) -> Any:
+    """The derivative times the parameter's size; what differs by rounding alone does not move."""
+    arrays = {i: np.asarray(x, dtype=float) for i, x in at.items()}
+    with np.errstate(invalid="ignore"):
+        found = sum(weights[i] * x for i, x in arrays.items()) / STEP
+    largest = np.max([np.abs(x) for x in arrays.values()], axis=0)
+    return np.where(np.abs(found) * STEP > 1e-14 * largest, np.nan_to_num(found), 0.0)

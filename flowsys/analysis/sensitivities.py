@@ -1,0 +1,132 @@
+"""Sensitivities: derivatives of event times, and of observables at events, in parameters and in the start.
+
+They come from the variational equations of the derived program, with jumps where it switches, slides or changes stage
+(`flowsys.analysis.variational`), so they are exact up to the solver's tolerance.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from flowsys.analysis.directions import Direction, along_parameter, along_start
+from flowsys.analysis.flow import Flow, flow_of, spoken
+from flowsys.analysis.result import Analysis
+from flowsys.analysis.variational import Varied, base_run, varied
+from flowsys.errors import InputError
+from flowsys.system import Setup, System
+
+START = "start:"
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """A quantity at an event or time: its value, and its derivative in everything that was varied."""
+
+    quantity: str
+    at: str
+    value: float
+    slopes: dict[str, float]
+
+    def elasticities(self, sizes: dict[str, float]) -> dict[str, float]:
+        """d log |quantity| / d log |p|, where p is 0 per unit of p; NaN where the quantity is 0."""
+        share = lambda name, slope: slope * (abs(sizes[name]) or 1.0) / abs(self.value) if self.value else np.nan
+        return {name: float(share(name, slope)) * (np.sign(self.value) or 1.0) for name, slope in self.slopes.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sensitivities(Analysis):
+    """The derivatives of all quantities; `sizes` are the values of what was varied."""
+
+    quantities: tuple[Sensitivity, ...]
+    sizes: dict[str, float]
+
+    @property
+    def title(self) -> str:
+        return f"{self.origin.system}: derivatives in {', '.join(self.sizes)}"
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        return [
+            {"quantity": q.quantity, "at": q.at, "value": q.value, **{f"d/d {n}": x for n, x in q.slopes.items()}}
+            for q in self.quantities
+        ]
+
+    def details(self) -> dict[str, Any]:
+        named = [{"quantity": q.quantity, "at": q.at, **q.elasticities(self.sizes)} for q in self.quantities]
+        return {"sizes": self.sizes, "elasticities": named}
+
+    def __getitem__(self, name: str) -> Sensitivity:
+        """One quantity: `t@T_2`, `w_c@T_2`."""
+        for q in self.quantities:
+            if f"{q.quantity}@{q.at}" == name:
+                return q
+        raise KeyError(name)
+
+    def figure(self) -> Any:
+        from flowsys.analysis.pictures.sensitivities import sensitivities
+
+        return sensitivities(self)
+
+
+def sensitivities(
+    system: System,
+    setup: Setup | None,
+    names: Sequence[str],
+    *,
+    at: Sequence[str | float] | None = None,
+    observe: Sequence[str] | None = None,
+    level: str | None = None,
+    variant: str | None = None,
+    mode: str | None = None,
+    rtol: float = 1e-10,
+    command: str = "",
+) -> Sensitivities:
+    """Derivatives in the parameters named, and in coordinates of the start (`start:w_c`)."""
+    if not names:
+        raise InputError("sensitivities is empty: name parameters, or coordinates of the start as start:NAME.")
+    flow = flow_of(system, setup, level, variant, mode)
+    base = base_run(flow, at, rtol)
+    if observe is not None:
+        _check(flow, observe)
+    found = {name: varied(base, direction_of(flow, name), observe) for name in dict.fromkeys(names)}
+    first = next(iter(found.values()))
+    reached = {v.at for v in first}
+    remarks = [f"{spoken(r)} is not reached" for r in base.asked if spoken(r) not in reached]
+    quantities = [q for v in first for q in _of(v.at, found) if v.at in {spoken(r) for r in base.asked}]
+    index = {name: i for i, name in enumerate(flow.problem.field.names)}
+    sizes = {
+        name: float(flow.problem.initial[index[name.removeprefix(START)]])
+        if name.startswith(START)
+        else flow.setup[name]
+        for name in found
+    }
+    shown = {*sizes, *(q.quantity for q in quantities), *(q.at for q in quantities), *flow.setup}
+    return Sensitivities(
+        origin=flow.origin(command),
+        symbols=system.names.symbols(shown, mode),
+        remarks=tuple(remarks),
+        quantities=tuple(quantities),
+        sizes=sizes,
+    )
+
+
+def direction_of(flow: Flow, name: str) -> Direction:
+    """The direction a name stands for."""
+    return along_start(flow, name.removeprefix(START)) if name.startswith(START) else along_parameter(flow, name)
+
+
+def _of(at: str, found: dict[str, list[Varied]]) -> list[Sensitivity]:
+    there = {name: next(v for v in all_of if v.at == at) for name, all_of in found.items()}
+    first = next(iter(there.values()))
+    times = [] if at.startswith("t=") else [Sensitivity("t", at, first.t, {name: v.dt for name, v in there.items()})]
+    slopes = lambda observable: {name: v.slopes[observable] for name, v in there.items()}
+    return [*times, *(Sensitivity(o, at, value, slopes(o)) for o, value in first.values.items())]
+
+
+def _check(flow: Flow, observe: Sequence[str]) -> None:
+    for name in observe:
+        if name not in flow.problem.field.observables:
+            known = ", ".join(flow.problem.field.observables[:8])
+            raise InputError(f"observe = {name} is not an observable of the program here; there are {known}, ….")

@@ -1,0 +1,136 @@
+"""Sensitivities against fourth-order differences of whole runs: through kinks, slides, stages; and their cost."""
+
+import time
+
+import numpy as np
+import pytest
+
+import flowsys as fs
+from flowsys.analysis.tangent import tangent
+from flowsys.program.arrays import vector_field
+
+WEIGHTS = {-2: 1 / 12, -1: -8 / 12, 1: 8 / 12, 2: -1 / 12}
+
+
+def worst_error(name, parameter, at, observe=None, mode=None, step=3e-4, **given):
+    """The largest error of any derivative, relative to the largest of its kind (or to its value over the parameter)."""
+    system = fs.load(name)
+    setup = system.setup(mode, **given)
+    found = fs.analyse(system, setup, sensitivities=[parameter], at=at, observe=observe, mode=mode, rtol=1e-12)
+    x = setup[parameter]
+    runs = {
+        i: fs.solve(
+            system, system.setup(mode, **{**given, parameter: x * (1 + i * step)}), mode=mode, at=at, rtol=1e-13
+        )
+        for i in WEIGHTS
+    }
+    worst = 0.0
+    for request in at:
+        where = request if isinstance(request, str) else f"t={request:g}"
+        here = [q for q in found.quantities if q.at == where and q.quantity != "t"]
+        rows = {i: run.at(request) for i, run in runs.items()}
+        differences = {
+            q.quantity: sum(w * rows[i]["values"][q.quantity] for i, w in WEIGHTS.items()) / (step * x) for q in here
+        }
+        scale = max(*map(abs, differences.values()), 1e-3 * max(abs(q.value) for q in here) / x)
+        worst = max(worst, *(abs(q.slopes[parameter] - differences[q.quantity]) / scale for q in here))
+        if isinstance(request, str):
+            time_of = found[f"t@{request}"]
+            difference = sum(w * rows[i]["t"] for i, w in WEIGHTS.items()) / (step * x)
+            scale = max(abs(difference), 1e-3 * time_of.value / x)
+            worst = max(worst, abs(time_of.slopes[parameter] - difference) / scale)
+    return worst
+
+
+@pytest.mark.parametrize("parameter", ["omega", "b", "T_1", "s_star"])
+def test_derivatives_of_the_mixture_through_its_kink_and_stages(parameter):
+    assert worst_error("mixture", parameter, ["T_0.5", "T_1", "T_2"]) < 1e-7
+
+
+def test_derivatives_where_the_gates_close_late():
+    assert worst_error("mixture", "b", ["T_2", 150.0], mode="simultaneous") < 1e-7
+
+
+def test_the_start_may_be_varied():
+    """Both the bias and a start of w_c open the gate of T_0.5 alike: K/2 (1 + e^(2b)) each."""
+    found = fs.analyse(fs.load("mixture"), sensitivities=["b", "start:w_c"], at=["T_0.5"], observe=["loss"])
+    expected = 1 + np.exp(1.0)
+    assert found["t@T_0.5"].slopes == {"b": pytest.approx(expected), "start:w_c": pytest.approx(expected)}
+    assert "<svg" in found._repr_html_()
+
+
+def test_tangents_of_every_function_a_program_may_call():
+    from flowsys.program import Program
+    from flowsys.program.arrays import arguments
+
+    calls = ("exp(x)", "log(x + 2)", "sqrt(x + 2)", "tanh(x)", "sigmoid(x)", "softplus(x)", "sinh(x)", "cosh(x)",
+             "sin(x)", "cos(x)", "asin(x / 3)", "erf(x)", "max(x, y, 0.3)", "min(x, y)", "x ** 3 / (y + 2)", "2 ** x",
+             "-x * y", "relu(x) + step(y)", "positive(x) * y")  # fmt: skip
+    lines = "\n".join(f"    z{i} = {call}" for i, call in enumerate(calls))
+    total = " + ".join(f"z{i} * {i + 1}" for i in range(len(calls)))
+    program = Program.parse(
+        f"state x y\nparameters p\nonce:\n{lines}\n    f = p * ({total})\n    g = x - y * p\n"
+        "derivative x = f\nderivative y = g\nobserve out = f\n"
+    )
+    at, direction, moved = np.array([0.4, -0.7]), np.array([0.3, 1.1]), 0.5
+    plain = arguments(program, {"p": 1.3})
+    both = plain._replace(parameters=np.array([1.3, moved]))
+    rate = vector_field(program, "exact", np)
+    slopes = vector_field(tangent(program), "exact", np)(np.concatenate([at, direction]), both)[2:]
+    h = 1e-3
+    shifted = {
+        i: rate(at + i * h * direction, plain._replace(parameters=np.array([1.3 + i * h * moved]))) for i in WEIGHTS
+    }
+    assert slopes == pytest.approx(sum(w * shifted[i] for i, w in WEIGHTS.items()) / h, rel=1e-9)
+
+
+def test_what_has_no_derivative_is_refused():
+    system = fs.load("mixture")
+    for name, said in (("K", "no real number"), ("nothing", "has no parameter"), ("start:nothing", "not a coordinate")):
+        with pytest.raises(fs.InputError, match=said):
+            fs.analyse(system, sensitivities=[name], at=["T_1"])
+    with pytest.raises(fs.InputError, match="need a derived program"):
+        fs.analyse(system, sensitivities=["omega"], level="L2", at=["T_1"])
+
+
+@pytest.mark.slow
+def test_derivatives_along_a_slide():
+    assert worst_error("mixture", "omega", ["T_2", 150.0], mode="simultaneous", L=4, b=0.1, omega=0.04) < 1e-6
+
+
+BOXES = {
+    "mixture": (["T_1", "T_2"], {"omega": (1e-3, 0.3), "b": (0.1, 1.5), "s_star": (0.5, 3.0)}),
+    "cooccurrence": (["T_0.5", "T_1"], {"alpha": (0.5, 2.0), "beta": (4.0, 12.0), "score_scale": (0.2, 1.0)}),
+    "parity": (["lock", "margin_1"], {"epsilon": (5.0, 40.0)}),
+    "prompt": (["T_1", "T_2"], {"alpha": (0.1, 0.8), "epsilon_1": (0.02, 0.3)}),
+    "lego": (["stage_2_1"], {"bias": (0.05, 0.3), "rho": (0.1, 0.5), "C_B": (2.0, 5.0)}),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BOXES)
+def test_derivatives_at_fifty_random_points(name):
+    at, box = BOXES[name]
+    rng = np.random.default_rng(0)
+    for k in range(50):
+        drawn = {p: float(np.exp(rng.uniform(*np.log(ends)))) for p, ends in box.items()}
+        assert worst_error(name, list(box)[k % len(box)], at, **drawn) < 1e-6, drawn
+
+
+@pytest.mark.slow
+def test_one_derivative_costs_at_most_two_and_a_half_runs():
+    """Processor time, the least of many: the run and the derivative of all observables, against the run."""
+    system = fs.load("mixture")
+    setup, at = system.setup(), ["T_1", "T_2"]
+
+    def least(what):
+        def once():
+            begun = time.process_time()
+            what()
+            return time.process_time() - begun
+
+        return min(once() for _ in range(40))
+
+    plain = least(lambda: fs.solve(system, setup, at=at, rtol=1e-10))
+    both = least(lambda: fs.analyse(system, setup, sensitivities=["b"], at=at))
+    assert both <= 2.5 * plain
