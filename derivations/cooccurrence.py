@@ -16,13 +16,12 @@ from flowsys.symbolic.flow import Gram, pair
 from flowsys.symbolic.render import flow_equations, module_text
 from flowsys.system import Setup
 from flowsys.systems.cooccurrence import SYSTEM, limits
-from flowsys.systems.cooccurrence.frozen import bag_of_words_statement
 from flowsys.systems.cooccurrence.max_margin import max_margin
 from flowsys.systems.cooccurrence.model import outputs
 from flowsys.systems.cooccurrence.notation import LATEX
 from flowsys.systems.cooccurrence.scales import condition_1
 from flowsys.systems.cooccurrence.sentences import LABELS
-from flowsys.systems.cooccurrence.statement import limit_statement
+from flowsys.systems.cooccurrence.statement import bag_of_words_statement, limit_statement
 
 A2, η = symbol("A2"), symbol("eta")
 WORDS, NEURONS = 2, 2

@@ -1,7 +1,7 @@
 """A limit that is stated beside the one that is found: the derivation of both, and how far they are apart.
 
 At random points of the found classes both programs are asked for their rates and for what both observe. What the
-stated program calls its state must be linear in named entries of the blocks, so that rates map as states do.
+stated program calls its state must be linear in the entries of the blocks, so that rates map as states do.
 """
 
 import time
@@ -41,24 +41,29 @@ def stated_against_found(
     concrete: Concrete,
     stated: Program,
     data: Arguments,
-    shared: Sequence[str],
-    entries: Sequence[str] | None = None,
-    state: Callable[[dict[str, float]], np.ndarray] | None = None,
+    shared: Sequence[str] | None = None,
+    state_of: Callable[[Mapping[str, np.ndarray]], dict[str, float]] | None = None,
     seed: int = 0,
 ) -> float:
-    """The largest difference in rates and in the `shared` observables at random points of the found classes.
+    """The largest difference in rates and in `shared` observables (or all) at random points of the found classes.
 
-    The stated state is `state` of the named `entries`, or by itself a tuple of observables of the found limit.
+    `state_of` gives the stated coordinates, clocks apart, of blocks as symmetric as the limit, linearly; without it
+    they are observables of the found limit.
     """
     found = found_limit(concrete)
-    own, names = arguments_of(found, concrete, 0), tuple(stated.state if entries is None else entries)
+    own, n = arguments_of(found, concrete, 0), found.partition.n_classes
+    seen = tuple(found.program.observables if shared is None else shared)
+    seen = tuple(name for name in seen if name in stated.observables)
     rate_of, rate_stated = vector_field(found.program, "exact", np), vector_field(stated, "exact", np)
-    entries_of = observed(found.program, names, "exact", np)
-    see, see_stated = (observed(program, tuple(shared), "exact", np) for program in (found.program, stated))
+    see, see_stated = (observed(program, seen, "exact", np) for program in (found.program, stated))
+    coordinates = None if state_of else observed(found.program, stated.state, "exact", np)
 
     def named(z: np.ndarray) -> np.ndarray:
-        values = np.asarray(entries_of(z, own))
-        return values if state is None else state(dict(zip(names, values)))
+        if coordinates is not None:
+            return np.asarray(coordinates(z, own))
+        values = state_of(concrete.coordinates.split(found.partition.lift(z[:n])))
+        values |= dict(zip(found.program.state[n:], z[n:]))
+        return np.array([values[name] for name in stated.state])
 
     rng, worst = np.random.default_rng(seed), 0.0
     for _ in range(5):

@@ -9,7 +9,7 @@ from flowsys.program.arrays import vector_field
 from flowsys.runs.solving import solve
 from flowsys.symbolic.assemble import assemble
 from flowsys.systems.cooccurrence import SYSTEM
-from flowsys.systems.cooccurrence.derive import class_counts, generic_start, stated_against_found
+from flowsys.systems.cooccurrence.derive import agreement, class_counts, generic_start
 from flowsys.systems.cooccurrence.limits import program, program_arguments
 from flowsys.systems.cooccurrence.statement import limit_statement
 from tests.systems.cooccurrence_oracle import Limit
@@ -47,9 +47,9 @@ def test_from_the_start_of_the_limit_the_classes_are_coarser_than_the_orbits(con
 @pytest.mark.parametrize("variant", ["113", "without_swap"])
 def test_the_stated_program_is_the_found_one(concrete, variant):
     setup = SYSTEM.setup(n=12, L=5)
-    assert stated_against_found(program(variant), variant, concrete, setup) < 1e-12
+    assert agreement(program(variant), concrete, setup) < 1e-12
     wrong = SYSTEM.setup(n=12, L=5, alpha=1.1, beta=8.5, score_scale=0.6)
-    assert stated_against_found(program(variant), variant, concrete, wrong) > 1e-3
+    assert agreement(program(variant), concrete, wrong) > 1e-3
 
 
 def test_the_found_limit_reports_what_the_stated_one_does():

@@ -40,9 +40,9 @@ def test_the_surrogate_closes_with_the_square_of_the_paper_s_width():
 @pytest.mark.slow
 def test_every_rung_of_the_ladder_holds():
     rungs = compare(SYSTEM).rungs
-    assert [m.holds for m in rungs] == [True] * 6
+    assert [m.holds for m in rungs] == [True] * 4
     slopes = [m.fit.slope for m in rungs if m.fit is not None]
-    np.testing.assert_allclose(slopes, [1.0, -0.5, -0.5, -0.5, -2.0], atol=0.1)
+    np.testing.assert_allclose(slopes, [1.0, -0.5, -2.0], atol=0.1)
     assert slopes[0] == pytest.approx(1.0, abs=0.05)
 
 

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from flowsys.model import ops
 from flowsys.systems.cooccurrence.max_margin import max_margin, quadratic_gradient_ratio
-from flowsys.systems.cooccurrence.model import bag_of_words_loss, bag_of_words_outputs, type_sizes
 from flowsys.systems.cooccurrence.phases import initial_output_rates
 
 
@@ -18,10 +16,25 @@ def double_precision():
         yield
 
 
+SHARES, LABELS = np.array([1 / 2, 1 / 6, 1 / 6, 1 / 6]), np.array([1, -1, -1, -1])
+
+
+def bag_of_words_outputs(G, L):
+    """F of the four types under uniform attention: the sum of G over the words of a sentence."""
+    x, y, z, *random = G
+    special = (x + y + z, x + z, y + z, z)
+    return jnp.stack([F + (L - n) * r for F, n, r in zip(special, (3, 2, 2, 1), random)])
+
+
+def bag_of_words_loss(G, L):
+    return (SHARES * jax.nn.softplus(-LABELS * bag_of_words_outputs(G, L))).sum()
+
+
 def bag_of_words(t, G, sizes):
     """dG/dclock of the 7 word classes (μ1, μ2, μ3, r_1 … r_4) under uniform attention: r, by autodiff."""
-    return -jax.grad(bag_of_words_loss)(G, sizes, ops) / jnp.concatenate(
-        [jnp.ones(3), sizes.sample_counts * sizes.random_slots]
+    n, L = sizes
+    return -jax.grad(bag_of_words_loss)(G, L) / jnp.concatenate(
+        [jnp.ones(3), n * SHARES * (L - np.array([3, 2, 2, 1]))]
     )
 
 
@@ -40,7 +53,7 @@ def flow(field, y0, t_end, event=None, rtol=1e-11):
 
 
 def test_at_infinitely_many_samples_the_seven_classes_are_two_variables():
-    sizes = type_sizes(np.inf, 5, ops)
+    sizes = (np.inf, 5)
     seven = flow(lambda t, y: bag_of_words(t, y, sizes), np.zeros(7), 50.0).y[:, -1]
     two = flow(many_samples, np.zeros(2), 50.0).y[:, -1]
     np.testing.assert_allclose(seven[[0, 2]], two, rtol=1e-9)
@@ -67,7 +80,7 @@ def test_initial_rates_are_one_sixth_and_zero():
 
 @pytest.mark.parametrize("n, L", [(12, 5), (10, 5), (8, 5), (60, 22), (60, 21.9)])
 def test_the_loss_of_type_2_rises_at_first_exactly_when_n_exceeds_three_times_l_minus_2(n, L):
-    sizes = type_sizes(n, L, ops)
+    sizes = (n, L)
     G_dot = bag_of_words(0.0, np.zeros(7), sizes)
     rate = float(G_dot[0] + G_dot[2] + (L - 2) * G_dot[4])
     assert rate == pytest.approx(1 / 6 - (L - 2) / (2 * n), abs=1e-15)
@@ -105,20 +118,19 @@ def test_the_test_loss_decays_with_the_exponent_of_the_spec(n, exponent):
 @pytest.mark.parametrize("n, L", [(12, 30), (24, 12), (60, 5), (600, 40)])
 def test_every_kind_of_sentence_has_margin_at_least_one_and_supports_have_one(n, L):
     separator = max_margin(n, L)
-    sizes = type_sizes(n, L, ops)
-    margins = np.array([1, -1, -1, -1]) * np.asarray(bag_of_words_outputs(separator.direction, sizes))
+    margins = LABELS * np.asarray(bag_of_words_outputs(separator.direction, L))
     assert np.all(margins >= 1 - 1e-9)
     np.testing.assert_allclose(margins[separator.dual_weights > 1e-12], 1, atol=1e-9)
 
 
 @pytest.mark.parametrize("n, L", [(60, 5), (600, 10)])
 def test_the_flow_goes_to_the_max_margin_constants(n, L):
-    sizes = type_sizes(n, L, ops)
+    sizes = (n, L)
     G = flow(lambda t, y: bag_of_words(t, y, sizes), np.zeros(7), 1e6, rtol=1e-9).y[:, -1]
     G_dot = bag_of_words(0.0, G, sizes)
     separator = max_margin(n, L)
     assert float(-G_dot[2] / G_dot[0]) == pytest.approx(separator.gradient_ratio, rel=2e-3)
-    assert float(bag_of_words_loss(G, sizes, ops)) * 1e6 == pytest.approx(separator.inverse_squared_margin, rel=2e-3)
+    assert float(bag_of_words_loss(G, L)) * 1e6 == pytest.approx(separator.inverse_squared_margin, rel=2e-3)
 
 
 def test_the_quadratic_of_the_paper_has_the_max_margin_ratio_as_its_root():

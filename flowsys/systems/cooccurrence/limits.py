@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from flowsys.errors import InputError
-from flowsys.model.conserved import pair_invariants
+from flowsys.model.conserved import NamedPair, spectra_of
 from flowsys.model.stated import stated_problem
 from flowsys.program import Program
 from flowsys.program.arrays import Arguments, arguments, in_columns
@@ -29,24 +29,14 @@ def program(variant: str) -> Program:
     """The committed program of a variant."""
     from flowsys.systems.cooccurrence import reduced
 
-    text = {"88": reduced.PROGRAM_88, "113": reduced.PROGRAM_113, "without_swap": reduced.PROGRAM_WITHOUT_SWAP}
-    return Program.parse(text[variant])
-
-
-def inverse_copies(n, L, shares, types) -> dict[str, float | np.ndarray]:
-    """1/multiplicity of the scalar sectors: n_T - 1 and n_T (R_T - 1), twice that for two types as one; 0 if absent."""
-    found = {}
-    for name in types:
-        T = int(name[0]) - 1
-        samples, others = n * shares[T], L - len(SPECIAL_WORDS[T]) - 1
-        within = np.where(others < 1e-12, 0.0, samples * others)
-        for kind, copies in (("across", samples - 1), ("within", within)):
-            found[f"per_{kind}_{name}"] = (copies >= 1e-9) / (len(name) * np.maximum(copies, 1e-9))
-    return found
+    return Program.parse(getattr(reduced, f"PROGRAM_{variant.upper()}"))
 
 
 def program_arguments(setup: Setup, variant: str) -> Arguments:
-    """What the program reads: scales, sizes through 1/n, shares, inverse multiplicities."""
+    """What the program reads: scales, sizes through 1/n, shares, and 1/multiplicity of the scalar sectors.
+
+    These are n_T - 1 and n_T (R_T - 1) times there, twice that for two types as one; an absent one gets 0.
+    """
     n, L, shares = setup["n"], setup["L"], shares_of(setup)
     if variant != "without_swap" and decided(shares[1] != shares[2]):
         raise InputError(
@@ -54,8 +44,13 @@ def program_arguments(setup: Setup, variant: str) -> Arguments:
             f"with μ2 alone must be equally many (here {np.ravel(shares[2])[0]:g}); use the variant without_swap."
         )
     values = {name: setup[name] for name in ("alpha", "beta", "m1", "score_scale", "L")}
-    values |= {f"share_{name}": shares[int(name[0]) - 1] for name in TYPES[variant]}
-    values |= {"inverse_n": 1 / n} | inverse_copies(n, L, shares, TYPES[variant])
+    values["inverse_n"] = 1 / n
+    for name in TYPES[variant]:
+        T = int(name[0]) - 1
+        values[f"share_{name}"], others = shares[T], L - len(SPECIAL_WORDS[T]) - 1
+        within = np.where(others < 1e-12, 0.0, n * shares[T] * others)
+        for kind, copies in (("across", n * shares[T] - 1), ("within", within)):
+            values[f"per_{kind}_{name}"] = (copies >= 1e-9) / (len(name) * np.maximum(copies, 1e-9))
     return arguments(program(variant), values)
 
 
@@ -108,32 +103,12 @@ def within_horizon(problem: Problem, setup: Setup) -> Problem:
 
 def spectra(text: Program, variant: str) -> Callable[[np.ndarray], np.ndarray]:
     """What the flow keeps: the spectra of [[KK, -S], [Sᵀ, -QQ]] in every sector and of [[VV, -G], [Gᵀ, -c]]."""
-    index = {name: i for i, name in enumerate(text.state)}
     first, *_ = SECTORS[variant]
-
-    def matrix(states: np.ndarray, name: str, sector: str) -> np.ndarray:
-        basis = SECTORS[variant][sector]
-
-        def entry(a, b):
-            found = index.get(f"{name}_{sector}_{a}_{b}")
-            return states[:, index[f"{name}_{sector}_{b}_{a}"] if found is None else found]
-
-        return np.moveaxis(np.array([[entry(a, b) for b in basis] for a in basis]), -1, 0)
-
-    def invariants(states: np.ndarray) -> np.ndarray:
-        found = []
-        for sector, basis in SECTORS[variant].items():
-            KK, S, QQ = (matrix(states, name, sector) for name in ("KK", "S", "QQ"))
-            found.append(pair_invariants(np.block([[KK, S], [np.swapaxes(S, 1, 2), QQ]]), len(basis)))
-        for kind in SCALARS:
-            for name in TYPES[variant]:
-                KK, S, QQ = (states[:, index[f"{m}_{kind}_{name}"]] for m in ("KK", "S", "QQ"))
-                found.append(np.stack([KK - QQ, KK * QQ - S**2], axis=-1))
-        if "u_u" in index:
-            VV, basis = matrix(states, "VV", first), SECTORS[variant][first]
-            g = states[:, [index[f"g_{x}"] for x in basis]][:, :, None]
-            corner = states[:, index["u_u"]][:, None, None]
-            found.append(pair_invariants(np.block([[VV, g], [np.swapaxes(g, 1, 2), corner]]), len(basis)))
-        return np.concatenate(found, axis=-1)
-
-    return invariants
+    of_sector = lambda sector: lambda M, a, b: f"{M}_{sector}_{a}_{b}"
+    pairs = [NamedPair(of_sector(sector), basis, basis) for sector, basis in SECTORS[variant].items()]
+    pairs += [NamedPair(lambda M, a, b: f"{M}_{a}", (f"{kind}_{T}",), (f"{kind}_{T}",))
+              for kind in SCALARS for T in TYPES[variant]]  # fmt: skip
+    if "u_u" in text.state:
+        names = lambda M, a, b: f"VV_{first}_{a}_{b}" if M == "VV" else f"{M}_{a}"
+        pairs.append(NamedPair(names, SECTORS[variant][first], ("u",), ("VV", "g", "u")))
+    return spectra_of(text.state, pairs)

@@ -1,4 +1,4 @@
-"""What is observed of the network, each number declared once for every level.
+"""What is observed of the network, each number declared once for every level and for the limit.
 
 Irrelevant words are averaged over their positions in a sentence and over the sentences of a type; outputs, losses and
 attention over the sentences of a type. Rates are those of the flow (`w.rates`), in training too. The monitors are those
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from flowsys.systems.cooccurrence.model import scales_seen, scores_seen, sentence_outputs
+from flowsys.systems.cooccurrence.model import Kinds, Table, read, scales_seen, scores_seen, sentence_outputs
 from flowsys.systems.cooccurrence.sentences import LABELS, SPECIAL_WORDS, test_sentences
 
 TYPES = {"1": "both targets", "2": "μ1 alone", "3": "μ2 alone", "4": "neither target"}
@@ -37,15 +37,6 @@ def of_type(X, T: str) -> Any:
     return getattr(X, f"type{T}")
 
 
-def n_random(X) -> Any:
-    """Irrelevant positions in each sentence."""
-    return X.random.sum(axis=-1)
-
-
-def special_position(T: str, word: str) -> int:
-    return SPECIAL_WORDS[int(T) - 1].index(int(word) - 1)
-
-
 # -- values and scores ----------------------------------------------------------------------------------------------
 
 declared("c", "|Wᵀa|² = Σ a_j1 a_j2 ⟨w_j1, w_j2⟩")(lambda ops, w, X, p: w.UU[0, 0])
@@ -58,60 +49,64 @@ def clock_rate(ops, w, X, p):
     return w.UU[0, 0] + scales.m1 * scales.alpha
 
 
+def where(words, word: int) -> Any:
+    return (words == word).astype(int)
+
+
 def irrelevant_mean(X, entries) -> Any:
-    """Of entries at every position, the mean over irrelevant positions of each sentence."""
-    return (X.random * entries).sum(axis=-1) / n_random(X)
+    """Of entries at every query, the mean over the irrelevant words of each sentence."""
+    irrelevant = read(X).irrelevant_queries
+    return (irrelevant * entries).sum(axis=-1) / irrelevant.sum(axis=-1)
 
 
-def within_sentence(matrix, X, same: bool) -> Any:
-    """Of each sentence, the mean entry of an irrelevant word with itself, or with another position."""
-    entries = matrix[X.words[:, :, None], X.words[:, None, :]]
-    itself = matrix[X.words, X.words]
-    if same:
-        return irrelevant_mean(X, itself)
-    pairs = (X.random[:, :, None] * X.random[:, None, :] * entries).sum(axis=(-2, -1)) - (X.random * itself).sum(
-        axis=-1
-    )
-    return pairs / np.maximum(n_random(X) * (n_random(X) - 1), 1)
+def on_others(X, entries) -> Any:
+    """Of entries [sentence, query, key], the sum over the irrelevant keys that are not the query itself."""
+    table = read(X)
+    return ((1 - table.itself) * table.irrelevant_keys[:, None, :] * entries).sum(axis=-1)
 
 
-for x in "123":
-    declared(f"G_mu{x}", f"value Σ_j a_j w_jᵀ W_V μ{x}")(lambda ops, w, X, p, i=int(x) - 1: w.G[0, i])
-    declared(f"d_G_mu{x}", f"rate of G_mu{x}")(lambda ops, w, X, p, i=int(x) - 1: w.rates.G[0, i])
+def same_sample(S, X) -> Any:
+    """Of each sentence, the mean entry of an irrelevant word with another one."""
+    table = read(X)
+    entries = S[table.keys[:, None, :], table.queries[:, :, None]]
+    neighbours = table.irrelevant_queries.sum(axis=-1) - 1
+    total = irrelevant_mean(X, on_others(X, entries if table.key_counts is None else table.key_counts * entries))
+    return total / (neighbours + where(neighbours, 0))
+
+
+def of_words(T: str, entries: Callable) -> Callable:
+    """The mean over the irrelevant words of a type of what `entries` has for every word."""
+    return lambda ops, w, X, p: of_type(X, T) * irrelevant_mean(X, entries(w)[read(X).queries])
+
+
+for i, x in enumerate("123"):
+    declared(f"G_mu{x}", f"value Σ_j a_j w_jᵀ W_V μ{x}")(lambda ops, w, X, p, i=i: w.G[0, i])
+    declared(f"d_G_mu{x}", f"rate of G_mu{x}")(lambda ops, w, X, p, i=i: w.rates.G[0, i])
 for T in TYPES:
-    declared(f"G_r{T}", f"value of an irrelevant word of type {T} (mean)")(
-        lambda ops, w, X, p, T=T: of_type(X, T) * irrelevant_mean(X, w.G[0][X.words])
-    )
-    declared(f"d_G_r{T}", f"rate of G_r{T}")(
-        lambda ops, w, X, p, T=T: of_type(X, T) * irrelevant_mean(X, w.rates.G[0][X.words])
-    )
-for key, query in product("123", repeat=2):
-    declared(f"S_{key}{query}", f"score of key μ{key} for query μ{query}, unscaled")(
-        lambda ops, w, X, p, at=(int(key) - 1, int(query) - 1): w.S[at]
-    )
-for key, query in TARGETED:
-    declared(f"d_S_{key}{query}", f"rate of S_{key}{query}")(
-        lambda ops, w, X, p, at=(int(key) - 1, int(query) - 1): w.rates.S[at]
-    )
-for x, T in product("123", TYPES):
-    declared(f"S_{x}_r{T}", f"score of key μ{x} for an irrelevant query of type {T} (mean)")(
-        lambda ops, w, X, p, i=int(x) - 1, T=T: of_type(X, T) * irrelevant_mean(X, w.S[i][X.words])
-    )
-    declared(f"S_r{T}_{x}", f"score of an irrelevant key of type {T} for query μ{x} (mean)")(
-        lambda ops, w, X, p, i=int(x) - 1, T=T: of_type(X, T) * irrelevant_mean(X, w.S[:, i][X.words])
-    )
-for T in TYPES:
-    declared(f"S_r{T}_same_word", f"score of an irrelevant word of type {T} for itself (mean)")(
-        lambda ops, w, X, p, T=T: of_type(X, T) * within_sentence(w.S, X, same=True)
-    )
-    declared(f"S_r{T}_same_sample", f"score between irrelevant words of one sentence of type {T} (mean)")(
-        lambda ops, w, X, p, T=T: of_type(X, T) * within_sentence(w.S, X, same=False)
-    )
-for name, (i, x), (j, y) in product(CORRELATIONS, enumerate("123"), enumerate("123")):
-    if i <= j:
+    declared(f"G_r{T}", f"value of an irrelevant word of type {T} (mean)")(of_words(T, lambda w: w.G[0]))
+    declared(f"d_G_r{T}", f"rate of G_r{T}")(of_words(T, lambda w: w.rates.G[0]))
+for (i, x), (j, y) in product(enumerate("123"), repeat=2):
+    declared(f"S_{x}{y}", f"score of key μ{x} for query μ{y}, unscaled")(lambda ops, w, X, p, at=(i, j): w.S[at])
+    if x + y in TARGETED:
+        declared(f"d_S_{x}{y}", f"rate of S_{x}{y}")(lambda ops, w, X, p, at=(i, j): w.rates.S[at])
+    for name in CORRELATIONS if i <= j else ():
         declared(f"{name}_{x}{y}", f"{CORRELATIONS[name]} correlation of μ{x} and μ{y}")(
             lambda ops, w, X, p, name=name, at=(i, j): getattr(w, name)[at]
         )
+for T, (i, x) in product(TYPES, enumerate("123")):
+    declared(f"S_{x}_r{T}", f"score of key μ{x} for an irrelevant query of type {T} (mean)")(
+        of_words(T, lambda w, i=i: w.S[i])
+    )
+    declared(f"S_r{T}_{x}", f"score of an irrelevant key of type {T} for query μ{x} (mean)")(
+        of_words(T, lambda w, i=i: w.S[:, i])
+    )
+for T in TYPES:
+    declared(f"S_r{T}_same_word", f"score of an irrelevant word of type {T} for itself (mean)")(
+        lambda ops, w, X, p, T=T: of_type(X, T) * irrelevant_mean(X, w.S[read(X).queries, read(X).queries])
+    )
+    declared(f"S_r{T}_same_sample", f"score between irrelevant words of one sentence of type {T} (mean)")(
+        lambda ops, w, X, p, T=T: of_type(X, T) * same_sample(w.S, X)
+    )
 
 
 # -- outputs and losses ---------------------------------------------------------------------------------------------
@@ -119,51 +114,56 @@ for name, (i, x), (j, y) in product(CORRELATIONS, enumerate("123"), enumerate("1
 
 def margins(ops, w, X, p) -> Any:
     """y F of every sentence."""
-    return X.y * sentence_outputs(ops, w, X.words, X, p)
+    return X.y * sentence_outputs(ops, w, read(X), X, p)
 
 
 def attention(ops, w, X, p) -> Any:
     """Attention [sentence, query, key]."""
-    return ops.softmax(scores_seen(w.S, X.words, X, p), axis=-1)
+    return ops.softmax(scores_seen(w.S, read(X), X, p), read(X).key_counts, axis=-1)
 
 
 def output_rates(ops, w, X, p) -> Any:
     """dF/dt = Σ_queries Σ_keys p (dG(key)/dt + s (G(key) − Σ p G) dS/dt)."""
-    weight, G = attention(ops, w, X, p), w.G[0][X.words][:, None, :]
-    centred = G - (weight * G).sum(axis=-1)[:, :, None]
-    moving = w.rates.G[0][X.words][:, None, :] + centred * scores_seen(w.rates.S, X.words, X, p)
-    return (weight * moving).sum(axis=(-2, -1))
+    table = read(X)
+    if table.output_rates is not None:
+        return table.output_rates
+    G, rates = (of[0][table.keys][:, None, :] for of in (w.G, w.rates.G))
+    means = ops.attend(G, scores_seen(w.S, table, X, p), table.key_counts, axis=-1)[:, :, None]
+    moving = rates + (G - means) * scores_seen(w.rates.S, table, X, p)
+    return (table.query_counts * (attention(ops, w, X, p) * moving).sum(axis=-1)).sum(axis=-1)
 
 
 def gradient_sums(ops, w, X, p) -> list:
     """(1/n) Σ g_i over each type, g = 1/(1 + exp(y F)); X.weight holds what a sample counts in a mean."""
     g = X.weight * ops.sigmoid(-margins(ops, w, X, p))
-    return [(g * _is_of_type(X, T)).sum() for T in TYPES]
+    return [(g * X.kind[:, T]).sum() for T in range(4)]
 
 
-def _is_of_type(X, T: str) -> Any:
-    """1 for the sentences of a type, else 0: types differ in their label and in their irrelevant positions."""
-    return X.kind[:, int(T) - 1]
-
-
-for T, kind in TYPES.items():
+for i, (T, kind) in enumerate(TYPES.items()):
     declared(f"F_type{T}", f"output on samples with {kind} (mean)")(
-        lambda ops, w, X, p, T=T: of_type(X, T) * sentence_outputs(ops, w, X.words, X, p)
+        lambda ops, w, X, p, T=T: of_type(X, T) * sentence_outputs(ops, w, read(X), X, p)
     )
     declared(f"d_F_type{T}", f"rate of F_type{T}")(lambda ops, w, X, p, T=T: of_type(X, T) * output_rates(ops, w, X, p))
     declared(f"loss_type{T}", f"training loss on samples with {kind} (mean)")(
         lambda ops, w, X, p, T=T: of_type(X, T) * ops.softplus(-margins(ops, w, X, p))
     )
     declared(f"g_type{T}", f"(1/n) Σ g_i over samples with {kind}, g = 1/(1 + exp(yF))")(
-        lambda ops, w, X, p, T=T: _is_of_type(X, T) * ops.sigmoid(-margins(ops, w, X, p))
+        lambda ops, w, X, p, i=i: X.kind[:, i] * ops.sigmoid(-margins(ops, w, X, p))
     )
 
 
 @declared("test_loss", "loss on sentences of words never trained on")
 def test_loss(ops, w, X, p):
+    table, y, weights = unseen_sentences(X, p)
+    return (ops.array(weights) * ops.softplus(-y * sentence_outputs(ops, w, table, X, p))).sum()
+
+
+def unseen_sentences(X, p) -> tuple[Table, Any, Any]:
+    """Sentences never trained on, their labels and weights."""
+    if isinstance(X, Kinds):
+        return X.unseen
     words, types, weights = test_sentences(p)
-    F = sentence_outputs(ops, w, words, X, p)
-    return (ops.array(weights) * ops.softplus(-np.array(LABELS)[types] * F)).sum()
+    return Table(words, words), np.array(LABELS)[types], weights
 
 
 # -- attention ------------------------------------------------------------------------------------------------------
@@ -173,17 +173,16 @@ def kind_of_attention(T: str, query: str, key: str) -> Callable:
     """Attention of a kind of query on a kind of key: `r` as key all (other) irrelevant words, `self` the query."""
 
     def share(ops, w, X, p):
-        weight = attention(ops, w, X, p)
-        if query != "r":
-            of_query = weight[:, special_position(T, query), :]
-            found = (X.random * of_query).sum(axis=-1) if key == "r" else of_query[:, special_position(T, key)]
-            return of_type(X, T) * found
-        if key not in ("self", "r"):
-            return of_type(X, T) * irrelevant_mean(X, weight[:, :, special_position(T, key)])
-        positions = np.arange(X.words.shape[1])
-        itself = irrelevant_mean(X, weight[:, positions, positions])
-        on_all = irrelevant_mean(X, (weight * X.random[:, None, :]).sum(axis=-1))
-        return of_type(X, T) * (itself if key == "self" else on_all - itself)
+        table, weight = read(X), attention(ops, w, X, p)
+        if key == "r":
+            on_key = on_others(X, weight)
+        else:
+            on_key = (weight * (table.itself if key == "self" else where(table.keys, int(key) - 1)[:, None, :])).sum(
+                axis=-1
+            )
+        if query == "r":
+            return of_type(X, T) * irrelevant_mean(X, on_key)
+        return of_type(X, T) * (where(table.queries, int(query) - 1) * on_key).sum(axis=-1)
 
     return share
 

@@ -1,4 +1,4 @@
-"""The symmetric start under Assumption 2.3: word classes, pair orbits, and matrices as small blocks.
+"""The symmetric start under Assumption 2.3: word classes, and matrices as small blocks.
 
 With equal initial correlations the flow commutes with permuting the irrelevant words of a sentence and the sentences of
 a type, and (for n_2 = n_3) with the swap μ1 ↔ μ2, I_2 ↔ I_3. An invariant d × d matrix is then
@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flowsys.systems.cooccurrence.model import Scores, Sizes
 from flowsys.systems.cooccurrence.sentences import Sentences
 
 TYPES = {"88": ("1", "23", "4"), "113": ("1", "23", "4"), "without_swap": ("1", "2", "3", "4")}
@@ -29,8 +28,6 @@ SECTORS: dict[str, dict[str, tuple[str, ...]]] = {
 SECTORS["113"] = SECTORS["88"]
 SCALARS = ("across", "within")
 
-_RANDOM = np.arange(3, 7)
-
 
 class Blocks(NamedTuple):
     """An invariant d × d matrix: its 7 × 7 block and, per type, the scalars `across` (s_T) and `within` (k_T)."""
@@ -40,60 +37,17 @@ class Blocks(NamedTuple):
     within: Any
 
 
-class SwapBlocks(NamedTuple):
-    """An invariant matrix that also commutes with the swap; scalars of type 1, of types 2 and 3, and of type 4."""
-
-    even: Any
-    odd: Any
-    across: Any
-    within: Any
-
-
-def scores_within_sentences(blocks: Blocks, sizes: Sizes, ops) -> Scores:
-    """The entries of S that the softmax reads."""
-    M, R_T, ε = blocks.invariant, sizes.random_slots, sizes.per_sample
-    share = ops.sqrt(ε / R_T)
-    sample_mean = ε * M[_RANDOM, _RANDOM] + (1 - ε) * blocks.across
-    same_sample = (sample_mean - blocks.within) / R_T
-    return Scores(
-        special=M[:3, :3],
-        special_random=M[:3, 3:] * share[None, :],
-        random_special=M[3:, :3] * share[:, None],
-        same_word=same_sample + blocks.within,
-        same_sample=same_sample,
-    )
-
-
-def class_values(components, sizes: Sizes, ops):
-    """Components of G along the orthonormal (μ1, μ2, μ3, f_1 … f_4), as a Gram block has them -> G of the 7 classes.
-
-    Even components are brought to this basis by `swap_basis(ops)[:, :5]`.
-    """
-    random = ops.sqrt(sizes.per_sample / sizes.random_slots)
-    return ops.concatenate([components[:3], components[3:] * random])
-
-
-def swap_basis(ops):
-    """(7, 7): columns μ_+, μ3, f_1, f_+, f_4 (even), μ_−, f_− (odd) in the basis (μ1, μ2, μ3, f_1 … f_4)."""
+def bases(variant: str, ops=np) -> dict[str, Any]:
+    """{sector: (7, size)}: the basis of a sector in (μ1, μ2, μ3, f_1 … f_4); even and odd ones are halves of a swap."""
+    if variant == "without_swap":
+        return {"all": ops.array(np.eye(7, dtype=int))}
     h = 1 / ops.sqrt(ops.array(2))
-    rows = [
-        [h, 0, 0, 0, 0, h, 0],
-        [h, 0, 0, 0, 0, -h, 0],
-        [0, 1, 0, 0, 0, 0, 0],
-        [0, 0, 1, 0, 0, 0, 0],
-        [0, 0, 0, h, 0, 0, h],
-        [0, 0, 0, h, 0, 0, -h],
-        [0, 0, 0, 0, 1, 0, 0],
-    ]
-    return ops.array(rows)
-
-
-def without_swap(blocks: SwapBlocks, ops) -> Blocks:
-    """The same matrix in the 7 × 7 description."""
-    U = swap_basis(ops)
-    invariant = U[:, :5] @ blocks.even @ U[:, :5].T + U[:, 5:] @ blocks.odd @ U[:, 5:].T
-    one_two_two_four = np.array([0, 1, 1, 2])
-    return Blocks(invariant, blocks.across[one_two_two_four], blocks.within[one_two_two_four])
+    even, odd = np.zeros((7, 5), dtype=object), np.zeros((7, 2), dtype=object)
+    even[[2, 3, 6], [1, 2, 4]] = 1
+    for column, (first, second) in ((0, (0, 1)), (3, (4, 5))):
+        even[first, column] = even[second, column] = odd[first, column // 3] = h
+        odd[second, column // 3] = -h
+    return {"even": ops.array(even.tolist()), "odd": ops.array(odd.tolist())}
 
 
 def class_means(sentences: Sentences, d: int) -> np.ndarray:

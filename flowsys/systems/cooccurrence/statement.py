@@ -1,6 +1,6 @@
 """The infinite-width limit of the co-occurrence transformer, stated for the derivation engine with n and L as symbols.
 
-The loss reads G and S of the word classes (`model.limit_loss`); both are entries of small Gram blocks (`blocks`):
+The loss reads G and S of the kinds of words (`kinds`); both are entries of small Gram blocks (`sectors`):
 
     values      [W_V | u/√m1] on the invariant words: VV, G/√m1 and c/m1;
     attention   [W_K | W_Q] on every sector: invariants once, sums to zero over samples n_T - 1 times, within a sample
@@ -10,10 +10,11 @@ n enters through 1/n and the inverse multiplicities, so n = ∞ is allowed; a se
 R_T = 1) has inverse multiplicity 0 and rests. Two clocks ride along: tau = βt and clock = ∫(c + m1 α)dt.
 
 With the start of the limit, VV = αI + GGᵀ/(c + m1 α) and c = ½[β - m1 α + √((β + m1 α)² + 4 m1 |G|²)] for all time,
-because [W_V | u/√m1] keeps its spectrum: 88 variables instead of 113.
+because [W_V | u/√m1] keeps its spectrum: 88 variables instead of 113. With attention and c frozen too, G alone is left:
+the bag of words, dG/dt = (β + m1 α) r and F_T the sum of G over the words of a sentence.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,74 +23,17 @@ import sympy as sp
 
 from flowsys.symbolic import primitives as ops
 from flowsys.symbolic.assemble import Statement, symbol
-from flowsys.symbolic.flow import Gram, pair
-from flowsys.systems.cooccurrence import sectors as bl
-from flowsys.systems.cooccurrence.model import Scores, Sizes, limit_loss, limit_outputs, type_sizes
-from flowsys.systems.cooccurrence.sectors import SCALARS, SECTORS
+from flowsys.symbolic.flow import Direct, Gram, pair
+from flowsys.systems.cooccurrence import kinds
+from flowsys.systems.cooccurrence.kinds import KINDS, L, TYPES, inverse_n, m1, s, sizes_of, α, β
+from flowsys.systems.cooccurrence.model import Table, sentence_outputs
+from flowsys.systems.cooccurrence.observables import OBSERVE
+from flowsys.systems.cooccurrence.sectors import SCALARS, SECTORS, bases
+from flowsys.systems.cooccurrence.sectors import TYPES as TOLD_APART
+from flowsys.systems.cooccurrence.sentences import INCIDENCE, LABELS
 
-α, β, m1, s, L, inverse_n = map(symbol, ("alpha", "beta", "m1", "score_scale", "L", "inverse_n"))
-TYPES = ("1", "2", "3", "4")
-SPECIAL = ("1", "2", "3")
-RANDOM = ("r1", "r2", "r3", "r4")
-
-
-@dataclass(frozen=True)
-class Symmetry:
-    """How invariant matrices split: sectors with their basis (the first carries G), and the types told apart."""
-
-    sectors: Mapping[str, tuple[str, ...]]
-    types: tuple[str, ...]
-
-    @property
-    def share_of_type(self) -> tuple[sp.Symbol, ...]:
-        """The share of each of the four types."""
-        return tuple(symbol(f"share_{t}") for T in TYPES for t in self.types if T in t)
-
-    @property
-    def inverse_copies(self) -> dict[str, sp.Symbol]:
-        """1/multiplicity of the scalar sectors, computed where n and L are numbers (0 for a sector that is absent)."""
-        return {f"{kind}_{t}": symbol(f"per_{kind}_{t}") for kind in SCALARS for t in self.types}
-
-    @property
-    def parameters(self) -> tuple[sp.Symbol, ...]:
-        shares = tuple(dict.fromkeys(self.share_of_type))
-        return (α, β, m1, s, L, inverse_n, *shares, *self.inverse_copies.values())
-
-    @property
-    def sizes(self) -> Sizes:
-        return type_sizes(1 / inverse_n, L, ops, self.share_of_type)._replace(
-            shares=np.array(self.share_of_type), per_sample=np.array([inverse_n / p for p in self.share_of_type])
-        )
-
-    def matrix(self, name: str, sector: str, symmetric: bool = False) -> sp.Matrix:
-        """The matrix of symbols `name_sector_row_column` of a sector (1 × 1 for a scalar sector)."""
-        if sector in self.inverse_copies:
-            return sp.Matrix([[symbol(f"{name}_{sector}")]])
-        basis = self.sectors[sector]
-
-        def entry(i, j):
-            i, j = (min(i, j), max(i, j)) if symmetric else (i, j)
-            return symbol(f"{name}_{sector}_{basis[i]}_{basis[j]}")
-
-        return sp.Matrix(len(basis), len(basis), entry)
-
-    def blocks(self, parts: Callable[[str], sp.Matrix]) -> bl.Blocks:
-        """The 7 × 7 description of a matrix given sector by sector."""
-        scalars = [np.array([parts(f"{kind}_{t}")[0] for t in self.types]) for kind in SCALARS]
-        invariant = [np.array(parts(sector), dtype=object) for sector in self.sectors]
-        if len(invariant) == 1:
-            return bl.Blocks(invariant[0], *scalars)
-        return bl.without_swap(bl.SwapBlocks(*invariant, *scalars), ops)
-
-    def components(self, vector) -> np.ndarray:
-        """A vector on the first sector, in the basis (μ1, μ2, μ3, f_1 … f_4)."""
-        if len(self.sectors) == 1:
-            return np.array(list(vector))
-        return bl.swap_basis(ops)[:, :5] @ np.array(list(vector))
-
-
-SWAP, PLAIN = (Symmetry(SECTORS[variant], bl.TYPES[variant]) for variant in ("88", "without_swap"))
-VARIANTS = {"88": (SWAP, True), "113": (SWAP, False), "without_swap": (PLAIN, False)}
+SPECIAL, RANDOM = ("1", "2", "3"), ("r1", "r2", "r3", "r4")
+OUTPUTS = np.array([symbol(f"F_{T}") for T in TYPES])
 
 
 @dataclass(frozen=True)
@@ -107,52 +51,53 @@ class Clocks:
 
 
 class Coordinates:
-    """The symbols of one variant: its Gram matrices, and the word-class entries as functions of them."""
+    """The symbols of one variant: its Gram matrices, and the entries of kinds of words as functions of them."""
 
-    def __init__(self, symmetry: Symmetry, eliminated: bool):
-        self.symmetry, self.eliminated = symmetry, eliminated
-        self.first = next(iter(symmetry.sectors))
-        self.basis = symmetry.sectors[self.first]
-        self.g = sp.Matrix([symbol(f"g_{x}") for x in self.basis])
-        self.sizes = symmetry.sizes
+    def __init__(self, variant: str):
+        self.sectors, self.types, self.eliminated = SECTORS[variant], TOLD_APART[variant], variant == "88"
+        self.bases = bases(variant, ops)
+        self.first = next(iter(self.sectors))
+        self.g = sp.Matrix([symbol(f"g_{x}") for x in self.sectors[self.first]])
+        self.shares = tuple(symbol(f"share_{t}") for T in TYPES for t in self.types if T in t)
+        self.sizes = sizes_of(self.shares)
+        self.inverse_copies = {f"{kind}_{t}": symbol(f"per_{kind}_{t}") for kind in SCALARS for t in self.types}
+        """1/multiplicity of the scalar sectors, computed where n and L are numbers (0 for a sector that is absent)."""
         self.entries: dict[sp.Symbol, sp.Expr] = {}
         self._symbol_of: dict[sp.Expr, sp.Symbol] = {}
-        if eliminated:
-            self.entries[self.c] = self._eliminated_c()
+        self.c = symbol("c") if self.eliminated else m1 * symbol("u_u")
+        if self.eliminated:
+            G_squared = m1 * sp.Add(*[x**2 for x in self.g])
+            self.entries[self.c] = (β - m1 * α + sp.sqrt((β + m1 * α) ** 2 + 4 * m1 * G_squared)) / 2
 
     @property
-    def all_sectors(self) -> tuple[str, ...]:
-        return (*self.symmetry.sectors, *self.symmetry.inverse_copies)
-
-    @cached_property
-    def c(self) -> sp.Expr:
-        return symbol("c") if self.eliminated else m1 * symbol("u_u")
-
-    def _eliminated_c(self) -> sp.Expr:
-        G_squared = m1 * sp.Add(*[x**2 for x in self.g])
-        return (β - m1 * α + sp.sqrt((β + m1 * α) ** 2 + 4 * m1 * G_squared)) / 2
+    def parameters(self) -> tuple[sp.Symbol, ...]:
+        return (α, β, m1, s, L, inverse_n, *dict.fromkeys(self.shares), *self.inverse_copies.values())
 
     def part(self, name: str, sector: str) -> sp.Matrix:
-        """A sector of S, KK, QQ or VV."""
-        if name != "VV" or not self.eliminated:
-            return self.symmetry.matrix(name, sector, symmetric=name != "S")
-        rows = self.symmetry.matrix("VV", sector).rows
-        if sector != self.first:
-            return α * sp.eye(rows)
-        return α * sp.eye(rows) + m1 / (self.c + m1 * α) * self.g * self.g.T
+        """A sector of S, KK, QQ or VV: symbols `name_sector_row_column`, one for a scalar sector."""
+        if name == "VV" and self.eliminated:
+            found = α * sp.eye(len(self.sectors.get(sector, "1")))
+            return found + m1 / (self.c + m1 * α) * self.g * self.g.T if sector == self.first else found
+        if sector in self.inverse_copies:
+            return sp.Matrix([[symbol(f"{name}_{sector}")]])
+        basis = self.sectors[sector]
+        order = lambda i, j: (i, j) if name == "S" else sorted((i, j))
+        entry = lambda i, j: symbol("_".join((name, sector, *(basis[k] for k in order(i, j)))))
+        return sp.Matrix(len(basis), len(basis), entry)
 
-    def blocks(self, name: str) -> bl.Blocks:
-        return self.symmetry.blocks(lambda sector: self.part(name, sector))
+    def invariant(self, name: str) -> np.ndarray:
+        """The 7 × 7 block of a matrix."""
+        return sum(U @ np.array(self.part(name, sector), dtype=object) @ U.T for sector, U in self.bases.items())
 
     def gram_blocks(self) -> list[Gram | Clocks]:
-        VV = self.part("VV", self.first)
-        corner = sp.Matrix([[self.c / m1]])
-        found: list[Gram | Clocks] = [Gram(sp.Matrix(sp.BlockMatrix([[VV, self.g], [self.g.T, corner]])))]
+        first, *others = (*self.sectors, *self.inverse_copies)
+        values = sp.BlockMatrix([[self.part("VV", first), self.g], [self.g.T, sp.Matrix([[self.c / m1]])]])
+        found: list[Gram | Clocks] = [Gram(sp.Matrix(values))]
         if not self.eliminated:
             # the loss reads no value correlation outside the first sector: they rest, and are carried to be seen
-            found += [Gram(self.part("VV", sector)) for sector in self.all_sectors[1:]]
-        for sector in self.all_sectors:
-            copies = 1 / self.symmetry.inverse_copies.get(sector, sp.S.One)
+            found += [Gram(self.part("VV", sector)) for sector in others]
+        for sector in (first, *others):
+            copies = 1 / self.inverse_copies.get(sector, sp.S.One)
             found.append(Gram(pair(*(self.part(name, sector) for name in ("KK", "S", "QQ"))), copies))
         return [*found, Clocks({symbol("tau"): β, symbol("clock"): self.c + m1 * α})]
 
@@ -166,37 +111,94 @@ class Coordinates:
 
     @cached_property
     def G(self) -> np.ndarray:
-        """G of the 7 word classes."""
-        values = bl.class_values(self.symmetry.components(sp.sqrt(m1) * self.g), self.sizes, ops)
+        """G of the kinds of words; components along f_T are spread over its words."""
+        per_word = ops.sqrt(self.sizes.per_sample / self.sizes.random_slots)
+        components = self.bases[self.first] @ np.array(list(sp.sqrt(m1) * self.g))
         names = [f"G_mu{x}" for x in SPECIAL] + [f"G_{x}" for x in RANDOM]
-        return np.array([self.entry(name, value) for name, value in zip(names, values)])
+        values = [*components[:3], *components[3:] * per_word]
+        G = [self.entry(name, value) for name, value in zip(names, values)]
+        return np.array([*G, *G[3:], sp.S.Zero])
 
     @cached_property
-    def S(self) -> Scores:
-        """The scores within sentences."""
-        values = bl.scores_within_sentences(self.blocks("S"), self.sizes, ops)
-        names = Scores(
-            [[f"S_{p}{q}" for q in SPECIAL] for p in SPECIAL],
-            [[f"S_{p}_{r}" for r in RANDOM] for p in SPECIAL],
-            [[f"S_{r}_{q}" for q in SPECIAL] for r in RANDOM],
-            [f"S_{r}_same_word" for r in RANDOM],
-            [f"S_{r}_same_sample" for r in RANDOM],
+    def S(self) -> np.ndarray:
+        """The scores of kinds of words that occur within sentences (key, query)."""
+        M, R, ε = self.invariant("S"), self.sizes.random_slots, self.sizes.per_sample
+        per_word = ops.sqrt(ε / R)
+        across, within = (
+            np.array([self.part("S", f"{kind}_{t}")[0] for T in TYPES for t in self.types if T in t])
+            for kind in SCALARS
         )
-        return Scores(*(np.vectorize(self.entry, otypes=[object])(n, v) for n, v in zip(map(np.array, names), values)))
+        same_sample = (ε * np.diag(M)[3:] + (1 - ε) * across - within) / R
+        S = np.full((KINDS, KINDS), sp.S.Zero)
+        named = [(f"S_{p}{q}", i, j, M[i, j]) for i, p in enumerate(SPECIAL) for j, q in enumerate(SPECIAL)]
+        named += [(f"S_{p}_{r}", i, 3 + T, M[i, 3 + T] * per_word[T])
+                  for i, p in enumerate(SPECIAL) for T, r in enumerate(RANDOM)]  # fmt: skip
+        named += [(f"S_{r}_{q}", 3 + T, j, M[3 + T, j] * per_word[T])
+                  for T, r in enumerate(RANDOM) for j, q in enumerate(SPECIAL)]  # fmt: skip
+        named += [(f"S_{r}_same_word", 3 + T, 3 + T, same_sample[T] + within[T]) for T, r in enumerate(RANDOM)]
+        named += [(f"S_{r}_same_sample", 7 + T, 3 + T, same_sample[T]) for T, r in enumerate(RANDOM)]
+        for name, key, query, value in named:
+            S[key, query] = self.entry(name, value)
+        S[7:11, :3] = S[3:7, :3]
+        return S
+
+    def rate(self, entry: sp.Expr) -> sp.Expr:
+        """d/dt of an entry, which is linear in the state: the program's own derivatives d_<state>, so it is exact."""
+        value = self.entries.get(entry, sp.S.Zero)
+        state = sorted((x for x in value.free_symbols if str(x).startswith(("S_", "g_"))), key=str)
+        return sp.Add(*[value.diff(x) * symbol(f"d_{x}") for x in state])
+
+    @property
+    def weights(self):
+        """What the declared functions see."""
+        selfs = {name: np.vectorize(sp.expand, otypes=[object])(self.invariant(name)) for name in ("VV", "KK", "QQ")}
+        return kinds.weights(self.G, self.S, self.rate, UU=np.array([[self.c]]), **selfs)
 
 
 def limit_statement(variant: str = "88") -> Statement:
-    """The limit in one of its `VARIANTS`: 88 variables, 113 (VV and c carried), or without the swap μ1 ↔ μ2."""
-    from flowsys.systems.cooccurrence.observed import observables
-
-    coordinates = Coordinates(*VARIANTS[variant])
-    model = (coordinates.G, coordinates.S, coordinates.sizes, s, ops)
-    F = limit_outputs(*model)
+    """The limit: 88 variables, 113 (VV and c carried), or without the swap μ1 ↔ μ2 (173)."""
+    coordinates = Coordinates(variant)
+    w = coordinates.weights
+    table, unseen = (kinds.kinds_table(coordinates.sizes.random_slots, unseen) for unseen in (False, True))
+    X = kinds.samples(coordinates.sizes, table._replace(outputs=OUTPUTS), unseen)
     return Statement(
         blocks=coordinates.gram_blocks(),
-        parameters=coordinates.symmetry.parameters,
-        loss=limit_loss(*model),
+        parameters=coordinates.parameters,
+        loss=kinds.loss(w, kinds.samples(coordinates.sizes, table, unseen)),
         entries=coordinates.entries,
-        totals={f"F_{T}": F[i] for i, T in enumerate(TYPES)},
-        observables=observables(coordinates, F),
+        totals=dict(zip(map(str, OUTPUTS), sentence_outputs(ops, w, table, None, kinds.P))),
+        observables=kinds.observed(OBSERVE, w, X) | {"attention_deviation": kinds.attention_deviation(w, X)},
+    )
+
+
+def bag_of_words(G, sizes) -> np.ndarray:
+    """F_T under uniform attention: the sum of G over the words of the sentence."""
+    return (INCIDENCE * G[:3][None, :]).sum(axis=1) + sizes.random_slots * G[3:]
+
+
+FROZEN = (
+    *(f"{d}G_{x}" for d in ("", "d_") for x in ("mu1", "mu2", "mu3", *RANDOM)),
+    *(f"{name}_type{T}" for name in ("F", "d_F", "loss", "g") for T in TYPES),
+    *("test_loss R overtaking least_margin least_value balance_negative balance_positive gradient_order".split()),
+)
+"""What is observed of the bag of words."""
+
+
+def bag_of_words_statement() -> Statement:
+    """The flow of the 7 word classes under uniform attention: each coordinate stands for the words of its class."""
+    sizes, speed = sizes_of(tuple(symbol(f"share_{T}") for T in TYPES)), β + m1 * α
+    G = np.array([symbol(f"G_{x}") for x in ("mu1", "mu2", "mu3", *RANDOM)])
+    copies = (1, 1, 1, *(R / ε for R, ε in zip(sizes.random_slots, sizes.per_sample)))
+    rate = lambda x: symbol(f"d_{x}")
+    F, unseen = bag_of_words(G, sizes), bag_of_words(np.concatenate([G[:3], 0 * G[3:]]), sizes)
+    d_F = bag_of_words(np.array([rate(x) for x in G]), sizes)
+    words = np.column_stack([np.tile(np.arange(3), (4, 1)), 3 + np.arange(4)])
+    table = kinds.kinds_table(sizes.random_slots)._replace(queries=words, outputs=OUTPUTS, output_rates=d_F)
+    X = kinds.samples(sizes, table, Table(None, None, outputs=unseen))
+    return Statement(
+        blocks=[Direct(tuple(G), copies, speed), Clocks({symbol("tau"): β, symbol("clock"): speed})],
+        parameters=(α, β, m1, L, inverse_n, *sizes.shares),
+        loss=sp.Add(*(sizes.shares * ops.softplus(-np.array(LABELS) * F))),
+        totals=dict(zip(map(str, OUTPUTS), F)),
+        observables=kinds.observed(FROZEN, kinds.weights(G, None, rate), X),
     )

@@ -12,7 +12,7 @@ from flowsys.model.concrete import View
 from flowsys.model.flows import flow_of_weights, rates_of, seen_of, slopes_of
 from flowsys.model.starts import own_weights
 from flowsys.systems.cooccurrence.families import FAMILIES, ThroughOutput
-from flowsys.systems.cooccurrence.model import sentence_outputs
+from flowsys.systems.cooccurrence.model import read, sentence_outputs
 from flowsys.systems.cooccurrence.scales import output_weights
 
 SMALL = {"n": 6, "L": 4, "width": 7, "m1": 5, "alpha": 1.0, "beta": 2.0, "score_scale": 0.6}
@@ -55,7 +55,7 @@ def mean_margin_moves_c(run: Kit, factor: float = 1.0) -> Sides:
         a, X = output_weights(p), concrete.populations[0].rows(arguments.data[0], arguments.share)
         with jax.enable_x64(True):
             w = ThroughOutput(View(seen))
-            margins = X.y * np.asarray(sentence_outputs(ops, w, X.words, X, p))
+            margins = X.y * np.asarray(sentence_outputs(ops, w, read(X), X, p))
         left.append(float(a @ np.asarray(moving["B"]) @ a))
         right.append(factor * 2 * len(a) * float(np.mean(margins / (1 + np.exp(margins)))))
     return Sides(left, right)
