@@ -18,6 +18,24 @@ def late_value(place: str) -> Callable[[], Any]:
     return lambda: getattr(import_module(module), name)
 
 
+def packaged(package: str, ladder: str = "ladder") -> dict[str, Any]:
+    """What a paper's package holds under the names of the house, each imported when it is first asked for.
+
+    `ladder` is the module that has it.
+    """
+    value = lambda place: late_value(f"{package}.{place}")
+    return {
+        "derive": late(f"{package}.derive:derive"),
+        "equations": value("reduced:EQUATIONS"),
+        "meanings": LazyMapping(value("notation:WORDS")),
+        "places": LazyMapping(value("notation:PLACES")),
+        "ladder": late(f"{package}.{ladder}:ladder"),
+        "claims": LazySequence(value("claims:CLAIMS")),
+        "figures": LazyMapping(value("figures:FIGURES")),
+        "diagrams": LazyMapping(value("diagrams:DIAGRAMS")),
+    }
+
+
 class LazyMapping(Mapping):
     """A mapping made when it is first read, so that a system can be listed without importing what it draws with."""
 

@@ -26,10 +26,10 @@ from functools import partial
 
 import flowsys as fs
 from flowsys.errors import InputError
-from flowsys.system import FINITE, LazyMapping, LazySequence, Setup, late, late_value
+from flowsys.system import FINITE, Setup, late, packaged
 from flowsys.system.names import Clock
 from flowsys.systems.cooccurrence.model import blocks, sample_loss
-from flowsys.systems.cooccurrence.notation import LATEX, PLACES, WORDS
+from flowsys.systems.cooccurrence.notation import LATEX
 from flowsys.systems.cooccurrence.observables import OBSERVE
 from flowsys.systems.cooccurrence.phases import DEFAULT, EVENTS, MODES
 from flowsys.systems.cooccurrence.scales import condition_1, in_units_of_tau
@@ -133,13 +133,6 @@ SYSTEM = fs.Model(
     learning_rate=0.01,
     steps=30_000,
     latex=LATEX,
-    meanings=WORDS,
-    places=PLACES,
     clocks={"dimensionless": Clock(r"\tau", "β times gradient-flow time")},
-    derive=late("flowsys.systems.cooccurrence.derive:derive"),
-    equations=late_value("flowsys.systems.cooccurrence.reduced:EQUATIONS"),
-    ladder=late("flowsys.systems.cooccurrence.derive:ladder"),
-    claims=LazySequence(late_value("flowsys.systems.cooccurrence.claims:CLAIMS")),
-    figures=LazyMapping(late_value("flowsys.systems.cooccurrence.figures:FIGURES")),
-    diagrams=LazyMapping(late_value("flowsys.systems.cooccurrence.diagrams:DIAGRAMS")),
+    **packaged(__name__, ladder="derive"),
 )  # fmt: skip

@@ -53,7 +53,7 @@ def kinds_table(slots, unseen: bool = False) -> Table:
 
 def samples(sizes: Sizes, table: Table, unseen: Table) -> Kinds:
     """The four sentences as the declared functions take their samples."""
-    of_type = {f"type{T}": np.array([int(T == t) / share for t, share in zip(TYPES, sizes.shares)]) for T in TYPES}
+    of_type = {f"type{T}": np.array([int(t == T) / share for t, share in zip(TYPES, sizes.shares)]) for T in TYPES}
     return Kinds(table=table, y=np.array(LABELS), kind=np.eye(4, dtype=int), weight=sizes.shares,
                  unseen=(unseen, np.array(LABELS), sizes.shares), **of_type)  # fmt: skip
 

@@ -90,7 +90,7 @@ def limit_problem(variant: str, setup: Setup, mode: str) -> Problem:
     text = program(variant)
     problem = stated_problem(
         SYSTEM.declaration, setup, mode, ProgramField(text), initial_state(text.state, setup, variant),
-        lambda stage: program_arguments(setup, variant), conserved=spectra(text, variant), scale=smallest_scale(setup),
+        lambda stage: program_arguments(setup, variant), conserved=spectra(variant), scale=smallest_scale(setup),
     )  # fmt: skip
     problem = within_horizon(problem, setup)
     return problem if decided(split != 0) else correct_from_the_start(problem, setup)
@@ -101,14 +101,15 @@ def within_horizon(problem: Problem, setup: Setup) -> Problem:
     return replace(problem, marks={name: t for name, t in problem.marks.items() if decided(t <= setup["t_max"])})
 
 
-def spectra(text: Program, variant: str) -> Callable[[np.ndarray], np.ndarray]:
+@lru_cache(maxsize=4)
+def spectra(variant: str) -> Callable[[np.ndarray], np.ndarray]:
     """What the flow keeps: the spectra of [[KK, -S], [Sᵀ, -QQ]] in every sector and of [[VV, -G], [Gᵀ, -c]]."""
     first, *_ = SECTORS[variant]
     of_sector = lambda sector: lambda M, a, b: f"{M}_{sector}_{a}_{b}"
     pairs = [NamedPair(of_sector(sector), basis, basis) for sector, basis in SECTORS[variant].items()]
     pairs += [NamedPair(lambda M, a, b: f"{M}_{a}", (f"{kind}_{T}",), (f"{kind}_{T}",))
               for kind in SCALARS for T in TYPES[variant]]  # fmt: skip
-    if "u_u" in text.state:
+    if "u_u" in program(variant).state:
         names = lambda M, a, b: f"VV_{first}_{a}_{b}" if M == "VV" else f"{M}_{a}"
         pairs.append(NamedPair(names, SECTORS[variant][first], ("u",), ("VV", "g", "u")))
-    return spectra_of(text.state, pairs)
+    return spectra_of(program(variant).state, pairs)

@@ -2,7 +2,7 @@
 
 from itertools import product
 
-from flowsys.systems.cooccurrence.sectors import SECTORS, TYPES
+from flowsys.systems.cooccurrence.sectors import SECTORS
 
 _SIGN = {"S": "S"} | {name: rf"\mathit{{{name}}}" for name in ("KK", "QQ", "VV")}
 _WHAT = {"S": "score (key, query)", "KK": "key correlation", "QQ": "query correlation", "VV": "value correlation"}
@@ -55,13 +55,8 @@ for _T in "1234":
         f"p_type{_T}_{_query}_{_key}": rf"p^{{I_{_T}}}_{{q\leftarrow {_TOKEN[_query]},k\leftarrow {_mark}}}"
         for _query, (_key, _mark) in product("123r", _TOKEN.items())
     }
-LATEX |= {
-    f"d_{_x}": rf"\dot{{{LATEX[_x][0]}}}{LATEX[_x][1:]}"
-    for _x in (
-        *"G_mu1 G_mu2 G_mu3 S_12 S_21 S_31 S_32".split(),
-        *(f"{_y}{_T}" for _y in ("G_r", "F_type") for _T in "1234"),
-    )
-}
+_MOVING = [*"G_mu1 G_mu2 G_mu3 S_12 S_21 S_31 S_32".split(), *(f"{x}{T}" for x in ("G_r", "F_type") for T in "1234")]
+LATEX |= {f"d_{_x}": rf"\dot{{{LATEX[_x][0]}}}{LATEX[_x][1:]}" for _x in _MOVING}
 
 _PARTS = {"across": "between sentences", "within": "within a sentence"}
 WORDS = {

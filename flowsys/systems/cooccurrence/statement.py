@@ -25,7 +25,7 @@ from flowsys.symbolic import primitives as ops
 from flowsys.symbolic.assemble import Statement, symbol
 from flowsys.symbolic.flow import Direct, Gram, pair
 from flowsys.systems.cooccurrence import kinds
-from flowsys.systems.cooccurrence.kinds import KINDS, L, TYPES, inverse_n, m1, s, sizes_of, α, β
+from flowsys.systems.cooccurrence.kinds import KINDS, TYPES, L, inverse_n, m1, s, sizes_of, α, β
 from flowsys.systems.cooccurrence.model import Table, sentence_outputs
 from flowsys.systems.cooccurrence.observables import OBSERVE
 from flowsys.systems.cooccurrence.sectors import SCALARS, SECTORS, bases

@@ -32,7 +32,7 @@ from math import isinf, log
 import numpy as np
 
 from flowsys.errors import InputError
-from flowsys.system import FINITE, LazyMapping, LazySequence, Setup, System, Variants, late, late_value
+from flowsys.system import FINITE, LazyMapping, Setup, System, Variants, late_value, packaged
 from flowsys.system.names import Clock
 from flowsys.system.problem import Problem
 from flowsys.system.references import Paper
@@ -149,16 +149,9 @@ SYSTEM = System(
     validate=_validate,
     fixes=_fixes,
     training=_training,
-    derive=late("flowsys.systems.lego.derive:derive"),
-    equations=late_value("flowsys.systems.lego.reduced:EQUATIONS"),
     latex=LazyMapping(late_value("flowsys.systems.lego.notation:LATEX")),
-    meanings=LazyMapping(late_value("flowsys.systems.lego.notation:WORDS")),
-    places=LazyMapping(late_value("flowsys.systems.lego.notation:PLACES")),
     clocks=dict.fromkeys(
         ("stage_2", "algorithm_2"), Clock(r"\tau", "gradient-flow time over the number of variables, t / n_x")
     ),
-    ladder=late("flowsys.systems.lego.ladder:ladder"),
-    claims=LazySequence(late_value("flowsys.systems.lego.claims:CLAIMS")),
-    figures=LazyMapping(late_value("flowsys.systems.lego.figures:FIGURES")),
-    diagrams=LazyMapping(late_value("flowsys.systems.lego.diagrams:DIAGRAMS")),
+    **packaged(__name__),
 )

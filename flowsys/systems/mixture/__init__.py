@@ -18,9 +18,9 @@ with K as a symbol (`statement`, `limits`) and the paper's surrogates (`surrogat
 from functools import partial
 
 import flowsys as fs
-from flowsys.system import FINITE, LazyMapping, LazySequence, late, late_value
+from flowsys.system import FINITE, late, packaged
 from flowsys.systems.mixture.model import blocks, sample_loss
-from flowsys.systems.mixture.notation import LATEX, PLACES, WORDS
+from flowsys.systems.mixture.notation import LATEX
 from flowsys.systems.mixture.observables import OBSERVE, max_margin
 from flowsys.systems.mixture.population import samples
 
@@ -91,12 +91,5 @@ SYSTEM = fs.Model(
     columns=lambda setup, level, variant, mode: COLUMNS if level == "L3" and variant != "found" else (),
     steps=3000,
     latex=LATEX,
-    meanings=WORDS,
-    places=PLACES,
-    derive=late("flowsys.systems.mixture.derive:derive"),
-    equations=late_value("flowsys.systems.mixture.reduced:EQUATIONS"),
-    ladder=late("flowsys.systems.mixture.derive:ladder"),
-    claims=LazySequence(late_value("flowsys.systems.mixture.claims:CLAIMS")),
-    figures=LazyMapping(late_value("flowsys.systems.mixture.figures:FIGURES")),
-    diagrams=LazyMapping(late_value("flowsys.systems.mixture.diagrams:DIAGRAMS")),
+    **packaged(__name__, ladder="derive"),
 )  # fmt: skip

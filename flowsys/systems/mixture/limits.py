@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from flowsys.errors import InputError
-from flowsys.model.conserved import pair_invariants
+from flowsys.model.conserved import NamedPair, spectra_of
 from flowsys.model.declaration import Stage
 from flowsys.model.stated import stated_problem
 from flowsys.program import Program
@@ -31,12 +31,7 @@ def program(variant: str) -> Program:
     """The committed program with 22 or 10 variables."""
     from flowsys.systems.mixture import reduced
 
-    return Program.parse({"22": reduced.PROGRAM_22, "10": reduced.PROGRAM_10}[variant])
-
-
-@lru_cache(maxsize=4)
-def _field(variant: str) -> ProgramField:
-    return ProgramField(program(variant))
+    return Program.parse(getattr(reduced, f"PROGRAM_{variant}"))
 
 
 @lru_cache(maxsize=128)
@@ -87,11 +82,18 @@ def limit_problem(variant: str, setup: Setup, mode: str) -> Problem:
         return float(observed(text, (name,), "exact", np)(y, stage_arguments(SYSTEM.declaration.stages[mode][0]))[0])
 
     return stated_problem(
-        SYSTEM.declaration, setup, mode, _field(variant), initial_state(text.state, setup["omega"]), stage_arguments,
+        SYSTEM.declaration, setup, mode, ProgramField(text), initial_state(text.state, setup["omega"]), stage_arguments,
         derived=ChainMap({"max_margin": max_margin, "score_spread": lambda y: 0.0}, SingleEntries(K, of_class)),
         dear=entry_names(K),
-        conserved=sector_spectra(variant) if variant == "22" else None, scale=setup["omega"] * setup["omega"],
+        conserved=spectra(variant) if variant == "22" else None, scale=setup["omega"] * setup["omega"],
     )  # fmt: skip
+
+
+@lru_cache(maxsize=4)
+def spectra(variant: str) -> Callable[[np.ndarray], np.ndarray]:
+    """The spectra of [[KK, -S], [Sᵀ, -QQ]] in both sectors."""
+    names = lambda part: lambda M, x, y: f"{M}_{x}{y}_{part}"
+    return spectra_of(program(variant).state, [NamedPair(names(part), "cv", "cv") for part in PARTS])
 
 
 @lru_cache(maxsize=16)
@@ -125,27 +127,6 @@ class SingleEntries(Mapping):
 
     def __len__(self) -> int:
         return len(entry_names(self._K))
-
-
-@lru_cache(maxsize=4)
-def sector_spectra(variant: str):
-    """The spectral invariants of [[KK, -S], [Sᵀ, -QQ]] in both sectors."""
-    index = {name: i for i, name in enumerate(program(variant).state)}
-
-    def blocks(states: np.ndarray, name: str, part: str) -> np.ndarray:
-        pick = lambda x, y: states[:, index[f"{name}_{x}{y}_{part}"]]
-        lower = ("c", "v") if name != "S" else ("v", "c")
-        rows = [[pick("c", "c"), pick("c", "v")], [pick(*lower), pick("v", "v")]]
-        return np.moveaxis(np.array(rows), -1, 0)
-
-    def spectra(states: np.ndarray) -> np.ndarray:
-        found = []
-        for part in PARTS:
-            KK, S, QQ = (blocks(states, name, part) for name in ("KK", "S", "QQ"))
-            found.append(pair_invariants(np.block([[KK, S], [np.swapaxes(S, 1, 2), QQ]]), 2))
-        return np.concatenate(found, axis=-1)
-
-    return spectra
 
 
 def onset_of_group_signal(K: int, b: float) -> float:

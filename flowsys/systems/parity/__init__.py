@@ -24,7 +24,7 @@ the next bit; everything the loss sees of the weights are inner products with th
 from functools import partial
 
 import flowsys as fs
-from flowsys.system import LazyMapping, LazySequence, Setup, late, late_value
+from flowsys.system import Setup, late, packaged
 from flowsys.systems.parity import frozen, vocabulary
 from flowsys.systems.parity.model import Network, fresh_batch, output_weights, sampled_blocks, samples
 from flowsys.systems.parity.notation import LATEX
@@ -100,13 +100,6 @@ SYSTEM = fs.Model(
     latex=LATEX,
     columns=_columns,
     validate=vocabulary.validate,
-    derive=late("flowsys.systems.parity.derive:derive"),
-    equations=late_value("flowsys.systems.parity.reduced:EQUATIONS"),
-    meanings=LazyMapping(late_value("flowsys.systems.parity.notation:WORDS")),
-    places=LazyMapping(late_value("flowsys.systems.parity.notation:PLACES")),
-    ladder=late("flowsys.systems.parity.ladder:ladder"),
-    claims=LazySequence(late_value("flowsys.systems.parity.claims:CLAIMS")),
-    figures=LazyMapping(late_value("flowsys.systems.parity.figures:FIGURES")),
-    diagrams=LazyMapping(late_value("flowsys.systems.parity.diagrams:DIAGRAMS")),
+    **packaged(__name__),
     **_declared,
 )  # fmt: skip

@@ -38,9 +38,9 @@ import numpy as np
 
 import flowsys as fs
 from flowsys.errors import InputError
-from flowsys.system import FINITE, LazyMapping, LazySequence, late, late_value
+from flowsys.system import FINITE, LazyMapping, late, packaged
 from flowsys.systems.prompt.model import blocks, prompt_loss
-from flowsys.systems.prompt.notation import LATEX, PLACES, WORDS
+from flowsys.systems.prompt.notation import LATEX
 from flowsys.systems.prompt.observables import measures, observe, told
 from flowsys.systems.prompt.parameters import PARAMETERS
 from flowsys.systems.prompt.tasks import batches, checked_tasks, population, training_tasks
@@ -126,14 +126,7 @@ def prompt_model(tasks: Any = None, law: Law | None = None) -> fs.Model:
         steps=200,
         t_max=1e12,
         latex=LATEX,
-        meanings=WORDS,
-        places=PLACES,
-        derive=late("flowsys.systems.prompt.derive:derive"),
-        equations=late_value("flowsys.systems.prompt.reduced:EQUATIONS"),
-        ladder=late("flowsys.systems.prompt.ladder:ladder"),
-        claims=LazySequence(late_value("flowsys.systems.prompt.claims:CLAIMS")),
-        figures=LazyMapping(late_value("flowsys.systems.prompt.figures:FIGURES")),
-        diagrams=LazyMapping(late_value("flowsys.systems.prompt.diagrams:DIAGRAMS")),
+        **packaged(__name__),
     )  # fmt: skip
 
 
