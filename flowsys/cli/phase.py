@@ -57,6 +57,9 @@ def phase(
         str | None, typer.Option(metavar="local|tcp://…", help="Run on a Dask cluster (needs the extra `cluster`).")
     ] = None,
     chunk: Annotated[int | None, typer.Option(min=1, help="Points stored (and sent to a worker) together.")] = None,
+    fresh_seeds: Annotated[
+        bool, typer.Option("--fresh-seeds", help="Points do not share seeds: each draws its own, by its place.")
+    ] = False,
     log: Annotated[bool, typer.Option("--log", help="Logarithmic colours.")] = False,
     refine: Annotated[
         str | None, typer.Option(metavar="FILE.nc", help="Add points along the boundary of this diagram.")
@@ -97,6 +100,7 @@ def phase(
             kink_width=None if exact_kinks else kink_width if kink_width is not None else named and named.kink_width,
             chunk_size=chunk,
             seeds=seeds or (named.seeds if named else 1),
+            fresh_seeds=fresh_seeds or (named.fresh_seeds if named else False),
         )
         on_axes = {axis.name: f"{axis.values[0]} …" for axis in sweep.axes}
         example = example_of(found, sweep.axes, sweep.fixed)
@@ -109,7 +113,7 @@ def phase(
             None,
             None,
             None,
-        ) or exact_kinks
+        ) or (exact_kinks or fresh_seeds)
         if axis_texts or observable or set or diagram or level or variant or mode or numerical:
             raise InputError(f"--refine {refine} takes its sweep from the file: give no axes, observables or settings.")
         old = load_diagram(refine)

@@ -75,6 +75,8 @@ class PhaseDiagram:
         mode = str(origin.get("mode") or "").replace("_", " ")
         smoothed = f"kinks smoothed over {origin['kink_width']:g}" if origin.get("kink_width") else ""
         seeds = f"{origin['seeds']} seeds a point" if origin.get("seeds", 1) > 1 else ""
+        if origin.get("fresh_seeds"):
+            seeds = f"{seeds or 'seeds'}, each point its own"
         values = {**origin.get("usual", {}), **origin.get("fixed", {})}
         fixed = assignments(values, origin.get("symbols", {}))
         return in_lines((origin.get("level", ""), mode, *fixed, smoothed, seeds))

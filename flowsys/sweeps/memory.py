@@ -22,6 +22,7 @@ def sweep_of(system: System, diagram: NamedDiagram) -> Sweep:
         diagram.fixed,
         kink_width=diagram.kink_width,
         seeds=diagram.seeds,
+        fresh_seeds=diagram.fresh_seeds,
     )
 
 

@@ -57,7 +57,8 @@ class NamedDiagram:
 
     What is fixed may be set otherwise when the diagram is asked for: lines follow it, and the picture's title names it.
 
-    With `seeds`, every point is run from so many random starts, and its quantities are statistics over them.
+    With `seeds`, every point is run from so many random starts, and its quantities are statistics over them; with
+    `fresh_seeds` no two points share a start.
     `over_seeds` says what the picture shows of an axis of seeds: their median, or the share of seeds whose value is
     above 0 (a seed that never comes to the event asked for counts as one whose value is not). `phases` gives stretches
     of values names; `words` says what an outcome means in this diagram ("above 150" for "quantity not finite").
@@ -73,6 +74,7 @@ class NamedDiagram:
     fixed: Mapping[str, Any] = field(default_factory=dict)
     kink_width: float | None = None
     seeds: int = 1
+    fresh_seeds: bool = False
     logarithmic: bool | None = None
     boundary: Boundary | None = None
     contours: Callable[[Setup], Sequence[Contour]] | None = None

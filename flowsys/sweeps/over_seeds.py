@@ -7,6 +7,7 @@ A point at which only some seeds have a value says so in its outcome; where none
 unless shares are all that is asked for: then the share is 0.
 """
 
+import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -73,6 +74,12 @@ class Statistic:
                 return float(np.median(known))
             case quantile:
                 return float(np.quantile(known, int(quantile[1:]) / 100))
+
+
+def fresh_seed(seed: int, place: Mapping[str, Any]) -> int:
+    """A seed of a point's own: of the seed asked for and the point's place on the other axes, and of nothing else."""
+    values = sorted((name, x if isinstance(x, str) else float(x)) for name, x in place.items() if name != "seed")
+    return int.from_bytes(hashlib.sha256(repr([int(seed), values]).encode()).digest()[:4], "big") >> 2
 
 
 def with_seeds(points: Iterable[Setup | None], n: int) -> Iterator[Setup | None]:

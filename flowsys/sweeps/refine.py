@@ -103,6 +103,7 @@ def refined_sweep(diagram: PhaseDiagram, system: System) -> tuple[Sweep, Refinem
         origin["mode"],
         origin["fixed"],
         seeds=origin.get("seeds", 1),
+        fresh_seeds=origin.get("fresh_seeds", False),
         **{name: origin[name] for name in settings},
     )
     return replace(sweep, selected=tuple(found.computed.tolist()), base=origin["digest"]), found

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from flowsys.errors import InputError
+from flowsys.sweeps.over_seeds import fresh_seed
 from flowsys.sweeps.sweep import Sweep
 from flowsys.system import Parameter, Setup
 
@@ -41,6 +42,8 @@ def setups(sweep: Sweep, indices: np.ndarray) -> Iterator[Setup | None]:
         values = dict(template)
         for axis, i in zip(sweep.axes, place):
             values[axis.name] = axis.values[i]
+        if sweep.fresh_seeds:
+            values["seed"] = fresh_seed(values["seed"], {axis.name: values[axis.name] for axis in sweep.axes})
         try:
             for parameter in moving:
                 values[parameter.name] = parameter.check(parameter.default(values))

@@ -18,7 +18,7 @@ from flowsys.machine.fingerprint import fingerprint
 from flowsys.runs.automatic import NATIVE
 from flowsys.runs.solving import check_numbers
 from flowsys.sweeps.axes import Axis, checked
-from flowsys.sweeps.over_seeds import Statistic
+from flowsys.sweeps.over_seeds import Statistic, fresh_seed
 from flowsys.sweeps.quantities import Quantity, Term, parse_quantity
 from flowsys.sweeps.verdicts import OfClaim
 from flowsys.system import Setup, System
@@ -37,7 +37,8 @@ class Sweep:
 
     `code` is the system's digest when the sweep was made; `example` stands for what the system makes of a point in the
     middle: program, samples, starts, events and stages (of a package its code says all that). With `selected`, only
-    those points of the grid (flat indices) are computed: the rest is known from a file with the digest `base`.
+    those points of the grid (flat indices) are computed: the rest is known from a file with the digest `base`. With
+    `fresh_seeds`, points do not share seeds: each draws its own, from the seed asked for and its place on the axes.
     """
 
     system: System = field(compare=False)
@@ -54,6 +55,7 @@ class Sweep:
     max_steps: int = MAX_STEPS
     chunk_size: int = CHUNK
     seeds: int = 1
+    fresh_seeds: bool = False
     selected: tuple[int, ...] | None = None
     base: str = ""
     code: str = ""
@@ -90,7 +92,10 @@ class Sweep:
     def parameters(self, index: int) -> dict[str, Any]:
         """The parameters of a point."""
         places = np.unravel_index(index, self.shape)
-        return dict(self.fixed) | {axis.name: axis.values[i] for axis, i in zip(self.axes, places)}
+        found = dict(self.fixed) | {axis.name: axis.values[i] for axis, i in zip(self.axes, places)}
+        if self.fresh_seeds:
+            found["seed"] = fresh_seed(found.get("seed", 0), {axis.name: found[axis.name] for axis in self.axes})
+        return found
 
     @property
     def digest(self) -> str:
@@ -112,7 +117,7 @@ class Sweep:
         told += [
             f"--{name.replace('_', '-')} {getattr(self, name)}" for name, v in usual.items() if getattr(self, name) != v
         ]
-        return " ".join(told)
+        return " ".join([*told, *(["--fresh-seeds"] if self.fresh_seeds else [])])
 
     @property
     def _usual(self) -> dict[str, Any]:
@@ -140,6 +145,7 @@ class Sweep:
             "solver": self.solver,
             "kink_width": self.kink_width,
             "seeds": self.seeds,
+            "fresh_seeds": self.fresh_seeds,
             "usual": usual,
             "symbols": names.symbols([*(axis.name for axis in self.axes), *self.fixed, *usual], self.mode),
             "labels": {quantity.name: quantity.label(names, self.mode) for quantity in self.quantities},
@@ -199,7 +205,7 @@ def make_sweep(
             if not isinstance(term.at, str) and "t_max" not in names and term.at > example["t_max"]:
                 raise InputError(f"observable {quantity.name} lies beyond t_max = {example['t_max']:g}.")
     parsed = tuple(q.checked(system, asked, example, seeds) if isinstance(q, OfClaim) else q for q in parsed)
-    _check_seeds(system, level, parsed, names, seeds)
+    _check_seeds(system, level, parsed, names, seeds, options.get("fresh_seeds", False))
     check_numbers(
         options.get("rtol", 1e-8), options.get("atol"), options.get("solver", "auto"),
         options.get("max_steps", MAX_STEPS), options.get("kink_width"),
@@ -233,7 +239,9 @@ def _numbers(of: Problem | Any) -> tuple:
     return of.initial, of.stages, of.events, of.marks
 
 
-def _check_seeds(system: System, level: str, quantities: Sequence[Quantity], axes: Sequence[str], seeds: int) -> None:
+def _check_seeds(
+    system: System, level: str, quantities: Sequence[Quantity], axes: Sequence[str], seeds: int, fresh: bool
+) -> None:
     """Statistics need seeds, seeds need statistics and a level that has them."""
     plain = [q for q in quantities if q.terms and not isinstance(q, Statistic)]
     if seeds == 1 and len(plain) < sum(bool(q.terms) for q in quantities):
@@ -246,6 +254,8 @@ def _check_seeds(system: System, level: str, quantities: Sequence[Quantity], axe
     has_seed = any(p.name == "seed" and level in p.levels for p in system.parameters)
     if seeds > 1 and not has_seed:
         raise InputError(f"--seeds {seeds} is not allowed at level {level}: it has no random start.")
+    if fresh and not has_seed:
+        raise InputError(f"--fresh-seeds is not allowed at level {level}: it has no random start.")
     if seeds > 1 and "seed" in axes:
         raise InputError(f"--seeds {seeds} is not allowed where seed is an axis.")
 

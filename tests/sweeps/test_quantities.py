@@ -8,6 +8,7 @@ import flowsys
 from flowsys.errors import InputError
 from flowsys.sweeps import load
 from flowsys.sweeps.diagram import CODES, OUTCOMES
+from flowsys.sweeps.memory import run_in_memory
 from flowsys.sweeps.over_seeds import Statistic, reduced
 from flowsys.sweeps.points import evaluate_chunk
 from flowsys.sweeps.quantities import parse_quantity
@@ -102,3 +103,21 @@ def test_a_claim_that_cannot_be_measured_there_is_refused_with_the_reason():
 
 def test_every_outcome_has_a_code_of_its_own():
     assert len(set(OUTCOMES)) == len(OUTCOMES) < 256
+
+
+def test_points_with_fresh_seeds_share_no_start_and_do_not_depend_on_their_chunk():
+    system = flowsys.load("mixture")
+    told = {"level": "L2", "fixed": {"t_max": 5.0, "width": 8}, "fresh_seeds": True}
+    of = [sweep("b=0.4,0.5", "seed=0,1", observables=["S_plus_c1_v1@t=0"], chunk_size=n, **told) for n in (1, 3, 4)]
+    found = [run_in_memory(each).quantities["S_plus_c1_v1@t=0"] for each in of]
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
+    seeds = [of[0].parameters(i)["seed"] for i in range(4)]
+    assert len(set(seeds)) == 4 == len(set(found[0].ravel()))
+    point = flowsys.solve(system, system.setup(**of[0].parameters(2)), level="L2", at=[0.0], observe=["S_plus_c1_v1"])
+    assert point["S_plus_c1_v1"][0] == found[0][1, 0]
+    shared = sweep("b=0.4,0.5", "seed=0,1", observables=["S_plus_c1_v1@t=0"], **told | {"fresh_seeds": False})
+    rows = run_in_memory(shared).quantities["S_plus_c1_v1@t=0"]
+    np.testing.assert_array_equal(rows[0], rows[1])
+    with pytest.raises(InputError, match="--fresh-seeds is not allowed at level L3"):
+        sweep("b=1,2", observables=["w_c@t=1"], fresh_seeds=True)
