@@ -40,20 +40,7 @@ def test_sentences_of_the_engine_have_no_numbers_of_their_own(module):
     assert not [part for part in literal_parts(module) if any(map(str.isdigit, part))]
 
 
-TYPED = {
-    "cooccurrence": {"F.6-root", "Fig. 1"},
-}
-NOTES = [
-    pytest.param(
-        name,
-        c,
-        id=f"{name}-{c.id}",
-        marks=pytest.mark.xfail(reason="settings and formulas are typed into its note", strict=True)
-        if c.id in TYPED.get(name, ())
-        else (),
-    )
-    for name, c in DECLARED
-]
+NOTES = [pytest.param(name, c, id=f"{name}-{c.id}") for name, c in DECLARED]
 
 
 @pytest.mark.parametrize(("name", "claim"), NOTES)

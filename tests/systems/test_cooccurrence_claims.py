@@ -1,5 +1,7 @@
 """Claims of the co-occurrence paper that do not hold as printed, measured again by other code; regimes and places."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -83,6 +85,28 @@ def test_the_bound_of_corollary_d_5_misses_a_factor_two_in_its_root(corrected, r
             bound *= np.sqrt(np.log(terms / delta))
         failures += largest > bound
     assert rate[0] <= failures / starts <= rate[1]
+
+
+def test_the_second_term_of_eq_4_has_no_sign_of_one_neuron():
+    """Eq. (4) as printed keeps an a_j outside its sums: with a negative one it is not dG/dt."""
+    rng, m, d, a = np.random.default_rng(3), 5, 4, np.array([1.0, -1.0, 1.0])
+    W, V, S = rng.normal(size=(m, 3)), rng.normal(size=(m, d)), rng.normal(size=(d, d))
+    sentences, y = np.array([[0, 1, 2], [0, 2, 3]]), np.array([1, -1])
+
+    def loss(W, V):
+        p = [jax.nn.softmax(S[np.ix_(x, x)], axis=0).sum(axis=1) for x in sentences]
+        F = jnp.stack([(a @ W.T @ V)[x] @ weights for x, weights in zip(sentences, p)])
+        return jnp.mean(jax.nn.softplus(-y * F))
+
+    with jax.enable_x64(True):
+        dW, dV = (-np.asarray(g) for g in jax.grad(loss, (0, 1))(W, V))
+    u = W @ a
+    r = u @ dV / (u @ u)  # dL/dW_V = -u rᵀ
+    moved, own, other = a @ (dW.T @ V + W.T @ dV), (u @ u) * r, len(a) * V.T @ V @ r
+    np.testing.assert_allclose(moved, own + other, rtol=1e-10)
+    assert np.abs(moved - (own + a[1] * other)).max() > 1e-2
+    printed, corrected = (CLAIMS[f"Eq. 4-{form}"].check(SYSTEM) for form in ("printed", "corrected"))
+    assert printed.word is Word.FAILS and corrected.word is Word.HOLDS
 
 
 def test_the_limit_of_the_ratio_is_claimed_only_where_it_is_reached():

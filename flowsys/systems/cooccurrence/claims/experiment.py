@@ -41,6 +41,6 @@ CLAIMS = (
           Experiment(), two_phases, at={"reading": "E", "seed": 7}, mode="data", levels="L0", what="experiment",
           takes="n L d m1 reading data_seed share_1 share_4", control={"at": {"reading": "A", "seed": 7},
           "steps": 2000},
-          is_cheap=False, note="phase 1 ends at epoch {all_correct}; scores moved by {early:.4f} until then, by "
-          "{whole:.3f} at least over the run"),
+          is_cheap=False, note="all samples are correct from epoch {all_correct} on; scores moved by {early:.4f} until "
+          "then, by {whole:.3f} at least over the run"),
 )  # fmt: skip

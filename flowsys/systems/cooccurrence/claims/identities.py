@@ -1,4 +1,4 @@
-"""Exact identities of the flow at every width: the six families close (App. C), c moves with the mean margin."""
+"""Exact identities of the flow at every width: the six families close (App. C), G and c move with the mean margin."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from flowsys.claims import Claim, Identity, Kit, Sides
+from flowsys.claims import Claim, Erratum, Identity, Kit, Sides
 from flowsys.model import ops
 from flowsys.model.concrete import View
 from flowsys.model.flows import flow_of_weights, rates_of, seen_of, slopes_of
@@ -61,10 +61,34 @@ def mean_margin_moves_c(run: Kit, factor: float = 1.0) -> Sides:
     return Sides(left, right)
 
 
+def sum_over_neurons(run: Kit, stray: bool = False) -> Sides:
+    """Eq. 4: dG/dt by autodiff on the weights, against c r + m1 VV r; printed, with the sign a_j of any one neuron.
+
+    Signs of the output weights are put into the neurons, so what stays of a_j is drawn beside them.
+    """
+    left, right = [], []
+    for there in run.over_seeds(SEEDS):
+        concrete, arguments, seen, moving, _ = pushed(there)
+        with jax.enable_x64(True):
+            r = -np.asarray(slopes_of(concrete, seen, arguments, "exact")["A"])[0]  # ∂L/∂A = -a rᵀ, a = 1
+        neurons = len(seen["B"])
+        signs = np.random.default_rng([there.p.seed, neurons]).choice([-1, 1], neurons) if stray else np.ones(1)
+        own, other = np.asarray(seen["B"]).sum() * r, neurons * np.asarray(seen["VV"]) @ r
+        left += [np.asarray(moving["A"]).sum(axis=0)] * len(signs)
+        right += [own + sign * other for sign in signs]
+    return Sides(np.concatenate(left), np.concatenate(right))
+
+
 CLAIMS = (
     Claim("the_six_families_close", "Eq. 6, Eq. 7, Lemmas C.1–C.4",
           "the rates of neuron, value, key and query correlations depend on these alone", Identity(1e-12),
           families_move_by_themselves, at=SMALL, levels="L2", control={"factor": 1.01}),
+    Claim("Eq. 4-printed", "Eq. 4", "dG(μ)/dt = c r(μ) + a_j m1 (VV r)(μ), with an a_j that no sum runs over",
+          Identity(1e-12), lambda run, stray=True: sum_over_neurons(run, stray), at=SMALL, levels="L2",
+          control={"stray": False},
+          erratum=Erratum("a_{j_1} in the second term of Eq. (4)", "no a_{j_1} there", "harmless", "Eq. 4-corrected")),
+    Claim("Eq. 4-corrected", "Eq. 4 [ours]", "dG(μ)/dt = c r(μ) + m1 (VV r)(μ)", Identity(1e-12), sum_over_neurons,
+          at=SMALL, levels="L2", control={"stray": True}),
     Claim("c_moves_with_the_mean_margin", "Eq. 5, Lemma F.4", "dc/dt = (2 m1/n) Σ g_i y_i F_i", Identity(1e-12),
           mean_margin_moves_c, at=SMALL, levels="L2", control={"factor": 1.01}),
 )  # fmt: skip

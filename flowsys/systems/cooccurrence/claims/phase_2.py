@@ -94,7 +94,9 @@ def distance_to_the_root(run: Kit, scale: float = 1.0) -> float:
     late = run.values(LATE / run.p.m, observe=names)
     shares = (1 / 2, 1 / 6, 1 / 6, 1 / 6)
     g = [late[f"g_type{T}"] * (1 - late[f"g_type{T}"] / share) for T, share in zip((1, 2, 3, 4), shares)]
-    return scale * (quadratic_gradient_ratio(g) - late["R"])
+    distance = quadratic_gradient_ratio(g) - late["R"]
+    run.note(scaled=run.p.n * distance)
+    return scale * distance
 
 
 def late_ratio(run: Kit, factor: float = 1.0) -> Sides:
@@ -167,7 +169,7 @@ CLAIMS = (
     Claim("F.6-root", "Lemma F.6", "in its proof R tends to the positive root of the quadratic in g', up to o(1)",
           Limit(0.0, 0.01), distance_to_the_root, at=MANY, path=MORE_SAMPLES, mode=MODE, regime=PHASES, levels=FLOWS,
           what="proof step", control={"scale": 100.0},
-          note="o(1) is of order 1/n here"),
+          note="n times the distance is {scaled:.3g}"),
     Claim("F.6-margin", "Lemma F.6", "R tends to that of the max-margin direction at every n", Identity(0.01),
           late_ratio,
           at=MANY, path=MORE_SAMPLES, mode=MODE, sharpens="F.6", levels=FLOWS, control={"factor": 1.1}),
