@@ -326,8 +326,9 @@ class _Functions:
         if self._observed is None:
             return {}, {}
         found, k = self._observed(z, arguments), len(self.names)
-        along = self._observed(np.concatenate([z[: self.n], rate]), _still(arguments))[k:]
-        slopes = found[k:] + along * dt
+        slopes = found[k:]
+        if dt:
+            slopes = slopes + dt * self._observed(np.concatenate([z[: self.n], rate]), _still(arguments))[k:]
         return dict(zip(self.names, map(float, found[:k]))), dict(zip(self.names, map(float, slopes)))
 
     def slope_of(self, observable: str) -> Callable:

@@ -1,6 +1,7 @@
 """`flowsys phase` and `flowsys plot`: sweep parameters, write a data file and a picture; draw a file again."""
 
 import sys
+from collections.abc import Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from flowsys.cli import options
+from flowsys.cli import options, traces
 from flowsys.cli.progress import bar
 from flowsys.errors import InputError
 
@@ -64,6 +65,13 @@ def phase(
     refine: Annotated[
         str | None, typer.Option(metavar="FILE.nc", help="Add points along the boundary of this diagram.")
     ] = None,
+    trace: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="QUANTITY=NUMBER|EVENT=EVENT",
+            help="Follow this line in the plane of x and y; without --observable, instead of a grid; repeatable.",
+        ),
+    ] = None,
     picture: Annotated[bool, typer.Option("--picture/--no-picture", help="Draw the picture too.")] = True,
     out: Annotated[
         str | None,
@@ -80,6 +88,9 @@ def phase(
     if exact_kinks and kink_width is not None:
         raise InputError(f"--kink-width {kink_width:g} smooths what --exact-kinks follows: give one of them.")
     axis_texts = [text for text in (x, y, z, *(axis or [])) if text]
+    if trace and refine is None and axis_texts and observable is None and diagram is None:
+        traces.alone(found, trace, axis_texts, options.assignments(set), (level, variant, mode), out, picture)
+        return
     old = finer = None
     if refine is None:
         named = _named(found, diagram, axis_texts, observable)
@@ -142,7 +153,9 @@ def phase(
         typer.echo(f"wrote {path}")
         return
     drawn = path.with_suffix(".png")
-    _draw(load_diagram(path, DRAWN), drawn, log or None, found, named)
+    form = sweep.level, sweep.variant, sweep.mode
+    lines = traces.over(found, trace, [axis.text for axis in sweep.axes], sweep.fixed, form, path) if trace else ()
+    _draw(load_diagram(path, DRAWN), drawn, log or None, found, named, lines=lines)
     typer.echo(f"wrote {path} and {drawn}")
 
 
@@ -220,14 +233,16 @@ def _named_alike(diagram, system):
     return None
 
 
-def _draw(diagram, picture: Path, logarithmic: bool | None, system, named, quantity: str | None = None) -> None:
+def _draw(
+    diagram, picture: Path, logarithmic: bool | None, system, named, quantity: str | None = None, lines: Sequence = ()
+) -> None:
     from flowsys.machine.files import write_atomically
     from flowsys.plot import diagram_figure
     from flowsys.plot.drawing import save_picture
 
     if quantity is not None and quantity not in diagram.quantities:
         raise InputError(f"quantity = {quantity} is not in the file; it holds {', '.join(diagram.quantities)}.")
-    figure = diagram_figure(diagram, system, named, quantity, logarithmic)
+    figure = diagram_figure(diagram, system, named, quantity, logarithmic, lines)
     command = diagram.origin.get("command", "")
     write_atomically(picture, lambda temporary: save_picture(figure, temporary, command))
 

@@ -1,12 +1,14 @@
 """A swept diagram as a figure: panels where there is a third axis, the named diagram's lines and words over it."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from matplotlib.figure import Figure
 
 from flowsys.plot.panels import panels
 from flowsys.plot.phase import phase
 from flowsys.sweeps.diagram import PhaseDiagram
-from flowsys.sweeps.named import NamedDiagram
+from flowsys.sweeps.named import Line, NamedDiagram
 from flowsys.system import System
 
 
@@ -16,8 +18,9 @@ def diagram_figure(
     named: NamedDiagram | None = None,
     quantity: str | None = None,
     logarithmic: bool | None = None,
+    lines: Sequence[Line] = (),
 ) -> Figure:
-    """The picture of one quantity (default: the first)."""
+    """The picture of one quantity (default: the first), with further measured lines over it."""
     parts = panels(diagram)
     columns = min(len(parts), 3)
     rows = -(-len(parts) // columns)
@@ -36,7 +39,7 @@ def diagram_figure(
     logarithmic = logarithmic if logarithmic is not None or named is None else named.logarithmic
     places = figure.subplots(rows, columns, squeeze=False).ravel()
     for place, (part, where) in zip(places, parts):
-        phase(part, place, quantity, logarithmic, title=where or title, **over)
+        phase(part, place, quantity, logarithmic, title=where or title, measured=lines, **over)
     for place in places[len(parts) :]:
         place.set_axis_off()
     return figure

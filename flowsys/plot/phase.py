@@ -38,13 +38,14 @@ def phase(
     limits: tuple[float, float] | None = None,
     phases: Phases | None = None,
     words: Mapping[str, str] | None = None,
+    measured: Sequence[Line] = (),
 ) -> Axes:
     """Draw a quantity over the first axis (and the second, if there is one; further axes at their first value).
 
     Seeds are no axis of a picture where there is another one: it shows their median, or the share of them above 0.
-    Boundaries are the theory's lines, contours are lines of other measured quantities; `limits` are those of the
-    colours (of the y axis, where there is one axis only); `phases` turns values into phases with names; `words` says
-    what outcomes mean here.
+    Boundaries are the theory's lines, `measured` ones were traced, contours are lines of other measured quantities;
+    `limits` are those of the colours (of the y axis, where there is one axis only); `phases` turns values into phases
+    with names; `words` says what outcomes mean here.
     """
     name = quantity or next(iter(diagram.quantities))
     axes, values, outcomes = _shown(diagram, name, over_seeds)
@@ -64,6 +65,8 @@ def phase(
         known = [contour for contour in contours if contour.quantity in diagram.quantities]
         for contour, dash in zip(known, cycle(DASHES)):
             _contour(diagram, contour, axes, ax, dash)
+        for line, dash in zip(measured, cycle(DASHES[::-1])):
+            _line(ax, line, linestyle=dash, path_effects=RIM, **MEASURED)
     for axis, where in zip(axes, "xy"):
         scale(ax, axis, where, diagram.symbol(axis.name))
     if ax.get_legend_handles_labels()[0]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from flowsys.analysis.sensitivities import Sensitivities
 
 MOST = 16  # rows of the map
-LEAST = 1e-9
+LEAST, MOST_SHARE = 1e-9, 1e6  # beyond, the quantity itself is 0
 
 
 def sensitivities(result: "Sensitivities") -> Figure:
@@ -21,7 +21,7 @@ def sensitivities(result: "Sensitivities") -> Figure:
     for q in result.quantities:
         shares = q.elasticities(result.sizes)
         values = [shares[name] for name in names]
-        if np.isfinite(values).all() and np.abs(values).max() > LEAST:
+        if np.isfinite(values).all() and LEAST < np.abs(values).max() < MOST_SHARE:
             at = result.symbol(q.at) if not q.at.startswith("t=") else f"${q.at}$"
             rows.append(
                 (q.quantity != "t", at if q.quantity == "t" else f"{result.symbol(q.quantity)} at {at}", values)
