@@ -107,6 +107,7 @@ def entropy_and_accuracy(setup: Setup, on_run: OnRun = None) -> Drawing:
     for ax, (chain, k) in zip(figure.subplots(1, 2, sharey=True), ((True, 4), (False, 3))):
         courses(ax, [result for case, result in with_chain(runs, chain) if case.k == k])
         ax.set_title(f"{'with' if chain else 'without'} chain of thought, k = {k}", fontsize="medium")
+    figure.axes[0].set_ylabel("share of sequences; entropy")
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", frameon=False, ncols=2)
     return Drawing(figure, {}, f"{title(runs)}: entropy falls as accuracy rises; without a chain both wait long")
 
@@ -230,6 +231,7 @@ def few_and_many_strings(setup: Setup, on_run: OnRun = None) -> Drawing:
         learned = sum(result["samples"] is not None for result in chosen)
         name = "fresh strings" if strings is None else f"{strings} strings"
         ax.set_title(f"{name}: {learned} of {len(chosen)} learned", fontsize="medium")
+    figure.axes[0].set_ylabel("share of sequences; entropy")
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", frameon=False, ncols=2)
     first = runs[0][0]
     return Drawing(figure, {}, f"n = {first.n}, k = {first.k}, {shape(first.architecture)}, without a chain of thought")

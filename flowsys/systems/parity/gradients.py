@@ -23,8 +23,8 @@ TRAINED = ("W_own", "W_att", "A")
 
 def gradient(
     setup: Setup, mode: str = "position", *, bits: np.ndarray | None = None, sigma: float = 0.0, on_target: float = 0.0
-) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Slopes in p, q and a at Assumption 1, and ν; of the mean over `bits`, or over the population.
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Slopes in p, q and a at Assumption 1, and the point itself; of the mean over `bits`, or over the population.
 
     Gaussian q, a of size `sigma` are added, and `on_target` to the scores of S[i].
     """
@@ -43,7 +43,7 @@ def gradient(
 
     with jax.enable_x64(True):
         slopes = jax.jit(jax.grad(loss))({name: jnp.asarray(array) for name, array in seen.items()})
-        return {name: np.asarray(slopes[name]) for name in TRAINED}, seen["nu"]
+        return {name: np.asarray(slopes[name]) for name in TRAINED}, seen
 
 
 def largest_entry(slopes: dict[str, np.ndarray]) -> float:

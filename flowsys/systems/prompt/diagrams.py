@@ -156,6 +156,7 @@ DIAGRAMS = {
         axes=("M=8:100:24:log", "alpha=0.01:0.2:24:log"),
         observables=("loss@t=1e6", "a@t=1e6"),
         fixed={"K": 3},
+        logarithmic=True,
         boundary=_least_fraction,
     ),
     "examples_needed": NamedDiagram(
@@ -182,9 +183,10 @@ DIAGRAMS = {
         boundary=_over_tau,
     ),
     "examples_rho": NamedDiagram(
-        title="CoT error over examples and the primacy ρ (one noisy step)",
+        # the vote at the one noisy step decides CoT and ICL alike, so both errors are counted exactly
+        title="Error of CoT and of ICL over examples and the primacy ρ (one noisy step), by exact counting",
         axes=("l_ts=5:80:20:log", "rho=0.05:0.85:20"),
-        observables=("cot_error_limit@t=0", "icl_error_exact@t=0"),
+        observables=("icl_error_exact@t=0",),
         fixed={"style": "one", "alpha_test": 0.8, "tau": 0.5},
         boundary=_over_rho,
     ),

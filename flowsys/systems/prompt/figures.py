@@ -70,7 +70,7 @@ def _over_examples(ax: Axes, lengths: tuple) -> None:
     ax.set_xticks(lengths, labels=[str(n) for n in lengths])
     ax.minorticks_off()
     ax.set_xlabel(f"examples ${SYSTEM.names.symbol('l_ts')}$")
-    ax.errorbar([], [], yerr=[], fmt="o", color="0.4", markersize=4, capsize=2, label="model, $t = 2\\times 10^5$")
+    ax.plot([], [], "o", color="0.4", markersize=4, label="model, $t = 2\\times 10^5$")
 
 
 def _trained(setup: Setup) -> tuple[Trajectory, np.ndarray]:
@@ -160,7 +160,7 @@ def attention_along_training(setup: Setup, n_seeds: int = 3) -> Drawing:
         ax.errorbar(marks, dots[:, :, i].mean(axis=0), yerr=dots[:, :, i].std(axis=0, ddof=1), fmt="o", markersize=4,
                     capsize=2, color=f"C{i}")  # fmt: skip
     label = f"SGD, {n_seeds} seeds, $l_{{tr}} = {setup['l_tr']}$"
-    ax.errorbar([], [], yerr=[], fmt="o", color="0.4", markersize=4, label=label)
+    ax.plot([], [], "o", color="0.4", markersize=4, label=label)
     ax.axvline(stage.t[0], color="0.3", linestyle="--", linewidth=1)
     ax.set_xscale("log")
     ax.set_xlabel("training time $t$")

@@ -10,7 +10,7 @@ import numpy as np
 from flowsys.claims import Claim, Condition, HighProbability, Identity, Inequality, Kit, Regime, Sides
 from flowsys.claims.claim import Erratum
 from flowsys.systems.parity.claims.regimes import DELTA, FARTHEST
-from flowsys.systems.parity.data import ascending, sequences
+from flowsys.systems.parity.data import ascending, rows, sequences
 from flowsys.systems.parity.gradients import gradient
 
 BATCH = {"n": 12, "k": 3, "m": 8.0, "epsilon": 1.0, "tokens": "all"}
@@ -57,10 +57,28 @@ def balance_everywhere(run: Kit, scale: float = 1.0) -> np.ndarray:
     return np.array([max(np.abs(α - ᾱ).max() / 2**0.5, np.abs(δ).max()) / bound for α, ᾱ, δ in found])
 
 
+def sums_of_batch(run: Kit, scale: float = 1.0) -> np.ndarray:
+    """The largest of |β|, |ψ|, |γ|, |ζ| (Table 1) over their bounds, for batches and signs ν of every start."""
+    n, k, m = run.p.n, run.p.k, run.p.width
+    i, same = n + 1.0 + np.arange(k), np.eye(2 * k).reshape(k, 2, k, 2)
+    many, few = log(300 * m * n * B / DELTA), log(300 * n * B / DELTA)
+    bounds = [np.sqrt(2 * B * k * few) / n, 2 * np.sqrt(B * k * many) / n, np.sqrt(2 * m * log(200 * n / DELTA)) / n,
+              4 * m * np.sqrt(k * B * many) / n]  # fmt: skip
+    ratios = []
+    for seed in run.starts:
+        α = statistics(run, seed)[0] * ~np.eye(k, n + k, dtype=bool)[..., None, None] / i[:, None, None, None]
+        active = np.random.default_rng([seed, 1]).integers(0, 2, (2 * m, k, 2)) * 1.0
+        ψ = np.einsum("riy,ijxy->rjx", active, α)
+        γ = (np.einsum("rib,rjc->ibjc", active, active) - (1 + same) / 2 * m) / i[:, None]
+        found = α.sum(axis=(0, 3)), ψ, γ, np.einsum("rib,rjx->ibjx", active, ψ)
+        ratios.append(max(np.abs(x).max() / (scale * bound) for x, bound in zip(found, bounds)))
+    return np.array(ratios)
+
+
 def slopes_of_batch(run: Kit, seed: int = 0):
-    slopes, ν = gradient(run.setup, bits=drawn(run, seed))
+    slopes, at = gradient(run.setup, bits=drawn(run, seed))
     m = run.p.width
-    return slopes, ν > 0, np.repeat([1.0, -1.0], m) / (2 * m)
+    return slopes, at["nu"] > 0, np.repeat([1.0, -1.0], m) / (2 * m)
 
 
 def own_gradient(run: Kit, shift: int = 0) -> Sides:
@@ -85,6 +103,21 @@ def attended_gradient(run: Kit, mean: bool = True) -> Sides:
     α, ᾱ, _ = statistics(run, 0)
     run.note(B=B, apart=float(np.abs(α - ᾱ)[np.eye(run.p.k, run.p.n + run.p.k, dtype=bool)].max() / B))
     return Sides(slopes["W_att"].ravel(), attended(run, 0, active, h, mean).ravel())
+
+
+def attention_gradient(run: Kit, centred: bool = True) -> Sides:
+    """Lemma 20 against autodiff at random q and a that leave the gates as they are: κ is -K; mean over a batch."""
+    bits, m = drawn(run, 0), run.p.width
+    slopes, at = gradient(run.setup, bits=bits, sigma=0.05)
+    K = ((at["nu"] > 0) * np.repeat([1.0, -1.0], m)[:, None] / (2 * m)).T @ at["W_att"]
+    X = rows(ascending(run.p.n, run.p.k), bits)
+    s = X["counts"] * np.exp(at["A"].T[X["query"]])
+    s /= s.sum(axis=-1, keepdims=True)
+    K_seen = K[X["query"]]
+    mean = (s * K_seen).sum(axis=-1, keepdims=True) if centred else 0.0
+    by_query = X["sign"][..., None] * s * (K_seen - mean) / B
+    asked = X["query"][..., None] == np.arange(2 * run.p.k)
+    return Sides(slopes["A"].ravel(), np.einsum("sit,siq->tq", by_query, asked).ravel())
 
 
 def own_bound(run: Kit, scale: float = 1.0) -> np.ndarray:
@@ -145,6 +178,9 @@ CLAIMS = (
           "log(300nB/δ))",
           HighProbability((DELTA / 10,), starts=400), balance_everywhere, at=BATCH, sharpens="lemma_7", takes="n k",
           control={"scale": 0.3}),
+    Claim("lemma_7_sums", "Lemma 7, Table 1", "|β| ≤ √(2Bk log(300nB/δ))/n, |ψ| ≤ 2√(Bk log(300mnB/δ))/n, |γ| ≤ √(2m "
+          "log(200n/δ))/n, |ζ| ≤ 4m√(kB log(300mnB/δ))/n with probability 1 - δ/10",
+          HighProbability((DELTA / 10,), starts=400), sums_of_batch, at=BATCH, takes="n k m", control={"scale": 0.3}),
     Claim("lemma_8", "Lemmas 8, 9", "attention does not move in the first step", Identity(0.0, relative=False), still,
           at=STEP, mode="three_step", takes="n k m seed", control={"step": "step_2"}),
     Claim("lemma_10", "Lemmas 10, 11", "|⟨W_{r,1:d}, e⟩ - ν| < ε/100 at the start: gates are decided by "
@@ -164,6 +200,9 @@ CLAIMS = (
     Claim("lemma_14_alpha", "Lemma 14 [ours]", "with α in place of ᾱ it is an identity on every batch", Identity(1e-10),
           lambda run, mean=False: attended_gradient(run, mean), at=BATCH, sharpens="lemma_14", takes="n k m",
           control={"mean": True}),
+    Claim("lemma_20", "Lemma 20", "the gradient in A of a string is (-1)^(b[i+1]+1) Σ_j ⟨κ, e_j⟩ ∂softmax_j/∂A",
+          Identity(1e-9), attention_gradient, at=BATCH, takes="n k m", control={"centred": False},
+          note="at random weights of the second layer and random scores, which flip no gate"),
     Claim("lemma_15", "Lemmas 15, 17", "it is at most 3/(2mn) with probability 1 - "
           "0.16δ", HighProbability((0.16 * DELTA,), 400),
           attended_bound, at=BATCH, takes="n k m", control={"scale": 0.1}, is_cheap=False),

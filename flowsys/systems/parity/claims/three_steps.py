@@ -90,8 +90,8 @@ def outputs(run: Kit, per_secret: float = 2.0) -> dict[str, Sides]:
 
 def third_gradient(run: Kit) -> dict[str, float]:
     """|∂L/∂W_{r,d+1:2d}| over |h_r| on S[i] at one-hot attention, of neurons active on one token of i, by autodiff."""
-    slopes, ν = gradient(run.setup, on_target=60.0)
-    k, per_h = run.p.k, 2 * run.p.width * np.abs(slopes["W_att"])
+    slopes, at = gradient(run.setup, on_target=60.0)
+    ν, k, per_h = at["nu"], run.p.k, 2 * run.p.width * np.abs(slopes["W_att"])
     found = {}
     for name, j in (("i ≥ n+2", 2), ("n+1", 0)):
         one = (ν[:, 2 * j] > 0) & (ν[:, 2 * j + 1] < 0)

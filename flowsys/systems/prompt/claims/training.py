@@ -23,6 +23,14 @@ def time_to_loss(run: Kit, power: float = 0.0) -> float:
     return run.time("T_3") * run.p.epsilon**-power
 
 
+def samples_needed(run: Kit, power: float = 0.0) -> float:
+    """N = B T at η = 1, T to (1-p)² = ε, B = max(ε^-2, M) log M; the control weighs it."""
+    p = run.p
+    batch = max(p.epsilon**-2, p.M) * np.log(p.M)
+    run.note(batch=float(batch))
+    return batch * run.time("T_3") * p.alpha**-power
+
+
 def loss_after(run: Kit, power: float = 1.0) -> float:
     """The loss at t = T(ε)."""
     p = run.p
@@ -87,6 +95,11 @@ CLAIMS = [
           path=Path("alpha", (0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4), M=many_patterns(2.0)), regime=PROOFS, what="remark",
           levels="L3", takes="K epsilon",
           control=lambda run: run.time("T_3") / run.p.alpha, note="at a fixed ε and batch, as α vanishes"),
+    Claim("P1_samples", "Sec. 3, P1", "the total number of training samples N = B T is linear in 1/α",
+          Order("Θ", lambda p: 1 / p.alpha), samples_needed, at={"M": 10**6, "epsilon": 0.1, **SQUARED},
+          path=Path("alpha", (0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4)), regime=PROOFS, what="remark", levels="L3",
+          takes="K epsilon", control={"power": 1.0},
+          note="at fixed ε and M, with the batch B of Theorem 1, {batch:.3g}"),
     Claim("Eq57", "Eq. (57)", "T_1 + T_2 + T_3 = Θ(α^-1 K³ log(K/ε) + M K (α^-1 + ε^-1))", Order("Θ", T), sum_of_times,
           path=Path("alpha", (0.4, 0.2, 0.1, 0.03, 0.01, 1e-3), M=many_patterns(1.0)), regime=PROOFS,
           levels="L3", takes="", control={"power": 1.0},
