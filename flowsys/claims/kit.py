@@ -75,10 +75,6 @@ class Kit:
         """Kits at the seeds 0 … n-1."""
         return [self.at(seed=seed) for seed in range(n)]
 
-    def at_starts(self) -> "list[Kit]":
-        """Kits at the random starts that a claim about their probability is judged on."""
-        return [self.at(seed=seed) for seed in self.starts]
-
     def run(self, *at: str | float, observe: Sequence[str] | None = None, level: str | None = None,
             variant: str | None = None, kink_width: float | None = None) -> Trajectory:  # fmt: skip
         """A trajectory recorded at events and times, found again when asked for twice."""

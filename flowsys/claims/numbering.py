@@ -18,13 +18,13 @@ _SOURCES = {
 }  # fmt: skip
 _NUMBER = r"\(?(?:[A-Z](?:\.\d+)*|\d+(?:\.\d+)*[a-z]?)\)?(?![A-Za-z\d])"
 _KIND = "|".join(sorted(_KINDS, key=len, reverse=True))
-_PLACE = re.compile(rf"({_KIND})s?\.? ({_NUMBER}(?:(?:, (?:and )?| and |[-–]){_NUMBER})*)")
+PLACE = re.compile(rf"({_KIND})s?\.? ({_NUMBER}(?:(?:, (?:and )?| and |[-–]){_NUMBER})*)")
 
 
 def places(text: str) -> tuple[str, ...]:
     """("Lemma C.2", "Lemma C.3", "Eq. 11") from "Lemmas C.2–C.3, Eq. (11)"."""
     found = []
-    for kind, numbers in _PLACE.findall(text):
+    for kind, numbers in PLACE.findall(text):
         for part in re.split(r", (?:and )?| and ", numbers.strip(" ,-–")):
             found += [f"{_KINDS[kind]} {number}" for number in _expanded(part)]
     return tuple(dict.fromkeys(found))
@@ -40,11 +40,6 @@ def source_of(text: str) -> str:
     """What the first place of a citation is: theorem, lemma, display, figure, remark …; prose is a remark."""
     first = next(iter(places(text)), "Remark 0")
     return "display" if "display" in text.lower() else _SOURCES[first.split()[0]]
-
-
-def without_places(text: str) -> str:
-    """A text without its citations."""
-    return _PLACE.sub("", text)
 
 
 def _expanded(part: str) -> list[str]:

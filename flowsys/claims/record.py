@@ -22,12 +22,11 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Checked:
-    """A claim with its verdict and the one on record; `is_fresh` if it was measured now, not read."""
+    """A claim with its verdict and the one on record."""
 
     claim: Claim
     verdict: Verdict
     recorded: Recorded | None
-    is_fresh: bool = True
 
     @property
     def is_as_recorded(self) -> bool:

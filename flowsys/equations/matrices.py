@@ -1,6 +1,6 @@
 """Gram blocks in matrix form: dS/dt = -c (KK G + G QQ) where the loss reads the product of two factors alone."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import sympy as sp
@@ -75,8 +75,3 @@ def written(pair: Pair, latex: Callable[[sp.Expr], str], spell: Callable[[str], 
 def _matrix(entries: sp.Matrix, latex: Callable[[sp.Expr], str]) -> str:
     rows = (" & ".join(latex(x) for x in entries.row(i)) for i in range(entries.rows))
     return r"\begin{bmatrix} " + r" \\ ".join(rows) + r" \end{bmatrix}"
-
-
-def symbols_of(pairs: Mapping[int, Pair]) -> set[sp.Symbol]:
-    """The entries that pairs cover."""
-    return {x for pair in pairs.values() for part in (pair.left, pair.product, pair.right) for x in part.free_symbols}

@@ -104,10 +104,6 @@ class Notation:
         names = {s: self.of(s) for s in expression.free_symbols}
         return _Printer({"symbol_names": names}).doprint(expression)
 
-    def is_own(self, x: sp.Symbol) -> bool:
-        """Whether the page itself names it, by a formula."""
-        return x in self._own
-
 
 def functions_in(expressions: Iterable[sp.Expr]) -> list[str]:
     """The opaque functions that expressions use, by name."""

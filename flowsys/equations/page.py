@@ -6,7 +6,7 @@ symbol is a parameter, a variable, a column of data, or defined by a formula of 
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -261,11 +261,3 @@ def _sum_over(table: str) -> str:
 
 def _words(table: str) -> str:
     return table.replace("_", r"\ ")
-
-
-def undefined(page: Page, names: Mapping[str, str]) -> list[str]:
-    """Names whose symbols formulas use without a row or a formula that defines them."""
-    defined = {symbol for section in page.sections for symbol, _ in section.symbols}
-    formulas = [formula for section in page.sections for formula in section.formulas]
-    defined |= {formula.partition(" = ")[0] for formula in formulas}
-    return [name for name, symbol in names.items() if symbol not in defined and any(symbol in f for f in formulas)]

@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from flowsys.kernels.outcomes import Code
-
 METHODS = ("auto", "explicit", "implicit")
 Data = Mapping[str, np.ndarray]
 
@@ -88,6 +86,3 @@ class BatchResult:
 
     def statistic(self, name: str) -> np.ndarray:
         return self.statistics[:, self.COLUMNS.index(name)]
-
-    def is_outcome(self, code: Code) -> np.ndarray:
-        return self.outcome == int(code)

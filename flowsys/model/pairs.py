@@ -4,7 +4,7 @@ With M = (F R)ᵀ(F R), F = [W_K | W_Q], R the linear map `read`, C = R Rᵀ tim
 
     dM/dt = -(C Γ M + M Γ C),        and a step of descent is        M ← (I - η C Γ) M (I - η Γ C),
 
-exactly, at every width. Without `read` and with unit rates C = I: the flow of `flowsys.model.gram`.
+exactly, at every width. Without `read` and with unit rates C = I: dM/dt = -(ΓM + MΓ).
 """
 
 from collections.abc import Mapping

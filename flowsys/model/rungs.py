@@ -57,10 +57,6 @@ def _with(model: Model, setup: Setup, **changes: Any) -> Setup:
     return model.setup(setup.mode, **(dict(setup) | changes))
 
 
-def _seen(run, at: float) -> Mapping[str, np.ndarray]:
-    return run.blocks(at)
-
-
 def _distance(a: Mapping[str, np.ndarray], b: Mapping[str, np.ndarray]) -> float:
     return max(float(np.abs(a[name] - b[name]).max()) for name in a)
 

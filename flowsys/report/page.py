@@ -56,7 +56,7 @@ def report(
 def on_record(system: System) -> list[Checked]:
     """The claims of a system with the verdicts on record."""
     record = recorded(system)
-    return [Checked(claim, _read(claim, record.get(claim.id)), record.get(claim.id), False)
+    return [Checked(claim, _read(claim, record.get(claim.id)), record.get(claim.id))
             for claim in in_order(system.claims)]  # fmt: skip
 
 

@@ -73,17 +73,6 @@ class Training:
     start: float = 0.0
 
 
-def gradient_step(loss: Callable) -> Callable:
-    """The plain step w ← w - η ∂loss(w, arguments)/∂w, for every weight."""
-    import jax
-
-    def step(weights, arguments, learning_rate):
-        gradient = jax.grad(loss)(weights, arguments)
-        return jax.tree.map(lambda w, g: w - learning_rate * g, weights, gradient)
-
-    return step
-
-
 @lru_cache(maxsize=64)
 def _chunk(descent: Descent, watched: tuple[str, ...], batched: bool) -> Callable:
     """Up to n steps, fewer if a watched event fires; n is data, so one compilation serves every chunk length."""
@@ -145,11 +134,6 @@ def _recorder(descent: Descent, names: tuple[str, ...], batched: bool) -> Callab
         return np.stack([found[name] for name in names], axis=-1)
 
     return values
-
-
-def steps_from(descent: Descent, weights, arguments, learning_rate: float, n: int):
-    """The weights after n steps from given ones."""
-    return _chunk(descent, (), False)(weights, arguments, learning_rate, n, np.zeros(0), np.zeros(0))[1]
 
 
 def train(

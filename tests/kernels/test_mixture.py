@@ -87,7 +87,7 @@ def test_written_out_tables_looped_tables_and_other_processors_agree():
 
 def test_every_point_of_a_diagram_ends_with_a_value():
     result = sweep(60)
-    assert result.is_outcome(Code.COMPLETED).all() and np.isfinite(result.time_states).all()
+    assert (result.outcome == Code.COMPLETED).all() and np.isfinite(result.time_states).all()
 
 
 def test_a_large_table_runs_in_loops():

@@ -12,7 +12,7 @@ from flowsys.claims import Claim, Identity, Kit
 from flowsys.ladder import Rung
 from flowsys.program import Program
 from flowsys.program.arrays import arguments
-from flowsys.runs.training import Descent, Training, gradient_step
+from flowsys.runs.training import Descent, Training
 from flowsys.sweeps.named import NamedDiagram
 from flowsys.system import FINITE_PARAMETERS, Parameter, System, Variants, t_max
 from flowsys.system.problem import Event, FunctionField, Problem, ProgramField, Stage
@@ -35,7 +35,7 @@ def flow() -> FunctionField:
 
 @cache
 def descent() -> Descent:
-    step = gradient_step(lambda w, c: c * w["x"] ** 2 / 2)
+    step = lambda w, c, learning_rate: {"x": w["x"] - learning_rate * c * w["x"]}
     return Descent(step, lambda w, c: {"x": w["x"]}, ("x",))
 
 
