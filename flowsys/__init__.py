@@ -100,6 +100,7 @@ __all__ = [
     "load_trajectory",
     "names",
     "phase",
+    "prove",
     "solve",
     "start",
     "train",
@@ -109,6 +110,7 @@ __all__ = [
 _LATER = {
     "analyse": ("flowsys.analysis.asking", "analyse"),
     "phase": ("flowsys.sweeps.asked", "phase"),
+    "prove": ("flowsys.proof.proving", "prove"),
     "plot": ("flowsys.plot", None),
     "sweeps": ("flowsys.sweeps", None),
     "attention_entropy": ("flowsys.systems.parity.entropy", "attention_entropy"),

@@ -11,7 +11,7 @@ LAYERS = [
     ("symbolic",),
     ("system", "integrate", "kernels"),
     ("runs",),
-    ("model", "ladder", "sweeps", "claims", "equations"),
+    ("model", "ladder", "sweeps", "claims", "equations", "proof"),
     ("plot", "report", "analysis"),
     ("systems",),
     ("cli", "__main__"),

@@ -10,7 +10,7 @@ import sys
 
 import typer
 
-from flowsys.cli import analyse, cache, check, derive, figure, phase, report, show, solve, train
+from flowsys.cli import analyse, cache, check, derive, figure, phase, prove, report, show, solve, train
 from flowsys.errors import InputError
 from flowsys.machine.files import cache_directory
 
@@ -22,7 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _module in (show, derive, solve, train, phase, check, analyse, figure, report, cache):
+for _module in (show, derive, solve, train, phase, check, analyse, prove, figure, report, cache):
     _module.register(app)
 
 

@@ -1,0 +1,150 @@
+"""`flowsys prove`: rigorous enclosures, their certificate, and its check."""
+
+import io
+import json
+from typing import Annotated
+
+import typer
+
+from flowsys.cli import options
+from flowsys.errors import InputError
+
+FORMATS = ("table", "json")
+
+
+def register(app: typer.Typer) -> None:
+    app.command("prove")(prove)
+
+
+def prove(
+    system: options.SystemName = None,
+    source: options.From = None,
+    level: options.Level = None,
+    variant: options.Variant = None,
+    mode: options.Mode = None,
+    set: options.Set = None,
+    at: options.At = None,
+    observe: options.Observe = None,
+    tolerance: Annotated[float, typer.Option(help="The residual that every step must stay below.")] = 1e-24,
+    format: Annotated[str, typer.Option(help="table | json")] = "table",
+    out: Annotated[
+        str | None, typer.Option(metavar="FILE.json", callback=options.writable, help="Write the certificate here.")
+    ] = None,
+    verify: Annotated[
+        str | None, typer.Option("--verify", metavar="FILE.json", callback=options.given, help="Check a certificate.")
+    ] = None,
+) -> None:
+    """Prove where a trajectory is: enclosures of states, events and observables that no rounding can fault."""
+    _need_flint()
+    if format not in FORMATS:
+        raise InputError(f"--format {format} is not known: it must be one of {', '.join(FORMATS)}.")
+    if verify is not None:
+        return _verified(verify)
+    from flowsys.proof.proving import prove as enclose
+    from flowsys.proof.words import as_sentences
+
+    found = options.system_of(system, source)
+    given = options.assignments(set)
+    setup = found.setup(mode, **given)
+    options.say_idle(found, setup, given, level, variant, mode)
+    with _told() as told:
+        proof = enclose(
+            found, setup, level=level, variant=variant, mode=mode, at=options.requests(at),
+            observe=options.names(observe), tolerance=tolerance, on_progress=told, command=options.command_line(),
+        )  # fmt: skip
+    if out:
+        proof.save(out)
+    typer.echo(as_json(proof) if format == "json" else as_table(proof))
+    if format == "table":
+        for sentence in as_sentences(proof):
+            typer.echo(sentence)
+    if proof.declined:
+        typer.echo(f"flowsys: the proof stops at t = {proof.reached:.8g}: {proof.declined}", err=True)
+        raise typer.Exit(1)
+
+
+def _need_flint() -> None:
+    from importlib.util import find_spec
+
+    if find_spec("flint") is None:
+        raise InputError("proofs need python-flint: install flowsys with its extra `proof`.")
+
+
+def _verified(path: str) -> None:
+    from flowsys.cli.progress import counter
+    from flowsys.proof.checker import Refused, verify
+
+    with counter(0, "piece") as count:
+        try:
+            content = verify(path, lambda done, of: count(1))
+        except Refused as reason:
+            typer.echo(f"flowsys: {path} is refused: {reason}.", err=True)
+            raise typer.Exit(1) from None
+    pieces, statements = len(content["pieces"]), len(content["statements"])
+    typer.echo(f"{path} holds: {pieces} pieces and {statements} statements verified without the integrator.")
+
+
+def _told():
+    """A bar on a terminal: the time reached and the error there."""
+    import sys
+    from contextlib import contextmanager
+
+    from tqdm.auto import tqdm
+
+    @contextmanager
+    def telling():
+        with tqdm(unit="step", disable=not sys.stderr.isatty(), leave=False) as progress:
+
+            def told(t: float, error: float) -> None:
+                progress.set_postfix_str(f"t = {t:.6g}, error ≤ {error:.2g}", refresh=False)
+                progress.update(1)
+
+            yield told
+
+    return telling()
+
+
+def as_json(proof) -> str:
+    from flowsys.proof.words import as_sentences
+
+    rows = [
+        {
+            "at": row.at,
+            "t": [float(row.low), float(row.high)],
+            "width": float(row.high - row.low),
+            "radius": row.radius,
+            "values": {name: None if x is None else [float(x.mid()), float(x.rad())] for name, x in row.values.items()},
+        }
+        for row in proof.rows
+    ]
+    content = {
+        **proof.head,
+        "reached": proof.reached,
+        "pieces": len(proof.pieces),
+        "seconds": proof.seconds,
+        "declined": proof.declined,
+        "rows": rows,
+        "theorem": as_sentences(proof),
+    }
+    return json.dumps(content, indent=2, allow_nan=False)
+
+
+def as_table(proof) -> str:
+    """Events as columns, observables as rows; what is certain of each number, and its radius."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("", *(row.at for row in proof.rows))
+    table.columns[0].no_wrap = True
+    table.add_row("t", *(f"{float(row.low):.15g} (+{float(row.high - row.low):.1e})" for row in proof.rows))
+    table.add_row("error of the state ≤", *(f"{row.radius:.2e}" for row in proof.rows))
+    names = list(proof.rows[0].values) if proof.rows else []
+    for name in names:
+        shown = [row.values[name] for row in proof.rows]
+        table.add_row(
+            name, *("not proven" if x is None else f"{float(x.mid()):.12g} ± {float(x.rad()):.1e}" for x in shown)
+        )
+    longest = max(map(len, names), default=20)
+    console = Console(width=max(longest, 20) + 4 + 34 * max(1, len(proof.rows)), file=io.StringIO())
+    console.print(table)
+    return console.file.getvalue().rstrip("\n")

@@ -1,0 +1,9 @@
+"""The checker of certificates: small, on its own, without the integrator.
+
+It reads a certificate and verifies every step (residual, logarithmic norms, error, gates), every passage and every
+statement anew, from the program's text. It shares with the integrator the program's grammar and the lemma on softmax
+tops, and nothing that computes.
+"""
+
+from flowsys.proof.checker.verify import Refused as Refused
+from flowsys.proof.checker.verify import verify as verify

@@ -1,0 +1,188 @@
+"""prove: a system, a setup, what to look at -> a Proof, with everything in exact numbers and proven bounds."""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from flowsys.errors import InputError
+from flowsys.proof import certificate
+from flowsys.proof.enclosing import Bracket, Enclosing
+from flowsys.proof.observing import Row, row_at
+from flowsys.proof.posing import Posed, posed_exactly
+from flowsys.proof.stepping import Declined
+from flowsys.proof.steps import Passage, Step
+from flowsys.proof.weights import fitted_exponents
+from flowsys.runs.solving import plain_requests
+from flowsys.system import Setup, System
+from flowsys.system.problem import Problem
+
+_SPARE_BITS = 40  # beyond the tolerance
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """What was proven. `declined` says where the proof stops, if it does before everything asked for."""
+
+    head: dict[str, Any]
+    posed: Posed
+    bits: int
+    pieces: Sequence[Step | Passage]
+    events: dict[str, Bracket]
+    rows: Sequence[Row]
+    declined: str
+    seconds: float = field(compare=False, default=0.0)
+
+    @property
+    def reached(self) -> float:
+        """The time up to which the solution is enclosed."""
+        return float(self.pieces[-1].end) if self.pieces else 0.0
+
+    def statements(self) -> list[dict[str, Any]]:
+        """What the certificate states, for the checker."""
+        written = certificate.written
+        found: list[dict[str, Any]] = [
+            {"kind": "event", "name": e.name, "low": written(e.low), "high": written(e.high)}
+            for e in self.events.values()
+        ]
+        for row in self.rows:
+            for name, value in row.values.items():
+                if value is not None:
+                    between = [written(_outward(value, -1)), written(_outward(value, 1))]
+                    at = [written(row.low), written(row.high)]
+                    found.append({"kind": "value", "observable": name, "at": at, "between": between})
+        return found
+
+    def save(self, path: str) -> None:
+        """Write the certificate."""
+        content = certificate.content_of(self.head, self.posed, self.bits, self.pieces, self.statements())
+        certificate.save(path, content)
+
+
+def _outward(value: arb, side: int) -> Fraction:
+    """A float beyond a ball's end, with a little room."""
+    end = value.upper() if side > 0 else value.lower()
+    room = abs(float(end)) * 2**-50 + float(value.rad()) * 2**-10 + 1e-300
+    return Fraction(math.nextafter(float(end) + side * room, side * math.inf))
+
+
+def prove(
+    system: System,
+    setup: Setup | None = None,
+    *,
+    level: str | None = None,
+    variant: str | None = None,
+    mode: str | None = None,
+    at: Sequence[str | float] | None = None,
+    observe: Sequence[str] | None = None,
+    tolerance: float = 1e-24,
+    on_progress: Callable[[float, float], None] = lambda t, error: None,
+    command: str = "",
+) -> Proof:
+    """Enclose a system's reduced flow rigorously, and bracket events on it.
+
+    `at` mixes event names and times, as in `solve`. `tolerance` bounds the polynomials' residual at every step; bounds
+    of the error follow from it. What cannot be proven is declined in a sentence (`Proof.declined`).
+    """
+    if not 1e-60 <= tolerance <= 1e-6:
+        raise InputError(f"tolerance = {tolerance:g} is not allowed: it must lie between 1e-60 and 1e-6.")
+    setup = system.setup_in(mode, setup)
+    level = level or system.default_level
+    if level == "L0":
+        raise InputError("level = L0 is descent, not a flow: nothing is enclosed there.")
+    variant, mode = system.variant(level, variant), system.mode(mode)
+    setup = system.settled(setup, level, variant, mode)
+    problem = system.started(setup, level, variant, mode, None)
+    head = {
+        "system": system.name, "level": level, "variant": variant, "mode": mode, "command": command,
+        "parameters": {name: _plain(value) for name, value in setup.items()},
+    }  # fmt: skip
+    own = problem.field.observables
+    names = tuple(observe) if observe is not None else tuple(n for n in system.unasked(level, problem) if n in own)
+    return prove_problem(problem, at, names, tolerance=tolerance, on_progress=on_progress, head=head)
+
+
+def prove_problem(
+    problem: Problem,
+    at: Sequence[str | float] | None,
+    observe: Sequence[str] = (),
+    *,
+    tolerance: float = 1e-24,
+    on_progress: Callable[[float, float], None] = lambda t, error: None,
+    head: dict[str, Any] | None = None,
+) -> Proof:
+    """Enclose the solution of a problem whose field is a program."""
+    posed = posed_exactly(problem)
+    requests = plain_requests(at if at is not None else problem.default_at)
+    events, times = _sorted(posed, requests)
+    for name in observe:
+        if name not in posed.program.observables:
+            raise InputError(f"observe = {name} is not an observable of the program: nothing is proven of it.")
+    begun = time.perf_counter()
+    exponents = fitted_exponents(problem, posed, events, [float(t) for t in times.values()])
+    bits = math.ceil(-math.log2(tolerance)) + _SPARE_BITS
+    order = max(12, round(-math.log10(tolerance)))
+    until = max((_dyadics(t)[1] for t in times.values()), default=Fraction(0))
+    run = Enclosing(posed, bits, tolerance, order, exponents, until, frozenset(events), on_progress)
+    declined = ""
+    try:
+        run.run()
+    except Declined as reason:
+        declined = f"{reason}."
+    rows = _rows(run, posed, requests, times, observe, bits)
+    return Proof(head or {}, posed, bits, run.pieces, run.events, rows, declined, time.perf_counter() - begun)
+
+
+def _sorted(posed: Posed, requests) -> tuple[list[str], dict[str | float, Fraction]]:
+    """The events to bracket, and times by request."""
+    events, times = [], {}
+    known = [w.name for w in posed.events]
+    for request in requests:
+        if isinstance(request, str) and request in posed.marks:
+            times[request] = posed.marks[request]
+        elif isinstance(request, str):
+            if request not in known:
+                there = ", ".join([*known, *posed.marks]) or "none"
+                raise InputError(f"at = {request} is no event that can be proven: there are {there}.")
+            events.append(request)
+        else:
+            if not (math.isfinite(request) and 0 < request <= posed.t_max):
+                raise InputError(f"at: t = {request:g} is not allowed: it must lie in (0, {float(posed.t_max):g}].")
+            times[request] = Fraction(repr(request))
+    if not requests:
+        raise InputError("at is empty: name an event or a time (t=NUMBER) to look at.")
+    return events, times
+
+
+def _dyadics(t: Fraction) -> tuple[Fraction, Fraction]:
+    """The dyadics around a time: itself, if it is one."""
+    if t.denominator & (t.denominator - 1) == 0:
+        return t, t
+    scale = 2**100
+    return Fraction(math.floor(t * scale), scale), Fraction(math.ceil(t * scale), scale)
+
+
+def _rows(run: Enclosing, posed: Posed, requests, times, names, bits: int) -> list[Row]:
+    rows = []
+    reached = run.pieces[-1].end if run.pieces else Fraction(0)
+    for request in requests:
+        if request in times:
+            low, high = _dyadics(times[request])
+            label = request if isinstance(request, str) else f"t={request:g}"
+        elif request in run.events:
+            low, high, label = run.events[request].low, run.events[request].high, str(request)
+        else:
+            continue
+        if high <= reached:
+            rows.append(row_at(label, low, high, posed, run.pieces, names, bits))
+    return rows
+
+
+def _plain(value: Any) -> Any:
+    value = value.item() if isinstance(value, np.generic) else value
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
