@@ -15,6 +15,7 @@ def analyse(
     exponents: str | None = None,
     linearise: Sequence[str | float] | None = None,
     sensitivities: Sequence[str] | None = None,
+    equilibria: bool = False,
     at: Sequence[str | float] | None = None,
     observe: Sequence[str] | None = None,
     level: str | None = None,
@@ -28,12 +29,13 @@ def analyse(
         fs.analyse(system, exponents="omega=1e-4:1e-1")     the laws of event times and observables in a parameter
         fs.analyse(system, linearise=["T_1", "T_2"])        rates, unstable directions, the lengths of plateaus
         fs.analyse(system, sensitivities=["omega", "b"])    exact derivatives of event times and observables
+        fs.analyse(system, equilibria=True)                 stationary points and their spectra; growth to infinity
 
     The result shows itself in a notebook; `rows`, `as_dict()`, `to_pandas()` and `figure()` give its parts.
     """
     if not isinstance(system, System):
         raise InputError(f"system = {system!r} is none: flowsys.load(name) gives one.")
-    asked = {"exponents": exponents, "linearise": linearise, "sensitivities": sensitivities}
+    asked = {"exponents": exponents, "linearise": linearise, "sensitivities": sensitivities, "equilibria": equilibria}
     given = [name for name, value in asked.items() if value not in (None, False)]
     if len(given) != 1:
         what = "none" if not given else " and ".join(given)
@@ -49,6 +51,10 @@ def analyse(
         from flowsys.analysis.sensitivities import sensitivities as derivatives
 
         return derivatives(system, setup, sensitivities, at=at, observe=observe, **common)
+    if equilibria:
+        from flowsys.analysis.equilibria import equilibria as stationary
+
+        return stationary(system, setup, **common)
     from flowsys.analysis.linearisation import linearise as linearised
 
     return linearised(system, setup, linearise, **common)

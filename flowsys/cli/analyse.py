@@ -44,6 +44,9 @@ def analyse(
             help="Derivatives of event times and observables in parameters and in the start.",
         ),
     ] = None,
+    equilibria: Annotated[
+        bool, typer.Option("--equilibria", help="Stationary points, their spectra, and growth towards infinity.")
+    ] = False,
     level: options.Level = None,
     variant: options.Variant = None,
     mode: options.Mode = None,
@@ -72,6 +75,7 @@ def analyse(
         exponents=exponents,
         linearise=options.requests(linearise),
         sensitivities=options.names(sensitivities),
+        equilibria=equilibria,
         at=options.requests(at),
         observe=options.names(observe),
         level=level,
