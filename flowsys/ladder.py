@@ -9,8 +9,8 @@ A system states its rungs (`SYSTEM.ladder`), each a knob and a function that mea
 rung that does not close is a finding and is reported as one.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -67,12 +67,11 @@ class MeasuredRung:
 
 @dataclass(frozen=True)
 class Ladder:
-    """All measured rungs of one system; `symbols` are those of their knobs."""
+    """All measured rungs of one system."""
 
     system: str
     setup: Setup
     rungs: tuple[MeasuredRung, ...]
-    symbols: Mapping[str, str] = field(default_factory=dict)
 
     def rows(self) -> list[dict[str, Any]]:
         return [
@@ -127,8 +126,7 @@ def compare(
             if name not in known:
                 raise InputError(f"rung = {name} is not one of {system.name}'s: {', '.join(known)}.")
         stated = [rung for name in rungs for rung in known[name]]
-    symbols = system.names.symbols(rung.knob for rung in stated if rung.knob)
-    return Ladder(system.name, setup, tuple(_measured(rung, on_progress) for rung in stated), symbols)
+    return Ladder(system.name, setup, tuple(_measured(rung, on_progress) for rung in stated))
 
 
 def _measured(rung: Rung, on_progress) -> MeasuredRung:

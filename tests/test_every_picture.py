@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 from picture_faults import faults
 
+from flowsys.ladder import Ladder, MeasuredRung
+from flowsys.laws.fits import power_law
 from flowsys.plot import diagram_figure
+from flowsys.plot.ladder import ladder
 from flowsys.sweeps.memory import run_in_memory, sweep_of
 from flowsys.systems import load, names
 
@@ -50,6 +53,14 @@ def test_a_figure_reads_and_writes_its_data(system, number, tmp_path):
         command, *rows = file
     assert command == f"# flowsys figure {system} {number}\n" and len(list(csv.DictReader(rows))) > 0
     assert {path.suffix for path in written} <= {".png", ".csv", ".nc"}
+
+
+@pytest.mark.parametrize("system", names())
+def test_a_ladder_reads(system):
+    found = load(system)
+    rungs = [MeasuredRung(r, np.ones(len(r.values)), power_law(r.values, np.ones(len(r.values))), None)
+             for r in found.ladder(found.setup()) if r.expected is not None]  # fmt: skip
+    assert faults(ladder(Ladder(system, found.setup(), tuple(rungs)), found.names)) == []
 
 
 @pytest.mark.parametrize("system", names())

@@ -3,7 +3,7 @@
 import pytest
 from matplotlib.mathtext import MathTextParser
 
-from flowsys.system.names import FLOW, spelled
+from flowsys.system.names import FLOW, breadth, in_symbols, spelled
 from flowsys.systems import load, names
 
 PARSER = MathTextParser("path")
@@ -33,6 +33,12 @@ def test_a_name_without_a_symbol_is_spelled_by_rule():
         "loss_type2": r"\mathcal{L}_{\mathrm{type2}}", "S_plus_0": "S_{+,0}", "least_margin": r"\mathrm{least\ margin}",
     }  # fmt: skip
     assert {name: spelled(name) for name in spellings} == spellings
+
+
+def test_names_in_words_become_symbols_and_words_stay():
+    told = in_symbols("L2 → L3: a start of size xi, l_tr = inf", load("prompt").names)
+    assert told == r"L2 → L3: a start of size $\xi$, $l_{\mathrm{tr}}$ = $\infty$"
+    assert breadth(told) == len("L2 → L3: a start of size ξ, ltr = ∞")
 
 
 def test_the_clock_is_the_modes_own():

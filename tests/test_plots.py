@@ -2,12 +2,12 @@
 
 import csv
 import io
-from copy import copy
 
 import numpy as np
 import pytest
 from matplotlib.colors import BoundaryNorm, CenteredNorm, LogNorm
 from matplotlib.figure import Figure
+from other_systems import changed
 
 from flowsys.claims import Verdict, Word
 from flowsys.claims.regions import Region
@@ -37,6 +37,7 @@ def diagram(values, **origin) -> PhaseDiagram:
 def test_signed_values_get_a_diverging_map_around_zero():
     norm = of_values(np.array([-1.0, 3.0])).norm
     assert isinstance(norm, CenteredNorm) and norm.vcenter == 0
+    assert not isinstance(of_values(np.array([-1e-12, 3.0])).norm, CenteredNorm)  # rounding is no sign
 
 
 @pytest.mark.parametrize("values, asked, is_log", [
@@ -88,13 +89,12 @@ def test_seeds_are_dots_with_their_standard_deviation():
 def test_ladders_regions_and_fits_are_labelled_by_the_table_of_names():
     system = load("lego")  # its bias b is written in symbols of the paper, not by rule
     rung = Rung("L3", "L4", "a law", lambda x: x, "bias", (0.1, 0.2, 0.4), 1.0, 0.1)
-    other = copy(system)
-    object.__setattr__(other, "ladder", lambda setup: [rung])
-    assert ladder(compare(other)).axes[0].get_xlabel() == "$b$"
+    measured = compare(changed(system, ladder=lambda setup: [rung]))
+    assert ladder(measured, system.names).axes[0].get_xlabel() == "$b$"
     cells = np.array([[Verdict(Word.HOLDS, "", "")]], dtype=object)
     axes = (Axis("bias", (0.1,)), Axis("rho", (0.2,)))
-    found = Region("lego", system.claims[0], axes, cells, system.names.symbols(("bias", "rho")))
-    assert region(found).axes[0].get_ylabel() == r"$\varrho$"
+    found = Region("lego", system.claims[0], axes, cells)
+    assert region(found, system.names).axes[0].get_ylabel() == r"$\varrho$"
     fits = {"stage_2_1 over -log bias": line([1.0, 2, 3], [1.0, 2, 3.1])}
     drawn = residuals(Verdict(Word.HOLDS, "", "", fits=fits), system.names).axes
     assert (drawn[0].get_ylabel(), drawn[1].get_xlabel()) == ("$T_{2.1}$", r"$-\log b$")

@@ -5,9 +5,9 @@ import json
 import re
 import shutil
 import subprocess
-from copy import copy
 
 import pytest
+from other_systems import changed
 
 import flowsys
 from flowsys.claims.statements import coverage
@@ -27,14 +27,6 @@ def a_figure(setup) -> Drawing:
     figure = Figure(figsize=(9, 3))
     figure.subplots().plot([0, 1], [0, 1])
     return Drawing(figure, {}, "a line")
-
-
-def changed(system, **fields):
-    """The same model with other fields of a system."""
-    other = copy(system)
-    for name, value in fields.items():
-        object.__setattr__(other, name, value)
-    return other
 
 
 @pytest.fixture(scope="module")

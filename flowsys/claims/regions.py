@@ -3,7 +3,7 @@
 import csv
 import io
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,13 +21,12 @@ HEAD = ("word", "inside", "margin", "constant", "measured", "note")
 
 @dataclass(frozen=True)
 class Region:
-    """A claim's verdicts on a grid, first axis first; `symbols` are those of the axes."""
+    """A claim's verdicts on a grid, first axis first."""
 
     system: str
     claim: Claim
     axes: tuple[Axis, Axis]
     verdicts: np.ndarray
-    symbols: Mapping[str, str]
 
     @property
     def words(self) -> np.ndarray:
@@ -80,7 +79,7 @@ def region(
     for place, verdict in side_by_side(_checked_at, system, tasks, workers):
         verdicts[place] = verdict
         told(1)
-    return Region(system.name, claim, (x, y), verdicts, system.names.symbols((x.name, y.name)))
+    return Region(system.name, claim, (x, y), verdicts)
 
 
 def _checked_at(system: System, id: str, conditions: Conditions, place) -> tuple[tuple[int, int], Verdict]:

@@ -156,7 +156,7 @@ def _write(text: str, out: str | None) -> None:
 
 
 def _draw(checked, name: str, path: str) -> None:
-    from flowsys.machine.files import write_atomically
+    from flowsys.plot.drawing import Drawing
     from flowsys.plot.residuals import residuals
 
     fitted = [(names, c) for names, c in checked if c.verdict.fits]
@@ -164,8 +164,8 @@ def _draw(checked, name: str, path: str) -> None:
         raise InputError(f"--plot {path}: claim {name} rests on no fit, so there are no residuals to draw.")
     names, found = next((pair for pair in fitted if pair[1].claim.id == name), fitted[0])
     figure = residuals(found.verdict, names, f"{found.claim.place}: {found.claim.statement}")
-    write_atomically(path, lambda temporary: figure.savefig(temporary, dpi=150))
-    typer.echo(f"wrote {path}", err=True)
+    for written in Drawing(figure, {}).save(path, options.command_line()):
+        typer.echo(f"wrote {written}", err=True)
 
 
 def _map(systems, names: list[str] | None, texts: tuple[str, str], conditions, workers: int, plot: str | None) -> None:
@@ -174,6 +174,7 @@ def _map(systems, names: list[str] | None, texts: tuple[str, str], conditions, w
     from flowsys.claims.regions import region
     from flowsys.cli.progress import counter
     from flowsys.machine.files import write_atomically, write_text
+    from flowsys.plot.drawing import save_picture
     from flowsys.plot.region import region as draw
     from flowsys.sweeps.axes import parse_axis
 
@@ -185,9 +186,10 @@ def _map(systems, names: list[str] | None, texts: tuple[str, str], conditions, w
     picture = Path(plot or f"{system.name}-{claim.id}-map.png")
     with counter(len(axes[0]) * len(axes[1]), "points") as told:
         found = region(system, claim, axes, conditions, workers, told)
-    figure = draw(found)
-    write_atomically(picture, lambda temporary: figure.savefig(temporary, dpi=150))
-    data = write_text(picture.with_suffix(".csv"), found.as_csv(options.command_line()))
+    figure = draw(found, system.names)
+    command = options.command_line()
+    write_atomically(picture, lambda temporary: save_picture(figure, temporary, command))
+    data = write_text(picture.with_suffix(".csv"), found.as_csv(command))
     typer.echo("; ".join(f"{word}: {n}" for word, n in found.counts().items()))
     typer.echo(f"wrote {picture} and {data}", err=True)
 

@@ -252,7 +252,8 @@ def _draw_trajectory(trajectory, picture: Path, quantity: str | None, logarithmi
 
     from flowsys.machine.files import write_atomically
     from flowsys.plot import trajectory as draw
+    from flowsys.plot.drawing import save_picture
 
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     draw(trajectory, figure.subplots(), options.names(quantity), logarithmic=logarithmic)
-    write_atomically(picture, lambda temporary: figure.savefig(temporary, dpi=150))
+    write_atomically(picture, lambda temporary: save_picture(figure, temporary, trajectory.origin.command))

@@ -93,11 +93,10 @@ def compare(
     with tqdm(unit="runs", disable=not sys.stderr.isatty(), leave=False) as bar:
         result = climb(found, options.setup_of(found, mode, set), rung, lambda name: bar.update())
     if out:
-        from flowsys.machine.files import write_atomically
+        from flowsys.plot.drawing import Drawing
         from flowsys.plot.ladder import ladder as draw
 
-        figure = draw(result)
-        write_atomically(out, lambda temporary: figure.savefig(temporary, dpi=150))
+        Drawing(draw(result, found.names), {}).save(out, options.command_line())
     if format == "json":
         import json
 

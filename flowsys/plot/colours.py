@@ -1,4 +1,4 @@
-"""Which colours a map is drawn in: by sign, by decades, by phase.
+"""Which colours a map and the lines on it are drawn in: by sign, by decades, by phase.
 
 Values of both signs are told apart by a diverging map around 0; positive values over more than two decades by a
 logarithmic one; phases and verdicts are colours with words, not a scale.
@@ -12,8 +12,12 @@ from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, CenteredNorm, ListedColormap, LogNorm, Normalize
 
 from flowsys.sweeps.named import Phases
+from flowsys.system.names import breadth
 
 DECADES = 2  # a map over more of them is logarithmic
+ROUNDING = 1e-9  # of the largest value: what is below 0 by less has no sign
+LINES = ("crimson", "darkorange")  # of predictions
+ON_SIGNS = ("#00a651", "#b300b3")  # the same on a map of reds and blues
 PHASES = ("#3b6fb6", "#e3b23c", "#4c9f62", "#b3423a", "#8a5aa8", "#7a7a7a")
 VERDICTS = Phases((0.25, 0.75), ("does not hold", "holds in part", "holds"))
 VERDICT_COLOURS = ("#b3423a", "#e3b23c", "#4c9f62")
@@ -26,11 +30,12 @@ class Colours:
     cmap: Any
     norm: Normalize
     words: tuple[str, ...] = ()
+    lines: tuple[str, ...] = LINES
 
     def bar(self, mesh: Any, ax: Axes, label: str) -> None:
         """The colour bar: a scale, or the names of the phases."""
         bar = ax.figure.colorbar(mesh, ax=ax)
-        bar.set_label(label, fontsize="medium" if len(label) < 60 else "small")
+        bar.set_label(label, fontsize="medium" if breadth(label) < 45 else "small")
         if self.words:
             edges = np.asarray(self.norm.boundaries)
             bar.set_ticks((edges[1:] + edges[:-1]) / 2, labels=list(self.words))
@@ -52,8 +57,8 @@ def of_values(
     if not known.size:
         return Colours("viridis", Normalize())
     low, high = float(known.min()), float(known.max())
-    if low < 0 < high:
-        return Colours("RdBu_r", CenteredNorm(0.0, max(-low, high)))
+    if min(-low, high) > ROUNDING * max(-low, high):
+        return Colours("RdBu_r", CenteredNorm(0.0, max(-low, high)), lines=ON_SIGNS)
     spans = low > 0 and high > 10**DECADES * low
     if low > 0 and (spans if logarithmic is None else logarithmic):
         return Colours("viridis", LogNorm(low, high))

@@ -2,20 +2,21 @@
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
 
 from flowsys.ladder import Ladder
-from flowsys.system.names import typeset
+from flowsys.plot.scales import plain_decades
+from flowsys.system.names import Names, in_lines, in_symbols, typeset
 
 COLUMNS = 3  # panels side by side: more would be too small to read on a narrow page
+WIDTH = 44  # letters of a title
 
 
-def ladder(result: Ladder) -> Figure:
-    """One panel for each rung with a knob: measured errors as dots, the fit as a line."""
+def ladder(result: Ladder, names: Names) -> Figure:
+    """One panel for each rung with a knob, in the symbols of the system's names: errors as dots, the fit as a line."""
     fitted = [m for m in result.rungs if m.fit is not None]
     columns = max(1, min(COLUMNS, len(fitted)))
     rows = max(1, -(-len(fitted) // columns))
-    figure = Figure(figsize=(max(3.2 * columns, 4), 3.2 * rows), layout="constrained")
+    figure = Figure(figsize=(max(3.4 * columns, 4), 3.4 * rows), layout="constrained")
     if not fitted:
         figure.text(0.5, 0.5, "no rung with a knob", ha="center")
         return figure
@@ -28,10 +29,11 @@ def ladder(result: Ladder) -> Figure:
         ax.loglog(
             x, np.exp(measured.fit.constant) * x**measured.fit.slope, "-", label=f"slope {measured.fit.slope:.3f}"
         )
-        ax.xaxis.set_minor_formatter(NullFormatter())
-        ax.yaxis.set_minor_formatter(NullFormatter())
-        ax.set_xlabel(typeset(result.symbols[measured.rung.knob]))
+        plain_decades(ax.xaxis, x, is_narrow=True)
+        plain_decades(ax.yaxis, measured.errors, is_narrow=True)
+        ax.set_xlabel(typeset(names.symbol(measured.rung.knob)))
         ax.set_ylabel("error")
-        ax.set_title(measured.rung.name, fontsize="medium")
+        told = in_symbols(f"{measured.rung.name}: {measured.rung.meaning}", names)
+        ax.set_title(in_lines(told.split(" "), WIDTH, " "), fontsize="small")
         ax.legend(frameon=False, fontsize="x-small", handlelength=1.0, handletextpad=0.4, borderaxespad=0.2)
     return figure

@@ -1,7 +1,7 @@
 """A phase diagram: colour for values, hatching where there is an outcome instead, lines for the theory.
 
-What is predicted is red or orange, what is measured black with a white rim; a pair of them shares a dash. The legend
-shows every line as it is drawn, and none that is not there.
+What is measured is black with a white rim, what is predicted a thinner line in colour over it; a pair of them shares a
+dash. The legend shows every line as it is drawn, and none that is not there.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patheffects import Normal, Stroke
 
-from flowsys.plot.colours import VERDICT_COLOURS, VERDICTS, of_phases, of_values
+from flowsys.plot.colours import LINES, VERDICT_COLOURS, VERDICTS, of_phases, of_values
 from flowsys.plot.outcomes import hatch_cells, hatch_spans
 from flowsys.plot.scales import edges, positions, scale
 from flowsys.sweeps.axes import Axis
@@ -20,10 +20,10 @@ from flowsys.sweeps.named import Contour, Line, Phases
 from flowsys.sweeps.refine import filled
 from flowsys.system.names import told
 
-DASHES = ("-", "--", ":")
-PREDICTED = ("crimson", "darkorange")
-MEASURED = {"color": "black", "linewidth": 1.3}
-RIM = [Stroke(linewidth=3.0, foreground="white"), Normal()]
+DASHES = ("-", "--", ":", "-.")
+PREDICTED = {"linewidth": 1.5, "zorder": 4}
+MEASURED = {"color": "black", "linewidth": 2.4}
+RIM = [Stroke(linewidth=4.0, foreground="white"), Normal()]
 
 
 def phase(
@@ -55,22 +55,24 @@ def phase(
     if values.ndim == 1:
         _curve(diagram, name, axes[0], values, outcomes, ax, logarithmic, words)
         ax.set_ylabel(label)
-        for line, (colour, dash) in zip(boundary, cycle(product(PREDICTED, DASHES))):
-            _line(ax, line, color=colour, linestyle=dash, linewidth=1.8)
+        colours = LINES
     else:
-        _map(diagram, axes, values, outcomes, ax, label, logarithmic, limits, phases, name)
+        limits = (0.0, 1.0) if is_share else limits
+        colours = _map(axes, values, ax, label, logarithmic, limits, phases, name)
         hatch_cells(edges(axes[0]), edges(axes[1]), outcomes, ax, words)
-        for line, (colour, dash) in zip(boundary, cycle(product(PREDICTED, DASHES))):
-            _line(ax, line, color=colour, linestyle=dash, linewidth=1.8)
-        known = [contour for contour in contours if contour.quantity in diagram.quantities]
-        for contour, dash in zip(known, cycle(DASHES)):
-            _contour(diagram, contour, axes, ax, dash)
-        for line, dash in zip(measured, cycle(DASHES[::-1])):
-            _line(ax, line, linestyle=dash, path_effects=RIM, **MEASURED)
+    for line, (colour, dash) in zip(boundary, cycle(product(colours, DASHES))):
+        _line(ax, line, color=colour, linestyle=dash, **PREDICTED)
+    known = [contour for contour in contours if contour.quantity in diagram.quantities and values.ndim > 1]
+    for contour, dash in zip(known, cycle(DASHES)):
+        _contour(diagram, contour, axes, ax, dash)
+    for line, dash in zip(measured, cycle(DASHES[::-1])):
+        _line(ax, line, linestyle=dash, path_effects=RIM, **MEASURED)
     for axis, where in zip(axes, "xy"):
         scale(ax, axis, where, diagram.symbol(axis.name))
     if ax.get_legend_handles_labels()[0]:
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), frameon=False, fontsize="small", ncols=2)
+        ax.legend(
+            loc="upper center", bbox_to_anchor=(0.5, -0.13), frameon=False, fontsize="small", ncols=2, handlelength=2.8
+        )
     ax.set_title(title, fontsize="medium", wrap=True)
     return ax
 
@@ -83,9 +85,8 @@ def _horizon(diagram: PhaseDiagram) -> dict[str, str]:
     return {"event not reached by t_max": f"not reached by {diagram.symbol('t')} = {told(t_max)}"}
 
 
-def _map(
-    diagram: PhaseDiagram, axes, values, outcomes, ax: Axes, label: str, logarithmic, limits, phases, name
-) -> None:
+def _map(axes, values, ax: Axes, label: str, logarithmic, limits, phases, name: str) -> tuple[str, ...]:
+    """The coloured cells; given back are the colours of lines that show on them."""
     is_verdict = name.startswith("verdict(")
     if phases or is_verdict:
         colours = of_phases(phases) if phases else of_phases(VERDICTS, VERDICT_COLOURS)
@@ -95,6 +96,7 @@ def _map(
     picture = np.ma.masked_invalid(values.T)
     mesh = ax.pcolormesh(edges(axes[0]), edges(axes[1]), picture, norm=colours.norm, cmap=colours.cmap, rasterized=True)
     colours.bar(mesh, ax, label)
+    return colours.lines
 
 
 def _line(ax: Axes, line: Line, **look) -> None:

@@ -2,9 +2,11 @@
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis as MatplotlibAxis
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from flowsys.sweeps.axes import Axis
+from flowsys.system.names import number, typeset
 
 
 def positions(axis: Axis) -> np.ndarray:
@@ -30,7 +32,7 @@ def scale(ax: Axes, axis: Axis, where: str, symbol: str) -> None:
     drawn = ax.xaxis if where == "x" else ax.yaxis
     if axis.spacing == "log":
         set_scale("log")
-        _plain_ticks(drawn, axis)
+        plain_decades(drawn, np.array([axis.values[0], axis.values[-1]]))
     elif all(float(v).is_integer() for v in axis.values if not isinstance(v, str)):
         drawn.set_major_locator(MaxNLocator(integer=True))
     set_label(symbol)
@@ -38,11 +40,10 @@ def scale(ax: Axes, axis: Axis, where: str, symbol: str) -> None:
         (ax.set_xticks if where == "x" else ax.set_yticks)(range(len(axis)), labels=[str(v) for v in axis.values])
 
 
-def _plain_ticks(drawn, axis: Axis) -> None:
-    """1, 2, 5, 10, … instead of powers where a logarithmic axis spans less than two decades."""
-    low, high = axis.values[0], axis.values[-1]
-    if not 1 / 100 < low / high < 100:
-        return
-    drawn.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    drawn.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+def plain_decades(drawn: MatplotlibAxis, values: np.ndarray, is_narrow: bool = False) -> None:
+    """Ticks of a logarithmic axis: 1, 2, 5, 10, … where values span less than two decades, else powers alone."""
+    span = values.max() / values.min()
+    if span < 100:
+        drawn.set_major_locator(LogLocator(subs=(1, 3) if is_narrow and span > 10 else (1, 2, 5)))
+        drawn.set_major_formatter(FuncFormatter(lambda value, _: typeset(number(value))))
     drawn.set_minor_formatter(NullFormatter())

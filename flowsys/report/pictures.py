@@ -17,7 +17,9 @@ def ladder(system: System) -> str:
 
     result = compare(system)
     is_fitted = any(m.fit is not None for m in result.rungs)
-    picture = figure(draw(result), "Errors over their knob, with the fitted power law.") if is_fitted else ""
+    picture = (
+        figure(draw(result, system.names), "Errors over their knob, with the fitted power law.") if is_fitted else ""
+    )
     rows = [
         ("", [text(m.rung.name), text(m.rung.meaning), text(m.result), text(m.expectation), _answer(m.holds)])
         for m in result.rungs

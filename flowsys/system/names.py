@@ -5,6 +5,7 @@ Tables, pictures, equations, notebooks and the report ask here. A name without a
 w_c, `eta_0` is \eta_0, a word stays an upright word. Symbols are what KaTeX and matplotlib both set.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -122,12 +123,24 @@ def assignments(values: Mapping[str, Any], symbols: Mapping[str, str]) -> list[s
     return [f"{typeset(symbols.get(k) or spelled(k))} = {told(v)}" for k, v in values.items()]
 
 
-def in_lines(parts: Iterable[str], width: int = 80) -> str:
-    """Parts with commas between them, in lines that a title has room for."""
+def in_lines(parts: Iterable[str], width: int = 80, between: str = ", ") -> str:
+    """Parts with commas (or what else) between them, in lines that a title has room for."""
     lines: list[str] = []
     for part in filter(None, parts):
-        if lines and len(lines[-1]) + len(part) < width:
-            lines[-1] += f", {part}"
+        if lines and breadth(lines[-1] + between + part) < width:
+            lines[-1] += between + part
         else:
             lines.append(part)
-    return ",\n".join(lines)
+    return f"{between.rstrip()}\n".join(lines)
+
+
+def breadth(text: str) -> int:
+    """About how many letters a label is wide: formulas count as they are set."""
+    return len(re.sub(r"\\mathrm|\\,|[${}^_]", "", re.sub(r"\\(?!mathrm)[A-Za-z]+ ?", "x", text)))
+
+
+def in_symbols(text: str, names: Names) -> str:
+    """Words with the names in them that no reader takes for words (n_x, m1, xi) as symbols."""
+    is_name = lambda word: "_" in word or word in _GREEK or re.fullmatch(r"(?!L\d)[A-Za-z]{1,2}\d+", word)
+    symbol = lambda found: typeset(names.symbol(found[0])) if is_name(found[0]) else found[0]
+    return re.sub(r"(?<![\w$\\])[A-Za-z]\w*", symbol, text).replace("= inf", r"= $\infty$")
