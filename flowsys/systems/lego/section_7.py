@@ -65,9 +65,9 @@ def packaged(group: str, adds_query: bool = True, seed: int = 0) -> list[dict[st
     return json.loads(_package_file(group, _kind(adds_query, seed)).read_text())
 
 
-def packaged_seeds(group: str) -> list[int]:
-    """The seeds of which results are kept, the residual around attention included."""
-    return [seed for seed in range(MOST_SEEDS) if _package_file(group, _kind(True, seed)).exists()]
+def packaged_seeds(group: str, adds_query: bool = True) -> list[int]:
+    """The seeds of which results are kept, with or without a residual around attention."""
+    return [seed for seed in range(MOST_SEEDS) if _package_file(group, _kind(adds_query, seed)).exists()]
 
 
 def packaged_controls(group: str) -> dict[int, dict[str, Any]]:

@@ -1,192 +1,233 @@
-"""Stage 2 for simply transitive groups (Appendix D): the gap opens, stays bounded, closes; attention concentrates."""
+"""Stage 2 for simply transitive groups (Appendix D): the gap opens, stays bounded, closes; attention concentrates.
+
+Stage 2.1 ends where α reaches 1/log d, stage 2.2 where it reaches a constant, 1 here (the paper has 0.0001, which is
+above 1/log d only for log d > 10⁴). Rates are those of the whole block over n_x, dα/dτ = -n_x ∂Loss/∂[Q_43]_{s,s}.
+"""
 
 import numpy as np
 
-from flowsys.claims import Verdict, Word, judged, listed
-from flowsys.claims.conditions import current
-from flowsys.laws.fits import power_law
-from flowsys.systems.lego.claims.runs import LAYER_SHAPE, by_name, claim, run, values, vocabulary_size
+from flowsys.claims import Claim, Identity, Inequality, Kit, Limit, Order, Path, Series, Sides, Sign
+from flowsys.runs.trajectory import Trajectory
+from flowsys.systems.lego.claims.regimes import (
+    ANYWHERE,
+    LARGER_D,
+    LAYER_SHAPE,
+    LONG,
+    MORE_VARIABLES,
+    MUCH_LARGER_D,
+    SIMPLY_TRANSITIVE,
+    SIZES,
+    in_powers_of_d,
+    late,
+    late_time,
+)
 
-SIZES = (100.0, 1e3, 1e4)
-CLIPS = (2.0, 3.0)
-
-
-def first_step_opens_a_gap(C_B: float = 4.0, group: str = "C5") -> Verdict:
-    """Lemma D.21 (b): when α = 1/log d the gap is α - γ = Ω(1/log d), i.e. a constant part of α over d."""
-    shares = {}
-    for clip in (2.0, 3.0, C_B):
-        ends = [values("stage_2_1", group=group, d=d, C_B=clip) for d in SIZES]
-        shares[clip] = np.array([end["alpha_minus_gamma"] / end["alpha"] for end in ends])
-    late = values("stage_2_1", group=group, d=1e8, C_B=C_B)
-    top = shares[C_B]
-    constant = min(top.min(), late["alpha_minus_gamma"] / late["alpha"]) > 0.2 and top[-1] / top[0] > 0.8
-    small = shares[2.0][-1] / shares[2.0][0] > 0.8
-    word = Word.HOLDS if constant and small else Word.IN_PART if constant else Word.FAILS
-    return Verdict(word, "(α - γ)/α = Ω(1) at the end of stage 2.1",
-                   "at d = 1e2, 1e3, 1e4: " + "; ".join(f"C_B = {c:g}: {listed(s, '.3f')}" for c, s in shares.items())
-                   + f"; d = 1e8, C_B = {C_B:g}: {late['alpha_minus_gamma'] / late['alpha']:.3f}",
-                   "needs the spurious logit B/3 above log d, C_B > 3; at C_B = 2 the share falls with d",
-                   tolerance=0.2, parameters={"group": group, "d": SIZES, "C_B": (2.0, 3.0, C_B)},
-                   values={clip: s.tolist() for clip, s in shares.items()})  # fmt: skip
+RATES = ("alpha_rate", "gamma_rate", "alpha", "gamma")
+SCORES = ("alpha", "gamma", "alpha_minus_gamma", "gap", "eps_attention")
+AT_ONCE = 1e-9
 
 
-def gap_comes_from_the_first_step_alone(trained_steps: str = "second") -> Verdict:
-    """Lemma D.18, stage 2.1: -∇Loss^{2,2} makes no gap at first; trained alone it never does, α = γ."""
-    # the flow of whole blocks is stiff after α = 1, which it passes by τ = 3
-    times = (0.1, 1.0, 3.0) if current().is_finite else ("stage_2_1", "stage_2_2", "loss_threshold", 1e6)
-    gaps = {}
-    for group in ("C3", "C5"):
-        found = run(*times, group=group, trained_steps=trained_steps)
-        gaps[group] = float(np.abs(found["alpha_minus_gamma"]).max())
-    return judged(max(gaps.values()) < 1e-7, "α = γ for all time", f"largest |α - γ| {by_name(gaps, '.1e')}",
-                  tolerance=1e-7, parameters={"trained_steps": trained_steps, "t": times[-1]}, values=gaps)  # fmt: skip
+def stage_2_1(run: Kit, n: int = 24) -> Trajectory:
+    """From the start to where α = 1/log d."""
+    return run.course(AT_ONCE, "stage_2_1", n, log=True, observe=RATES)
 
 
-def _drive_of_first_step(C_B: float) -> np.ndarray:
-    """-∂_α Loss^{2,1} and -∂_γ Loss^{2,1} at Q = 0 for C3: what both steps drive less what the second does."""
-    short = 1e-9
-    both, second = (run(short, group="C3", C_B=C_B, trained_steps=steps, observe=("alpha", "gamma"))
-                    for steps in ("first_two", "second"))  # fmt: skip
-    return np.array([(both[name][0] - second[name][0]) / short for name in ("alpha", "gamma")])
+def stage_2_2(run: Kit, n: int = 24) -> Trajectory:
+    return run.course("stage_2_1", "stage_2_2", n, observe=(*SCORES, *RATES))
 
 
-def first_step_drives_alpha_and_not_gamma(C_B: float = 8.0) -> Verdict:
-    """Stage 2.1: 0 ≤ -∂_γ Loss^{2,1} ≪ -∂_α Loss^{2,1}, and γ never turns negative."""
-    drives = {clip: _drive_of_first_step(clip) for clip in (3.0, C_B)}
-    least = min(float(run(*map(float, np.geomspace(1e-3, 1e8, 56)), group=g, C_B=c)["gamma"].min())
-                for g in ("C3", "C5") for c in (3.0, C_B))  # fmt: skip
-    alpha, gamma = drives[C_B]
-    return judged(least > 0 and drives[3.0][1] > 0 and -1e-6 < gamma < 1e-3 * alpha,
-                  "0 ≤ dγ/dτ ≪ dα/dτ at Q = 0; γ ≥ 0",
-                  "dα/dτ, dγ/dτ by the first step: "
-                  + "; ".join(f"C_B = {c:g}: {listed(pair, '.3g')}" for c, pair in drives.items())
-                  + f"; least γ to τ = 1e8: {least:.2g}", note="needs B/3 > log d: a quarter of α's at C_B = 3",
-                  tolerance=1e-3, parameters={"group": "C3", "C_B": tuple(drives)},
-                  values={clip: pair.tolist() for clip, pair in drives.items()})  # fmt: skip
+def stage_2_3(run: Kit, until: float = 1.5, n: int = 60) -> Trajectory:
+    """From α = 1 on, by the logarithm of τ, to d^(C_B - 1 + until) or 30 times the scale, where the gap has digits."""
+    first = run.reached("stage_2_2")
+    last = min(late_time(run.p, until), 30 * late_time(run.p, 0.0))
+    return run.at(t_max=LONG).course(np.geomspace(1.01 * first, max(last, 2 * first), n), observe=SCORES)
 
 
-def gap_of_scores_stays_bounded(C_B: float = 3.0, most: float = 1.0) -> Verdict:
-    """Lemma D.33 (b): α - γ stays within [Ω(1/log d), O(1)] through stage 2.2."""
+def rate_of_alpha(run: Kit) -> dict[str, float]:
+    """D.16: dα/dτ at the start and at the end of stage 2.1."""
+    there = stage_2_1(run)
+    return {"start": float(there["alpha_rate"][0]), "end": float(there["alpha_rate"][-1])}
+
+
+def decrease_of_gamma(run: Kit, sign: float = 1.0) -> Sides:
+    """D.17: -dγ/dτ against dα/dτ / log d in stage 2.1."""
+    there = stage_2_1(run)
+    return Sides(-sign * there["gamma_rate"], there["alpha_rate"] / np.log(run.p.d), there.t)
+
+
+def growth_of_the_gap(run: Kit) -> Sides:
+    """D.18: d(α - γ)/dτ against dα/dτ in stage 2.1."""
+    there = stage_2_1(run)
+    return Sides(there["alpha_rate"] - there["gamma_rate"], there["alpha_rate"], there.t)
+
+
+def gap_without_the_first_step(run: Kit, trained_steps: str = "second") -> dict[str, Sides]:
+    """[ours] α and γ of both when only ℓ = 2 is trained."""
+    times = (0.1, 1.0, 3.0) if run.is_finite else ("stage_2_1", "stage_2_2", "loss_threshold", 1e6)
     found = {}
     for group in ("C3", "C5"):
-        for clip in (C_B, 8.0):
-            times = np.geomspace(1e-2, 1e8, 61)
-            course = run(*map(float, times), group=group, C_B=clip)
-            inside = course["alpha"] > 1 / np.log(1e3)
-            before = inside & (course["alpha"] <= 1)
-            found[group, clip] = (float(course["alpha_minus_gamma"][before].min() * np.log(1e3)),
-                                  float(course["alpha_minus_gamma"][inside].max()))  # fmt: skip
-    scaled = {event: [values(event, d=d)["alpha_minus_gamma"] * np.log(d) for d in SIZES]
-              for event in ("stage_2_1", "stage_2_2")}  # fmt: skip
-    largest = max(pair[1] for pair in found.values())
-    least = min(*(pair[0] for pair in found.values()), *(min(x) for x in scaled.values()))
-    text = "; ".join(f"{g} C_B = {c:g}: {low:.3f}, {high:.3f}" for (g, c), (low, high) in found.items())
-    return judged(least > 0.2 and largest < most, "(α - γ) log d ≥ a constant and α - γ = O(1)",
-                  f"least (α - γ) log d in stage 2.2 and largest α - γ to τ = 1e8: {text}; C5 at d = 1e2, 1e3, 1e4: "
-                  f"(α - γ) log d = {listed(scaled['stage_2_1'], '.3f')} where stage 2.2 starts, "
-                  f"{listed(scaled['stage_2_2'], '.3f')} where it ends", tolerance=most,
-                  parameters={"d": SIZES, "t": 1e8},
-                  values={**{str(key): pair for key, pair in found.items()}, **scaled})  # fmt: skip
+        there = run.at(group=group, trained_steps=trained_steps).run(*times, observe=("alpha", "gamma"))
+        found[group] = Sides(there["alpha"], there["gamma"], there.t)
+    return found
 
 
-def gap_closes(group: str = "C3", C_B: float = 3.0) -> Verdict:
-    """Lemma D.45 (a): Δ^{2,2} = o(1) at the end of stage 2.3."""
-    floor = vocabulary_size(group=group, C_B=C_B) ** (C_B - 1)  # the inverse of the loss floor is the scale of time
-    times = tuple(float(x * floor) for x in (8e-3, 1, 100))
-    gaps = run(*times, group=group, C_B=C_B)["gap"]
-    peak = _largest_gap(group, C_B, floor)
-    note = ""
-    if not current().is_finite:
-        late = values(1e8, group=group, C_B=8.0, observe=("gap", "gap_rate"))
-        course = "rising" if late["gap_rate"] * late["gap"] > 0 else "falling"
-        note = f"at C_B = 8 {late['gap']:.4f} and {course} at τ = 1e8: the time scale is e^B"
-    return judged(abs(gaps[-1]) < 1e-3 * abs(peak["gap"]), "Δ → 0",
-                  f"peak {peak['gap']:.4f} at τ = {peak['t']:.3g}; {listed(gaps, '.3g')} at τ = {listed(times, '.3g')}",
-                  note=note, tolerance=1e-3, parameters={"group": group, "C_B": C_B},
-                  values={"gaps": gaps.tolist(), "peak": peak["gap"], "tau_peak": peak["t"]})  # fmt: skip
+def growth_of_gamma(run: Kit) -> float:
+    """D.19: dγ/dτ over dα/dτ where α = 1/log d."""
+    end = run.values("stage_2_1", observe=RATES)
+    return end["gamma_rate"] / end["alpha_rate"]
 
 
-def _largest_gap(group: str, C_B: float, floor: float) -> dict[str, float]:
-    """The gap where it turns; of whole blocks, the largest at some times before the floor's scale."""
-    if not current().is_finite:
-        return values("gap_peak", group=group, C_B=C_B)
-    course = run(*map(float, np.geomspace(1e-4, 1, 25) * floor), group=group, C_B=C_B)
-    top = int(np.abs(course["gap"]).argmax())
-    return {"gap": float(course["gap"][top]), "t": float(course.t[top])}
+def drive_of_one_step(run: Kit, step: str, name: str) -> float:
+    """The rate of a score at Q = 0 by the loss of one step."""
+    return run.at(trained_steps=step).values(AT_ONCE, observe=RATES)[f"{name}_rate"]
 
 
-def gap_peaks_at_the_inverse_loss_floor(C_B: float = 3.0) -> Verdict:
-    """[ours] The gap turns at τ ∝ d^(C_B - 1), the inverse of the loss floor d^(1 - C_B)."""
-    fits = {clip: power_law(SIZES, [values("gap_peak", d=d, C_B=clip)["t"] for d in SIZES]) for clip in CLIPS}
-    fit = fits[C_B]
-    return judged(abs(fit.slope - (C_B - 1)) < 0.2, f"d^{C_B - 1:g} at C_B = {C_B:g}",
-                  "; ".join(f"d^{found} at C_B = {clip:g}" for clip, found in fits.items()),
-                  note="three sizes; steeper than d^(C_B - 1) at C_B = 2", interval=fit.interval, tolerance=0.2,
-                  parameters={"d": SIZES, "group": "C5"}, values={c: f.slope for c, f in fits.items()},
-                  fits={f"C_B = {c:g}": f for c, f in fits.items()})  # fmt: skip
+def drive_of_gamma(run: Kit) -> float:
+    """Section 6.2.1: dγ/dτ over dα/dτ at Q = 0 by Loss^{2,1}."""
+    return drive_of_one_step(run, "first", "gamma") / drive_of_one_step(run, "first", "alpha")
 
 
-def attention_error_is_a_power_of_d(C_B: float = 3.0) -> Verdict:
-    """Theorem 4.1 (8): after poly(d) time ε^{2,2} = O(d^-c*), c* > 0 a constant."""
-    ends = [values(tau, group="C3", C_B=C_B)["eps_attention"] for tau in (1e4, 1e6, 1e8)]
-    sizes = np.geomspace(1e2, 1e4, 5)
-    at = lambda d, power: values(float(d**power), group="C3", C_B=C_B, d=float(d))["eps_attention"]
-    fits = {power: power_law(sizes, [at(d, power) for d in sizes]) for power in (2.0, 2.5, 3.0)}
-    fit = fits[3.0]
-    return judged(ends[-1] < 1e-3 and fit.interval[1] < -0.1, "ε ∝ d^-c* when trained for d^p",
-                  f"ε = {listed(ends, '.3g')} at τ = 1e4, 1e6, 1e8 (d = 1e3): c* = "
-                  f"{listed(-np.log(ends) / np.log(1e3), '.2f')}; over d = 1e2 to 1e4: "
-                  + "; ".join(f"τ = d^{power:g}: d^{found}" for power, found in fits.items()),
-                  note="c* is set by the stopping time: ε keeps falling like 1/τ", interval=fit.interval,
-                  parameters={"group": "C3", "C_B": C_B, "d": sizes.tolist()},
-                  values={"eps": ends, "exponents": {p: f.slope for p, f in fits.items()}},
-                  fits={f"τ = d^{p:g}": f for p, f in fits.items()})  # fmt: skip
+def drive_of_the_second_step(run: Kit) -> float:
+    """Section 6.2.1: dα/dτ at Q = 0 by Loss^{2,2} over that by Loss^{2,1}, at the paper's b."""
+    there = run.at(bias=0.0, bias_scale=1.0, d=1e8)
+    return drive_of_one_step(there, "second", "alpha") / drive_of_one_step(there, "first", "alpha")
 
 
-def attention_error_falls_like_one_over_time(factor: float = 1.0) -> Verdict:
-    """[ours] Late in stage 2.3, dlog ε / dlog τ → -1."""
-    slopes = {}
-    for C_B in CLIPS:
-        for d in SIZES:
-            late = values(1e10, d=d, C_B=C_B, observe=("log_eps_rate",))
-            slopes[f"d = {d:g}, C_B = {C_B:g}"] = factor * 1e10 * late["log_eps_rate"]
-    settled = [slope for name, slope in slopes.items() if name != "d = 10000, C_B = 3"]
-    return judged(max(abs(slope + 1) for slope in settled) < 5e-3, "-1", by_name(slopes, ".4f"),
-                  note="τ = 1e10; the last has not settled", tolerance=5e-3, parameters={"group": "C5"},
-                  values=slopes)  # fmt: skip
+def off_diagonal(run: Kit) -> dict[str, float]:
+    """D.20: |β/α| and |δ/γ| where the loss is 1e-4."""
+    end = run.values("loss_threshold", observe=("alpha", "beta", "gamma", "delta"))
+    return {"β/α": abs(end["beta"] / end["alpha"]), "δ/γ": abs(end["delta"] / end["gamma"])}
 
 
-def off_diagonal_entries_stay_small(doubled: bool = False) -> Verdict:
-    """Lemma D.20, Induction D.1: |off-diagonal| = O(diagonal / n_x)."""
-    sizes = (10, 20, 40, 80, 160)
-    ends = [values("loss_threshold", group="C3", n_x=n, observe=("alpha", "beta", "gamma", "delta")) for n in sizes]
-    beta, delta = ([abs(end[x] / end[y]) for end in ends] for x, y in (("beta", "alpha"), ("delta", "gamma")))
-    fits = {"β/α": power_law(sizes, beta), "δ/γ": power_law(sizes, delta)}
-    predicted = -2.0 if doubled else -1.0
-    worst = max(abs(fit.slope - predicted) for fit in fits.values())
-    return judged(worst < 0.1, f"n_x^{predicted:g}", "; ".join(f"{name} ∝ n_x^{fit}" for name, fit in fits.items()),
-                  interval=fits["β/α"].interval, tolerance=0.1, parameters={"group": "C3", "n_x": sizes, "loss": 1e-4},
-                  values={name: fit.slope for name, fit in fits.items()}, fits=fits)  # fmt: skip
+def gap_at_the_end_of_stage_2_1(run: Kit) -> float:
+    """D.21 (b): α - γ where α = 1/log d."""
+    return run.values("stage_2_1", observe=SCORES)["alpha_minus_gamma"]
 
 
+def least_gap_of_stage_2_2(run: Kit) -> float:
+    """D.31, D.33 (b): the least α - γ."""
+    return float(stage_2_2(run)["alpha_minus_gamma"].min())
+
+
+def largest_gap_of_stage_2_2(run: Kit) -> float:
+    """D.33 (b): the largest α - γ."""
+    return float(stage_2_2(run)["alpha_minus_gamma"].max())
+
+
+def rising_scores(run: Kit, first: str = "gamma") -> dict[str, np.ndarray]:
+    """Inductions D.1 (a), D.2 (a): dα/dτ to the end of stage 2.2, dγ/dτ in stage 2.2."""
+    early, later = stage_2_1(run), stage_2_2(run)
+    return {"alpha": np.concatenate([early["alpha_rate"], later["alpha_rate"]]), "gamma": later[f"{first}_rate"]}
+
+
+def size_of_gamma(run: Kit, factor: float = 1.0) -> Sides:
+    """Induction D.1 (b): |γ| against α in stage 2.1."""
+    there = stage_2_1(run)
+    return Sides(factor * np.abs(there["gamma"]), there["alpha"], there.t)
+
+
+def attention_on_the_predicate(run: Kit, share: float = 1.0) -> Sides:
+    """D.44: Attn(pred) - 1/2 = (Δ - ε)/2 against 1/(2 C_B), the constant of the proof, in stage 2.3."""
+    there = stage_2_3(run)
+    return Sides((there["gap"] - there["eps_attention"]) / 2, share / (2 * run.p.C_B), there.t)
+
+
+def gap_over_time(run: Kit) -> Series:
+    """D.45 (a): Δ^{2,2} from the end of stage 2.2 on."""
+    floor = late_time(run.p, 0.0)
+    there = run.at(t_max=LONG).course(np.geomspace(0.1, 100.0, 25) * floor, observe=SCORES)
+    return Series(there.t, there["gap"], "τ")
+
+
+def scores_late(run: Kit) -> dict[str, float]:
+    """D.45 (b), D.43: α and γ at τ = d^C_B."""
+    return late(run, 1.0, "alpha", "gamma")
+
+
+def loss_in_powers(run: Kit) -> Sides:
+    """D.45 (c): -log(loss)/log d at τ = d^C_B."""
+    return Sides(in_powers_of_d(late(run, 1.0, "loss")["loss"], run.p.d), 1.0)
+
+
+def time_of_the_largest_gap(run: Kit) -> float:
+    """[ours] τ where the gap turns."""
+    return run.at(t_max=LONG).reached("gap_peak")
+
+
+def slope_of_eps(run: Kit, factor: float = 1.0) -> Series:
+    """[ours] dlog ε / dlog τ."""
+    there = run.at(t_max=LONG).course(np.geomspace(1e2, 1e6, 13) * late_time(run.p, 0.0), observe=("log_eps_rate",))
+    return Series(there.t, factor * there.t * there["log_eps_rate"], "τ")
+
+
+STAGE = {"regime": SIMPLY_TRANSITIVE, "takes": f"group C_B {LAYER_SHAPE}"}
+HERE = [{"group": g, "C_B": 4.0} for g in ("C3", "C5")]
+inverse_log = lambda p: 1 / np.log(p.d)
 CLAIMS = [
-    claim("D.21", "Section 6.2.1, Lemma D.21", "a gap α - γ = Ω(1/log d) opens", first_step_opens_a_gap,
-          control={"C_B": 1.5}, regime="C_B > 3; C5", takes=LAYER_SHAPE),
-    claim("D.18", "Section 6.2.1, Lemma D.18", "the gap is made by the first step alone",
-          gap_comes_from_the_first_step_alone, control={"trained_steps": "first_two"}, takes=f"d C_B n_x {LAYER_SHAPE}",
-          levels="L0 L2 L3"),
-    claim("drive_of_gamma", "Section 6.2.1", "the first step drives α and not γ", first_step_drives_alpha_and_not_gamma,
-          control={"C_B": 3.5}, regime="B/3 ≫ log d; C3", takes=f"d {LAYER_SHAPE}"),
-    claim("D.33", "Section 6.2.1, Lemma D.33", "α - γ stays within [Ω(1/log d), O(1)]", gap_of_scores_stays_bounded,
-          control={"most": 0.2}),
-    claim("D.45_gap", "Section 6.2.1, Lemma D.45 (a)", "the gap closes", gap_closes, control={"group": "S3"},
-          regime="C3, C_B = 3, τ = 100 d^(C_B - 1)", takes=f"d n_x {LAYER_SHAPE}", levels="L2 L3"),
-    claim("gap_peak", "Section 6.2.1 [ours]", "the gap turns at τ ∝ d^(C_B - 1)", gap_peaks_at_the_inverse_loss_floor,
-          control={"C_B": 2.0}, regime="C5, C_B = 3", takes=f"group {LAYER_SHAPE}"),
-    claim("4.1_8", "Theorem 4.1, Eq. (8)", "attention concentrates to ε = O(d^-c*)", attention_error_is_a_power_of_d,
-          control={"C_B": 8.0}, regime="C3, C_B = 3", takes=LAYER_SHAPE),
-    claim("eps_rate", "Section 6.2.1 [ours]", "late, ε falls like 1/τ", attention_error_falls_like_one_over_time,
-          control={"factor": 0.5}, regime="C5, τ = 1e10", is_cheap=False, takes=f"group {LAYER_SHAPE}"),
-    claim("D.20", "Lemma D.20", "off-diagonal scores are O(1/n_x)", off_diagonal_entries_stay_small,
-          control={"doubled": True}, regime="C3, loss 1e-4", takes=f"d C_B {LAYER_SHAPE}"),
+    Claim("D.16", "Lemma D.16, Lemma D.29", "dα/dτ = Θ(log d) in stage 2.1", Order("Θ", lambda p: np.log(p.d)),
+          rate_of_alpha, at=HERE, path=MUCH_LARGER_D, **STAGE, control={"kind": Order("Θ")}),
+    Claim("D.17", "Lemma D.17", "dγ/dτ ≥ -O(1/log d) dα/dτ in stage 2.1", Inequality("<=", None), decrease_of_gamma,
+          at=HERE, path=MUCH_LARGER_D, **STAGE, control={"sign": -1.0}),
+    Claim("D.18", "Lemma D.18", "d(α - γ)/dτ ≥ Ω(dα/dτ) in stage 2.1", Inequality(">=", None), growth_of_the_gap,
+          at=HERE, path=MUCH_LARGER_D, **STAGE,
+          control={"at": {"group": "C5", "C_B": 4.0, "trained_steps": "second"}, "kind": Inequality(">=", 0.1)}),
+    Claim("D.18-second", "Lemma D.18, Section 6.2.1", "the gap is made by the first step alone: without it α = γ",
+          Identity(1e-7, relative=False), gap_without_the_first_step, sharpens="D.18", levels="L0 L2 L3",
+          takes=f"d C_B n_x {LAYER_SHAPE}", control={"trained_steps": "first_two"}),
+    Claim("D.19", "Lemma D.19", "dγ/dτ ≥ Ω(dα/dτ) once α = Ω(1/log d)", Order("Ω"), growth_of_gamma, at=HERE,
+          path=MUCH_LARGER_D, **STAGE, control={"kind": Order("Ω", lambda p: np.log(p.d) ** 2)}),
+    Claim("drive_of_gamma", "Section 6.2.1", "Loss^{2,1} drives α and not γ: their rates' ratio at Q = 0 tends to 0",
+          Limit(0.0), drive_of_gamma, at=[{"group": g, "C_B": C} for g in ("C3", "C5") for C in (4.0, 8.0)],
+          path=MUCH_LARGER_D, regime=SIMPLY_TRANSITIVE, what="remark", takes=f"group C_B {LAYER_SHAPE}",
+          control={"at": {"group": "C5", "C_B": 2.0}, "regime": ANYWHERE}),
+    Claim("drive_of_step_2", "Section 6.2.1", "at first -∇Loss^{2,2} is negligible beside -∇Loss^{2,1}, as n_y → ∞",
+          Order("O", lambda p: 1 / p.n), drive_of_the_second_step, at={"C_B": 4.0},
+          path=Path("n", (3, 4, 5, 6, 8, 10, 12), group=lambda p: f"C{p.n}"), regime=SIMPLY_TRANSITIVE, what="remark",
+          takes="C_B rho q", control={"kind": Order("O", lambda p: p.n**-2.0)}),
+    Claim("D.20", "Lemma D.20, Lemma D.32, Lemma D.41, Induction D.1",
+          "off-diagonal scores are O(1/n_x) of diagonal ones", Order("O", lambda p: 1 / p.n_x), off_diagonal,
+          at={"group": "C3"}, path=MORE_VARIABLES, takes=f"group d C_B {LAYER_SHAPE}",
+          control={"kind": Order("O", lambda p: p.n_x**-2.0)}),
+    Claim("D.20-law", "Lemma D.20", "they are Θ(1/n_x)", Order("Θ", lambda p: 1 / p.n_x), off_diagonal,
+          at={"group": "C3"}, path=MORE_VARIABLES, sharpens="D.20", takes=f"group d C_B {LAYER_SHAPE}",
+          control={"kind": Order("Θ")}),
+    Claim("D.21", "Lemma D.21, Section 6.2.1", "a gap α - γ = Ω(1/log d) has opened where α = Θ(1/log d)",
+          Order("Ω", inverse_log), gap_at_the_end_of_stage_2_1, at=HERE, path=MUCH_LARGER_D, **STAGE,
+          control={"at": {"group": "C5", "C_B": 2.0}, "regime": ANYWHERE}),
+    Claim("D.1_induction", "Induction D.1, Induction D.2", "α rises in stages 2.1 and 2.2, γ in stage 2.2",
+          Sign({"alpha": 1, "gamma": 1}, strict=True), rising_scores, at=HERE, path=LARGER_D, **STAGE,
+          control={"kind": Sign({"alpha": 1, "gamma": -1}, strict=True)}),
+    Claim("D.1_b", "Induction D.1", "|γ| ≤ α in stage 2.1", Inequality("<="), size_of_gamma, at=HERE, path=LARGER_D,
+          **STAGE, control={"factor": 4.0}),
+    Claim("D.33", "Lemma D.31, Lemma D.33, Induction D.2", "α - γ = Ω(1/log d) through stage 2.2",
+          Order("Ω", inverse_log), least_gap_of_stage_2_2, at=HERE, path=MUCH_LARGER_D, **STAGE,
+          control={"at": {"group": "C5", "C_B": 2.0}, "regime": ANYWHERE}),
+    Claim("D.33-upper", "Lemma D.33, Induction D.2", "α - γ = O(1) through stage 2.2", Order("O"),
+          largest_gap_of_stage_2_2, at=HERE, path=MUCH_LARGER_D, **STAGE,
+          control={"kind": Order("O", lambda p: p.d**-0.2)}),
+    Claim("D.42", "Lemma D.42, Induction D.3", "Δ^{2,1}, Δ^{2,2} ≥ 0 in stage 2.3", Sign({"alpha_minus_gamma": 1,
+          "gap": 1}), stage_2_3, at=[{"group": g, "C_B": C} for g in ("C3", "C5", "C6") for C in (3.0, 4.0, 6.0)],
+          regime=SIMPLY_TRANSITIVE, takes=f"group d C_B {LAYER_SHAPE}",
+          control={"at": {"group": "S3", "C_B": 8.0}, "regime": ANYWHERE}),
+    Claim("D.44", "Lemma D.44, Induction D.3", "Attn(pred) ≤ 1/2 + c̃ in stage 2.3, 2 c̃ C_B = 1", Inequality("<="),
+          attention_on_the_predicate, at=[{"group": g, "C_B": C} for g in ("C3", "C5") for C in (3.0, 4.0, 6.0)],
+          regime=SIMPLY_TRANSITIVE, takes=f"group d C_B {LAYER_SHAPE}", control={"share": 0.1}),
+    Claim("D.45_gap", "Lemma D.45, Section 6.2.1", "the gap closes: Δ^{2,2} = o(1), O(τ^(-1/2)) here",
+          Order("O", lambda p, x: x**-0.5, along="τ"), gap_over_time,
+          at=[{"group": g, "C_B": 3.0} for g in ("C3", "C5")], regime=SIMPLY_TRANSITIVE,
+          takes=f"group d n_x {LAYER_SHAPE}", levels="L2 L3",
+          control={"at": {"group": "S3", "C_B": 3.0}, "regime": ANYWHERE}),
+    Claim("D.45_scores", "Lemma D.45, Lemma D.43", "α, γ = Ω(log d) in the end, Õ(1) throughout",
+          Order("Ω", lambda p: np.log(p.d)), scores_late, at=[{"group": g, "C_B": 3.0} for g in ("C3", "C5")],
+          path=LARGER_D, **STAGE, control={"kind": Order("Ω", lambda p: p.d**0.5)}),
+    Claim("D.45_loss", "Lemma D.45", "the loss is 1/poly(d) in the end", Inequality(">=", None), loss_in_powers,
+          at=[{"group": g, "C_B": 3.0} for g in ("C3", "C5")], path=LARGER_D, **STAGE,
+          control={"kind": Inequality(">=", 6.0)}),
+    Claim("gap_peak", "Section 6.2.1 [ours]", "the gap turns at τ = Θ̃(d^(C_B - 1)), the inverse of the loss floor",
+          Order("Θ̃", lambda p: p.d ** (p.C_B - 1)), time_of_the_largest_gap,
+          at=[{"group": "C5", "C_B": C} for C in (3.0, 4.0)], path=LARGER_D, takes=f"group {LAYER_SHAPE}",
+          control={"kind": Order("Θ̃", lambda p: p.d ** (p.C_B - 2))}),
+    Claim("eps_rate", "Section 6.2.1 [ours]", "late, ε falls like 1/τ", Limit(-1.0), slope_of_eps,
+          at=[{"group": "C5", "C_B": C, "d": d} for C in (2.0, 3.0) for d in SIZES[:3]],
+          takes=f"group {LAYER_SHAPE}", control={"factor": 0.5}),
 ]  # fmt: skip

@@ -1,154 +1,146 @@
-"""The layer stage 1 leaves (Theorems B.1, C.1, Eqs. 17, 18): the isotropic flow against its closed forms.
+"""The layer stage 1 leaves (Theorems B.1, C.1, Eqs. 16–18): the isotropic flow from a = c = V_0, b' = e = 0.
 
-Logits are clipped by min(F, B), along which the flow slides; the rounded clip of width ω goes beyond B like ω log t.
+Logits are clipped by min(F, B), along which the flow slides, unless a claim is about another clip: the rounded one, of
+width ω, lets F go beyond B like ω log t.
 """
-
-from math import factorial
 
 import numpy as np
 
-from flowsys.claims import Verdict, Word, judged, listed
-from flowsys.claims.conditions import chosen_parameters
-from flowsys.laws.fits import line, power_law
-from flowsys.systems.lego import groups
-from flowsys.systems.lego.claims.runs import by_name, claim, layer, layer_values
-from flowsys.systems.lego.closed_forms import C_alpha, clip_level, final_features, phase_1_time
+from flowsys.claims import Claim, Identity, Inequality, Kit, Limit, Order, Path, Regime, Series, Sides
+from flowsys.laws.fits import line
+from flowsys.systems.lego.claims.regimes import ANYWHERE, LONG, SYMMETRIC, TRANSITIVE
+from flowsys.systems.lego.closed_forms import C_alpha, clip_level, final_features, phase_1_rate, phase_1_time
+from flowsys.systems.lego.groups import sizes
 
-SMALL = {"bias": 1e-3, "V_0": 1.1e-3, "C_B": 2.0}
-LATE = 1e12
-REGIME = "isotropic layer, d = 1e3, C_B = 2, b = 1e-3"
-
-
-def phase_1_ends_when_the_tensor_power_method_says(extra_power: int = 0) -> Verdict:
-    """Eq. (16), Lemma B.8: the winner grows like (V + b)^(q-1) and reaches ϱ at t_1 in closed form."""
-    ratios = {}
-    for group in ("C3", "C5", "S3"):
-        for q in (4, 6):
-            t = layer_values("phase_1", group=group, q=q, V_0=0.01)["t"]
-            ratios[f"{group} q={q}"] = t / phase_1_time(0.02, *groups.sizes(group), q + extra_power, 0.3)
-    worst = max(abs(r - 1) for r in ratios.values())
-    return judged(worst < 5e-3, "t = t_* (1 - (x_0/ϱ)^(q-2))", f"flow over closed form {by_name(ratios, '.4f')}",
-                  tolerance=5e-3, parameters={"bias": 0.01, "V_0": 0.01, "rho": 0.3}, values=ratios)  # fmt: skip
+MODE = "stage_1"
+SMALL = {"bias": 1e-3, "V_0": 1.1e-3, "C_B": 2.0, "clip": "hard"}
+TIMES = np.geomspace(1e11, 1e16, 11)
 
 
-def phase_1_time_falls_with_the_start_like_its_power(predicted_shift: float = 0.0) -> Verdict:
-    """Theorem 4.1: T_1 ∝ σ_0^-(q-2), here over x_0 = b + V_0."""
-    starts, fits = (0.02, 0.01, 0.005, 0.0025, 0.00125), {}
-    for q in (4, 6):
-        times = [layer_values("phase_1", group="C3", q=q, bias=x / 2, V_0=x / 2)["t"] for x in starts]
-        fits[q] = power_law(starts, times)
-    worst = max(abs(fit.slope + q - 2 + predicted_shift) for q, fit in fits.items())
-    return judged(worst < 0.05, "exponent -(q-2)", "; ".join(f"q = {q}: {fit}" for q, fit in fits.items()),
-                  interval=fits[4].interval, tolerance=0.05, parameters={"b = V_0": [x / 2 for x in starts]},
-                  values={q: fit.slope for q, fit in fits.items()},
-                  fits={f"q = {q}": fit for q, fit in fits.items()})  # fmt: skip
+def late(run: Kit) -> float:
+    """10⁶ d^C_B, long after logits have reached B: rates fall like e^-B."""
+    return 1e6 * float(run.p.d) ** float(run.p.C_B)
 
 
-def features_end_at_the_clip_level(clip: str = "hard") -> Verdict:
-    """Eqs. (17a, b), Theorem B.1 (A, C): V(g), V(y) → B in the combination, -B off it, for C3."""
-    end = layer_values(LATE, group="C3", clip=clip, **SMALL)
-    B = clip_level(SMALL["C_B"], chosen_parameters({}).get("d", 1e3))
-    ratios = {name: end[name] / B for name in ("a", "c", "b_prime", "e")}
-    rounded = layer_values(LATE, group="C3", clip="smooth", **SMALL)
-    worst = max(abs(abs(ratio) - 1) for ratio in ratios.values())
-    return judged(worst < 0.03, "a = c = B, b' = e = -B", f"over B: {by_name(ratios, '.4f')}",
-                  note=f"min(F, B) stops F_c = V + b - ϱ (1 - 1/q) at B, so V ends at B + {end['V_psi'] - B:.3f}; "
-                  f"the rounded clip (ω = 0.1) lets V grow on like ω log t: {rounded['a'] / B:.3f} B; no clip: no end",
-                  tolerance=0.03, parameters={"group": "C3", "t": LATE, **SMALL}, values=ratios)  # fmt: skip
+def growth(run: Kit, extra: int = 0) -> Sides:
+    """Eq. (16): dV/dt against (V + b)^(q-1) in phase I."""
+    there = run.course(1e-9, "phase_1", 40, observe=("V_psi",))
+    rate = run.rates(there)
+    x = there["V_psi"] + run.p.bias
+    return Sides((rate["a"] + rate["c"]) / 2, x ** (run.p.q - 1 + extra), there.t)
 
 
-def confounders_cancel(clip: str = "smooth") -> Verdict:
-    """Eqs. (17c), (18c), Theorem B.1 (B): (a + e)/2 and (b' + c)/2 → o(1)."""
-    times, found = (6e5, 6e7, 6e9, 6e11), {}
-    for group in ("C3", "S3"):
-        run = layer(*times, group=group, clip=clip, **SMALL)
-        found[group] = np.maximum(run["confounder_ae"], run["confounder_bc"])
-    slid = layer(*times, group="C3", clip="hard", **SMALL)["confounder_ae"]
-    free = layer_values(6e11, group="C3", clip="none", **SMALL)
-    last = max(values[-1] for values in found.values())
-    return judged(last < 0.05, "o(1)", f"largest at t = 6e5, 6e7, 6e9, 6e11: C3 {listed(found['C3'], '.3g')}; "
-                  f"S3 {listed(found['S3'], '.3g')}; C3 with min(F, B) {listed(slid, '.3g')}",
-                  note=f"without the clip it does not happen: at t = 6e11 confounders are {free['confounder_ae']:.2f}, "
-                  f"V_psi = {free['V_psi']:.1f}", tolerance=0.05, parameters={"t": times, **SMALL},
-                  values={group: values.tolist() for group, values in found.items()})  # fmt: skip
+def growth_and_its_rate(run: Kit, factor: float = 1.0) -> Sides:
+    """[ours] The same against k (V + b)^(q-1), k = (1 + f)/(4 n_g n_y ϱ^(q-1)), while V + b ≤ ϱ/2."""
+    sides, k = growth(run), phase_1_rate(*sizes(run.p.group), run.p.q, run.p.rho)
+    early = sides.right <= (run.p.rho / 2) ** (run.p.q - 1)
+    return Sides(sides.left[early], factor * k * sides.right[early])
 
 
-def feature_ratio_tends_to_C_alpha(clip: str = "smooth") -> Verdict:
-    """Theorem C.1 (C): V(g) = C_α V(y)."""
-    ends = {name: layer_values(LATE, group=name, clip=clip, **SMALL)["a_over_c"] for name in ("S3", "S4")}
-    slid = {name: layer_values(LATE, group=name, clip="hard", **SMALL)["a_over_c"] for name in ends}
-    free = {name: layer_values(LATE, group=name, clip="none", **SMALL)["a_over_c"] for name in ends}
-    exact = {name: float(C_alpha(*groups.sizes(name))) for name in ends}
-    worst = max(abs(ends[name] / exact[name] - 1) for name in ends)
-    return judged(worst < 1e-3, f"a/c = {by_name(exact, '.4f')}", f"a/c = {by_name(ends, '.4f')} at t = 1e12",
-                  note=f"with min(F, B): {by_name(slid, '.4f')}; without a clip: {by_name(free, '.4f')}",
-                  tolerance=1e-3, parameters={"t": LATE, **SMALL}, values=ends)  # fmt: skip
+def time_of_phase_1(run: Kit) -> float:
+    """Theorem 4.1, B.8: when V + b reaches ϱ."""
+    return run.reached("phase_1")
 
 
-def symmetric_features_are_twice_B_and_twice_B_over_n(multiple: float = 2.0) -> Verdict:
-    """Eq. (18): a = 2B and c = 2B/n_y; the conservation law has 2 B C_α/(1 + C_α) and 2B/(1 + C_α)."""
-    end = layer_values(LATE, group="S4", clip="smooth", **SMALL)
-    level = (end["a"] + end["c"]) / 2
-    measured, printed = (end["a"] / level, end["c"] / level), (multiple, multiple / 4)
-    closed = {n: final_features(float(factorial(n)), n, 1.0) for n in (4, 5, 10, 40)}
-    over = {n: (y.a / multiple, y.c * n / multiple) for n, y in closed.items()}
-    is_here = max(abs(m / p - 1) for m, p in zip(measured, printed)) < 0.05
-    is_leading_order = max(abs(ratio - 1) for ratio in over[40]) < 0.05
-    word = Word.HOLDS if is_here else Word.IN_PART if is_leading_order else Word.FAILS
-    tends = ", ".join(f"S{n} {a:.3f}, {c:.3f}" for n, (a, c) in over.items())
-    return Verdict(word, f"a/B, c/B = {listed(printed)}", f"{listed(measured)} for S4, B being (a + c)/2",
-                   f"only the n_y → ∞ leading order: exact a, c over Eq. (18): {tends}", tolerance=0.05,
-                   parameters={"group": "S4", "t": LATE, **SMALL},
-                   values={"a": measured[0], "c": measured[1]})  # fmt: skip
+def time_and_closed_form(run: Kit, extra_power: int = 0) -> Sides:
+    """[ours] It against t_* (1 - (x_0/ϱ)^(q-2)), x_0 = b + V_0."""
+    p = run.p
+    return Sides(time_of_phase_1(run), phase_1_time(p.bias + p.V_0, *sizes(p.group), p.q + extra_power, p.rho))
 
 
-def small_head_starts_are_trapped_by_a_large_bias(bias: float = 0.1) -> Verdict:
-    """[ours] If all pre-activations turn linear before the winner has won, F is additive: loss log n_y for ever."""
-    ratios = (0.05, 0.1, 0.2, 0.4, 0.8)
-    gaps = {b: [layer_values(1e6, group="C3", bias=b, V_0=b * r, clip="none") for r in ratios]
-            for b in (bias, 0.03, 0.01)}  # fmt: skip
-    is_trapped = {b: [abs(v["F_gap"]) < 1e-6 for v in found] for b, found in gaps.items()}
-    losses = [v["loss"] for found in gaps.values() for v in found if abs(v["F_gap"]) < 1e-6]
-    expected = {bias: [True] * 5, 0.03: [True, True, False, False, False], 0.01: [False] * 5}
-    at_log_3 = max((abs(loss - np.log(3)) for loss in losses), default=np.inf)
-    return judged(is_trapped == expected and at_log_3 < 1e-3, "trapped at b = 0.1; at b = 0.03 below V_0/b = 0.2; free "
-                  "at b = 0.01", "; ".join(f"b = {b:g}: trapped at V_0/b = "
-                                            f"{listed([r for r, t in zip(ratios, now) if t]) or 'none'}"
-                                            for b, now in is_trapped.items()),
-                  note=f"trapped loss log 3 within {at_log_3:.0e}, F_c = F_w", tolerance=1e-3,
-                  parameters={"V_0/b": ratios, "group": "C3", "clip": "none"},
-                  values={"gaps": {b: [v["F_gap"] for v in found] for b, found in gaps.items()}})  # fmt: skip
+def halves(run: Kit) -> float:
+    """B.5 (a): V(g)/V(y) where V reaches log(d)/2."""
+    return run.values("phase_2_1", observe=("a_over_c",))["a_over_c"]
 
 
-def rounded_clip_creeps_like_its_width(width: float = 0.1) -> Verdict:
-    """[ours] With F̃ = B - ω softplus((B - F)/ω) the correct logit goes beyond B like ω log t."""
+def features_over_B(run: Kit) -> dict[str, float]:
+    """Eq. (17a, b): V(g), V(y) in the combination and off it, over ±B."""
+    end, B = run.at(t_max=LONG).values(late(run), observe=("a", "b_prime", "c", "e")), clip_level(run.p.C_B, run.p.d)
+    return {"V(g)": end["a"] / B, "V(y)": end["c"] / B, "V(g')": -end["b_prime"] / B, "V(y')": -end["e"] / B}
+
+
+def features_and_closed_form(run: Kit, clip: str = "hard") -> dict[str, Sides]:
+    """[ours] All four against those of the conservation law at B + ϱ(1 - 1/q) - b."""
+    p = run.p
+    end = run.at(clip=clip, t_max=LONG).values(late(run), observe=("a", "b_prime", "c", "e"))
+    exact = final_features(*sizes(p.group), clip_level(p.C_B, p.d) + p.rho * (1 - 1 / p.q) - p.bias)
+    return {name: Sides(end[name], getattr(exact, name)) for name in ("a", "b_prime", "c", "e")}
+
+
+def confounders(run: Kit) -> dict[str, Series]:
+    """Eqs. (17c), (18c): (a + e)/2 and (b' + c)/2 along t."""
+    there = run.at(t_max=LONG).course(TIMES, observe=("confounder_ae", "confounder_bc"))
+    return {name: Series(there.t, np.abs(there[name])) for name in ("confounder_ae", "confounder_bc")}
+
+
+def ratio(run: Kit) -> Series:
+    """Theorem C.1 (C): V(g)/V(y) along t."""
+    there = run.at(t_max=LONG).course(TIMES, observe=("a_over_c",))
+    return Series(there.t, there["a_over_c"])
+
+
+def symmetric_features(run: Kit) -> dict[str, float]:
+    """Eq. (18): |V(g)/2B - 1| and |V(y) n_y/2B - 1|, B being (V(g) + V(y))/2."""
+    end = run.at(t_max=LONG).values(late(run), observe=("a", "c"))
+    B = (end["a"] + end["c"]) / 2
+    return {"V(g)": abs(end["a"] / (2 * B) - 1), "V(y)": abs(end["c"] * run.p.n / (2 * B) - 1)}
+
+
+def trapped(run: Kit) -> dict[str, Sides]:
+    """[ours] F_c against F_w and the loss against log n_y at t = 10⁶, without a clip."""
+    end = run.at(clip="none").values(1e6, observe=("F_c", "F_w", "loss"))
+    return {"logits": Sides(end["F_c"], end["F_w"]), "loss": Sides(end["loss"], np.log(sizes(run.p.group)[1]))}
+
+
+def creep(run: Kit, width: float = 1.0) -> Sides:
+    """[ours] dF_c / dlog t from t = 10⁹ to 10¹² with the rounded clip, against ω."""
     times = (1e9, 1e10, 1e11, 1e12)  # once the confounders are gone
-    F = layer(*times, group="C3", clip_width=width, **SMALL)["F_c"]
-    fit = line(np.log(times), F)
-    return judged(abs(fit.slope / 0.1 - 1) < 0.05, "dF_c / d log t = ω = 0.1", f"{fit}", interval=fit.interval,
-                  tolerance=0.05, parameters={"clip_width": width, **SMALL}, values={"slope": fit.slope},
-                  fits={"F_c": fit})  # fmt: skip
+    F = run.at(clip="smooth").course(times, observe=("F_c",))["F_c"]
+    return Sides(line(np.log(times), F).slope, width * run.p.clip_width)
 
 
+STARTS = {"bias": 0.01, "V_0": 0.01}
+EARLY = [{"group": g, "q": q, **STARTS} for g in ("C3", "C5", "S3") for q in (4, 6)]
+SMALLER_START = Path("bias", (0.01, 0.005, 0.0025, 0.00125, 0.000625), V_0=lambda p: p.bias)
+CYCLIC, SYMMETRIC_ONLY = Regime(TRANSITIVE), Regime(SYMMETRIC)
+LARGER_D = Path("d", (1e2, 1e3, 1e4, 1e6, 1e8, 1e10, 1e12))
+SHAPE = "group d rho q"
 CLAIMS = [
-    claim("phase_1_time", "Eq. (16), Lemmas B.8, B.13", "phase I ends at the tensor power method's time",
-          phase_1_ends_when_the_tensor_power_method_says, control={"extra_power": 2},
-          regime="isotropic layer, b = V_0 = 0.01"),
-    claim("phase_1_exponent", "Theorem 4.1", "stage 1 takes a time ∝ σ_0^-(q-2)",
-          phase_1_time_falls_with_the_start_like_its_power, control={"predicted_shift": 1.0},
-          regime="isotropic layer, C3"),
-    claim("Eq17ab", "Eq. (17), Theorem B.1 (A, C)", "features end at B in the combination, at -B off it",
-          features_end_at_the_clip_level, control={"clip": "none"}, regime=REGIME, takes="d rho q"),
-    claim("Eq17c_18c", "Eqs. (17), (18), Theorem B.1 (B), Theorem C.1 (B)", "confounding features cancel",
-          confounders_cancel, control={"clip": "none"}, regime=REGIME, takes="d rho q"),
-    claim("C.1_C", "Theorem C.1 (C)", "V(g) / V(y) → C_α", feature_ratio_tends_to_C_alpha, control={"clip": "none"},
-          regime=REGIME, takes="d rho q"),
-    claim("Eq18", "Eq. (18)", "a = 2B and c = 2B/n_y for the symmetric group",
-          symmetric_features_are_twice_B_and_twice_B_over_n, control={"multiple": 1.0},
-          regime="n_y → ∞; here " + REGIME),
-    claim("additive_trap", "Section 6.1.2 [ours]", "too large a bias traps the layer in an additive function",
-          small_head_starts_are_trapped_by_a_large_bias, control={"bias": 0.02},
-          regime="isotropic layer, C3, ϱ = 0.3, no clip"),
-    claim("clip_creep", "Assumption 3.4 [ours]", "a rounded clip is passed at ω log t",
-          rounded_clip_creeps_like_its_width, control={"width": 0.2}, regime=REGIME),
+    Claim("Eq16", "Eq. (16), Lemma B.2", "in phase I dV/dt ≥ Ω((V + b)^(q-1))", Inequality(">=", None), growth,
+          at={"group": "C3"}, path=SMALLER_START, mode=MODE, takes="group q rho", control={"extra": -1}),
+    Claim("Eq16-rate", "Eq. (16)", "dV/dt = (1 + f)/(4 n_g n_y ϱ^(q-1)) (V + b)^(q-1)", Identity(5e-3),
+          growth_and_its_rate, at=EARLY, mode=MODE, sharpens="Eq16", takes="d rho", control={"factor": 1.1}),
+    Claim("phase_1_exponent", "Theorem 4.1, Lemma B.8", "phase I takes a time Õ(σ_0^-(q-2)), b and V_0 ∝ σ_0",
+          Order("Õ", lambda p: p.bias ** -(p.q - 2.0)), time_of_phase_1, at=[{"group": "C3", "q": q} for q in (4, 6)],
+          path=SMALLER_START, mode=MODE, takes="group q rho d",
+          control={"kind": Order("Õ", lambda p: p.bias ** -(p.q - 3.0))}),
+    Claim("phase_1_time", "Theorem 4.1, Lemma B.13, Corollary B.1",
+          "phase I ends at t_* (1 - (x_0/ϱ)^(q-2)), t_* = 4 n_g n_y ϱ^(q-1) / ((1 + f)(q - 2) x_0^(q-2))",
+          Identity(5e-3), time_and_closed_form, at=EARLY, mode=MODE, sharpens="phase_1_exponent", takes="d rho",
+          control={"extra_power": 2}),
+    Claim("B.5", "Lemma B.5", "(a) V(g) and V(y) are both log(d)/2 + o(1) where V is", Limit(1.0), halves,
+          at=[{"group": g, **SMALL} for g in ("C3", "C5")], path=LARGER_D, regime=CYCLIC, mode=MODE,
+          takes="group rho q", control={"at": {"group": "S4", **SMALL}, "regime": ANYWHERE}),
+    Claim("Eq17ab", "Eq. (17), Theorem B.1", "(A, C) V(g), V(y) → B in the combination and -B off it, over B",
+          Limit(1.0), features_over_B, at=[{"group": g, **SMALL} for g in ("C3", "C5")], path=LARGER_D, regime=CYCLIC,
+          mode=MODE, takes="group rho q", control={"at": {"group": "C3", **SMALL, "clip": "none"}}),
+    Claim("Eq17-law", "Eq. (17), Eq. (18)", "V ends at B + ϱ(1 - 1/q) - b, where min(F, B) stops it, shared as C_α : 1",
+          Identity(1e-3), features_and_closed_form, at=[{"group": g, **SMALL} for g in ("C3", "C5", "S3", "S4")],
+          mode=MODE, sharpens="Eq17ab", takes=SHAPE, control={"clip": "none"}),
+    Claim("Eq17c_18c", "Eqs. (17), (18), Theorem B.1, Theorem C.1", "(B) confounding features cancel: o(1)",
+          Limit(0.0), confounders, at=[{"group": g, **SMALL, "clip": clip} for g in ("C3", "S3") for clip in
+                                       ("hard", "smooth")],
+          mode=MODE, takes=SHAPE, control={"at": {"group": "C3", **SMALL, "clip": "none"}}),
+    Claim("C.1_C", "Theorem C.1, Lemma C.7", "(C) V(g)/V(y) → C_α", Limit(lambda p: float(C_alpha(*sizes(p.group))),
+          1e-3), ratio, at=[{"group": g, **SMALL} for g in ("S3", "S4", "S5")], mode=MODE, takes=SHAPE,
+          control={"at": {"group": "S3", **SMALL, "clip": "none"}}),
+    Claim("Eq18", "Eq. (18)", "V(g) = 2B and V(y) = 2B/n_y to leading order in 1/n_y", Order("O", lambda p: 1 / p.n),
+          symmetric_features, at=SMALL, path=Path("n", (3, 4, 5, 6), group=lambda p: f"S{p.n}"), mode=MODE,
+          regime=SYMMETRIC_ONLY, takes="d rho q", control={"kind": Order("O", lambda p: p.n**-3.0)}),
+    Claim("additive_trap", "Section 6.1.2 [ours]", "too large a bias traps the layer: F_c = F_w, loss log n_y",
+          Identity(1e-3), trapped,
+          at=[{"group": "C3", "bias": 0.1, "V_0": 0.1 * r} for r in (0.05, 0.1, 0.2, 0.4, 0.8)], mode=MODE,
+          takes="rho q d", control={"at": {"group": "C3", "bias": 0.01, "V_0": 0.001}}),
+    Claim("clip_creep", "Assumption 3.4 [ours]", "a rounded clip is passed at ω log t", Identity(0.05), creep,
+          at={"group": "C3", **SMALL}, mode=MODE, takes=SHAPE, control={"width": 2.0}),
 ]  # fmt: skip

@@ -1,166 +1,223 @@
-"""The gradients the proofs start from, and what follows from them exactly: closures and the conserved sum."""
+"""The gradients that the proofs start from, and the activation, as printed; and what closes exactly.
+
+Printed expectations are taken over every sentence, one by one; they are compared with the fields that are integrated.
+"""
+
+from itertools import permutations, product
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from flowsys.claims import Verdict, judged
-from flowsys.claims.conditions import current
-from flowsys.systems.lego import data, finite_attention, groups, stage_1, transformer
-from flowsys.systems.lego.claims.runs import LAYER, by_name, claim, layer, run
-from flowsys.systems.lego.feedforward import FeedForward
-from flowsys.systems.lego.isotropic import Isotropic
-from flowsys.systems.lego.layer_observed import Nonlinearity
+from flowsys.claims import Claim, Erratum, Identity, Kit, Sides
+from flowsys.runs.asking import field
+from flowsys.systems.lego.closed_forms import clip_level, final_features
+from flowsys.systems.lego.groups import GroupAction, named, sizes
 
-FINITE = {"bias": 0.3, "rho": 0.5, "sigma_0": 0.15, "clip": "none"}
 SCORES = ("alpha", "beta", "gamma", "delta")
+FINITE = {"bias": 0.3, "rho": 0.5, "clip": "none"}
+LAYER = ("V_psi_min", "F_c", "F_gap", "loss", "one_neuron")
 
 
-def _slope(Λ: np.ndarray, rho: float, q: int) -> np.ndarray:
+def slope(Λ: np.ndarray, p) -> np.ndarray:
     """s'(Λ) of the reference activation."""
-    return np.clip(Λ / rho, 0, 1) ** (q - 1)
+    return np.clip(Λ / p.rho, 0, 1) ** (p.q - 1)
 
 
-def _probabilities(F: np.ndarray) -> np.ndarray:
-    """softmax over classes, the first axis."""
-    weights = np.exp(F - F.max(axis=0))
-    return weights / weights.sum(axis=0)
+def activated(Λ: np.ndarray, p) -> np.ndarray:
+    return np.where(p.rho < Λ, Λ - p.rho * (1 - 1 / p.q), np.clip(Λ, 0, p.rho) ** p.q / (p.q * p.rho ** (p.q - 1)))
 
 
-def _error_in_V(group_name: str, factor_of_U: float) -> float:
-    """Largest difference of dV/dt, dX/dt, dU/dt between autodiff on the weights and the printed expectations."""
-    n_x, rho, q, bias = 4, 0.5, 4, 0.3
-    vocabulary = data.Vocabulary(n_x, groups.named(group_name))
-    feedforward, sentences = FeedForward(bias, rho, q), data.population(vocabulary.group, n_x, 1)
-    size = vocabulary.d - 1
-    W = 0.5 * np.random.default_rng(1).normal(size=(vocabulary.d, 3, 5, size))
-    blocks = {name: np.zeros((size, size)) for name in ("Q_43", "Q_44")}
-    loss = lambda W: transformer.step_loss({**blocks, "W_5": W}, vocabulary, sentences, 1, "W_5", feedforward)
-    push = lambda W: stage_1.slots(transformer.features(W, vocabulary))
+def residual(F: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """ξ_j = 1{j is the target} - softmax_j(F), rows by classes."""
+    weights = np.exp(F - F.max(axis=1, keepdims=True))
+    return np.eye(F.shape[1])[target] - weights / weights.sum(axis=1, keepdims=True)
+
+
+def one_step_tokens(group: GroupAction, n_x: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Tokens (x_1, g, x_0, x_0, y_0) by slot of every one-step sentence, and those asked for at places 4 and 5."""
+    first_g, first_y = n_x, n_x + group.n_g
+    pairs = list(product(range(group.n_g), range(group.n_y)))
+    rows = [(x1, first_g + g, x0, x0, first_y + y) for x0, x1 in permutations(range(n_x), 2) for g, y in pairs]
+    tokens = np.array(rows)
+    answers = first_y + group.action[tokens[:, 1] - first_g, tokens[:, 4] - first_y]
+    return tokens, {"W_4": tokens[:, 0], "W_5": answers}
+
+
+def layer_sides(W: np.ndarray, tokens: np.ndarray, target: np.ndarray, p) -> tuple[np.ndarray, np.ndarray]:
+    """ω = ½ ξ s'(Λ), sentences by classes by neurons, and Λ."""
+    read = sum(W[:, :, slot, tokens[:, slot]] for slot in range(5))
+    Λ = np.moveaxis(read, -1, 0) / 2 + p.bias
+    return residual(activated(Λ, p).sum(axis=2), target)[:, :, None] * slope(Λ, p) / 2, Λ
+
+
+def gradients_of_the_layer(run: Kit, factor: float = 1.0) -> Sides:
+    """Facts B.1, C.2: -∂Loss/∂W_{5,j,r,p} on every token against ½ E[ξ_j s'(Λ) Σ_k ⟨Z_{k,p}, e_v⟩], every entry."""
+    setup, p = run.setup, run.p
+    asked = field(run.system, setup, level="L1", mode="stage_1")
+    tokens, targets = one_step_tokens(named(p.group), int(p.n_x))
+    d = int(p.n_x + sum(sizes(p.group)) + 1)
+    W = 0.5 * np.random.default_rng(1).normal(size=(d, int(p.width), 5, d - 1))
+    ω, _ = layer_sides(W, tokens, targets["W_5"], p)
+    printed = np.zeros_like(W)
+    for slot in range(5):
+        is_token = np.eye(d - 1)[tokens[:, slot]]
+        printed[:, :, slot] = np.einsum("njr,nv->jrv", ω, is_token) / len(tokens)
+    printed[:, :, 4] *= factor
+    return Sides(asked(W.ravel()), printed.ravel())
+
+
+def gradients_of_copying(run: Kit, sign: float = -1.0) -> dict[str, Sides]:
+    """Lemmas A.1, A.2, case by case, against autodiff of Loss_4¹ on the weights."""
+    p, (n_g, n_y) = run.p, sizes(run.p.group)
+    n_x = int(p.n_x)
+    d = n_x + n_g + n_y + 1
+    tokens, targets = one_step_tokens(named(p.group), n_x)
+    W = 0.5 * np.random.default_rng(2).normal(size=(d, 2, 5, d - 1))
+
+    def loss(W):
+        Λ = jnp.moveaxis(sum(W[:, :, slot, tokens[:, slot]] for slot in range(5)), -1, 0) / 2 + p.bias
+        inner = jnp.where(Λ > 0, Λ, 0.0)
+        F = jnp.where(p.rho < Λ, Λ - p.rho * (1 - 1 / p.q), inner**p.q / (p.q * p.rho ** (p.q - 1))).sum(axis=2)
+        return (jax.nn.logsumexp(F, axis=1) - F[np.arange(len(tokens)), targets["W_4"]]).mean()
+
     with jax.enable_x64(True):
-        pushed = push(-np.asarray(jax.jit(jax.grad(loss))(W)))
-    y = push(W)
-    x_1, x_0 = sentences.variables[:, 1], sentences.variables[:, 0]
-    g, y_0 = sentences.actions[:, 0], sentences.values[:, 0]
-    Λ = (y.V_g[:, :, g] + y.V_y[:, :, y_0] + y.X[:, :, x_1] + y.U[:, :, x_0]) / 2 + bias
-    ξ = -_probabilities(_activated(Λ, rho, q).sum(axis=1))
-    ξ[transformer.targets(vocabulary, sentences, 1)["W_5"], np.arange(len(g))] += 1
-    ω = ξ[:, None, :] * _slope(Λ, rho, q) / 2
-    printed = stage_1.Slots(_mean_by(ω, g, y.V_g), _mean_by(ω, y_0, y.V_y), _mean_by(ω, x_1, y.X),
-                            factor_of_U * _mean_by(ω, x_0, y.U))  # fmt: skip
-    return max(float(np.abs(a - b).max()) for a, b in zip(pushed, printed))
+        found = -np.asarray(jax.grad(loss)(jnp.asarray(W)))
+    _, Λ = layer_sides(W, tokens, targets["W_4"], p)
+    F = activated(Λ, p).sum(axis=2)
+    logit = np.exp(F - F.max(axis=1, keepdims=True))
+    logit /= logit.sum(axis=1, keepdims=True)
+    gate, printed = slope(Λ, p), np.zeros_like(W)
+    for j, slot, v in product(range(d), range(5), range(d - 1)):
+        is_v, is_j = tokens[:, slot] == v, targets["W_4"] == j
+        right = (1 - logit[:, j]) * (is_v & is_j)
+        wrong = sign * logit[:, j] * (is_v & ~is_j)
+        printed[j, :, slot, v] = ((right + wrong)[:, None] * gate[:, j]).mean(axis=0) / 2
+    return {"j ∈ X": Sides(found[:n_x].ravel(), printed[:n_x].ravel()),
+            "j ∉ X": Sides(found[n_x:].ravel(), printed[n_x:].ravel())}  # fmt: skip
 
 
-def _activated(Λ: np.ndarray, rho: float, q: int) -> np.ndarray:
-    return np.where(rho < Λ, Λ - rho * (1 - 1 / q), np.clip(Λ, 0, rho) ** q / (q * rho ** (q - 1)))
+def ideal_head(group: GroupAction, p) -> tuple[np.ndarray, np.ndarray]:
+    """V(g) and V(y) of the layer that stage 1 leaves: (class, neuron, token)."""
+    features = final_features(group.n_g, group.n_y, clip_level(p.C_B, p.d))
+    own = np.eye(group.n_y)
+    hit = np.array([[[group.action[g, y] == j for g in range(group.n_g)] for y in range(group.n_y)]
+                    for j in range(group.n_y)])  # fmt: skip
+    V_g = np.where(hit, features.a, features.b_prime)
+    return V_g, np.broadcast_to(np.where(own, features.c, features.e), (group.n_y, *own.shape))
 
 
-def _mean_by(ω: np.ndarray, token: np.ndarray, like: np.ndarray) -> np.ndarray:
-    """E[ω 1{token = ·}] over the sentences."""
-    return np.stack([(ω * (token == k)).mean(axis=2) for k in range(like.shape[2])], axis=2)
+def attention_terms(run: Kit, actions, values, scores: np.ndarray, ell: int, answer, subtracts: bool) -> np.ndarray:
+    """Attn_k Σ_j ξ_j Σ_r s'(Λ)(⟨W, Z_k⟩ - Λ + b) of every clause: (sentences, clauses), as are the scores."""
+    p, group = run.p, named(run.p.group)
+    V_g, V_y = ideal_head(group, p)
+    held = np.concatenate([V_g[:, :, actions], V_y[:, :, values[:, :ell]]], axis=3).transpose(2, 0, 1, 3)
+    attention = np.exp(scores - scores.max(axis=1, keepdims=True))
+    attention /= attention.sum(axis=1, keepdims=True)
+    read = np.einsum("nk,njrk->njr", attention, held)
+    Λ = read + p.bias
+    others = np.full((len(actions), 1), activated(np.array(p.bias), p) * group.n_y)
+    F = np.concatenate([activated(Λ, p).sum(axis=2), np.log(p.d - group.n_y) + others], axis=1)
+    ω = residual(F, answer)[:, :-1, None] * slope(Λ, p)
+    return attention * np.einsum("njr,njrk->nk", ω, held - subtracts * read[..., None])
 
 
-def feature_gradients_are_the_printed_expectations(factor_of_U: float = 2.0) -> Verdict:
-    """Facts B.1, C.2: dV(g)/dt = E[ω 1{g_1 = g}] and so on, ω = ½ ξ s'(Λ); U counts two slots."""
-    errors = {name: _error_in_V(name, factor_of_U) for name in ("C3", "S3")}
-    return judged(max(errors.values()) < 1e-15, "exact", f"largest difference from autodiff {by_name(errors, '.1e')}",
-                  tolerance=1e-15, parameters={"n_x": 4, "m": 3, "sigma_0": 0.5},
-                  values={"errors": errors})  # fmt: skip
+def sentences(group: GroupAction, L: int) -> tuple[np.ndarray, np.ndarray]:
+    """All actions g_1 … g_L and values y_0 … y_L."""
+    rows = np.array(list(product(range(group.n_y), *[range(group.n_g)] * L)))
+    values = [rows[:, 0]]
+    for k in range(L):
+        values.append(group.action[rows[:, k + 1], values[-1]])
+    return rows[:, 1:], np.stack(values, axis=1)
 
 
-def _error_in_Q(group_name: str, n_x: int, subtracts_mean: bool) -> float:
-    """Largest difference of n_x ∇_Q Loss^{2,1} + Loss^{2,2} between autodiff and Fact D.1, at a random Q."""
-    vocabulary, rho, q, bias = data.Vocabulary(n_x, groups.named(group_name)), 0.3, 4, 0.1
-    group, size = vocabulary.group, vocabulary.d - 1
-    features = Isotropic(6.0, -4.0, 5.0, -5.5)
-    sentences = data.population(group, n_x, 2, variables_read=2)
-    Q = np.random.default_rng(0).normal(size=(2, size, size))
-    numbers = finite_attention.Numbers(*map(np.float64, (bias, rho, 1e-3, 10.0, 0.1)), features, np.ones(2),
-                                       np.float64(-1), np.float64(0.1))  # fmt: skip
-    field = finite_attention.field("weights", group_name, n_x, Nonlinearity(q, "azl", "none"))
-    with jax.enable_x64(True):
-        rates = np.asarray(jax.jit(field.rhs)(jnp.asarray(Q.ravel()), numbers)).reshape(Q.shape)
-        W = np.asarray(transformer.isotropic_head(vocabulary, *features))
-    on_action, on_value = W[:, :, 1, vocabulary.actions], W[:, :, 4, vocabulary.values]
-    printed, at = np.zeros_like(Q), np.arange(len(sentences.actions))
-    for ell in (1, 2):
-        query = sentences.variables[:, ell - 1]
-        keys = np.concatenate([sentences.variables[:, :2], sentences.variables[:, :ell]], axis=1)
-        block = np.array([0, 0, 1, 1])[: 2 + ell]
-        scores = Q[block[None], query[:, None], keys]
-        attention = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
-        held = [on_action[:, :, sentences.actions[:, k]] for k in (0, 1)]
-        held += [on_value[:, :, sentences.values[:, k]] for k in range(ell)]
-        read = sum(a * v for a, v in zip(attention.T, held))
-        ξ = -_probabilities(_activated(read + bias, rho, q).sum(axis=1))
-        ξ[transformer.targets(vocabulary, sentences, ell)["W_5"], at] += 1
-        ω = ξ[:, None, :] * _slope(read + bias, rho, q)
-        for k, v in enumerate(held):
-            rate = attention[:, k] * (ω * (v - read * subtracts_mean)).sum(axis=(0, 1))
-            np.add.at(printed[block[k]], (query, keys[:, k]), n_x * rate / len(at))
-    return float(np.abs(rates - printed).max() / np.abs(printed).max())
+def gradients_of_scores(run: Kit, subtracts: bool = True) -> dict[str, Sides]:
+    """Lemmas D.1, D.2, E.1, E.2, F.1, F.2 summed over s: dα/dτ … dδ/dτ at random scores against the expectations."""
+    p, group = run.p, named(run.p.group)
+    L, y = int(p.L), np.random.default_rng(0).normal(size=4)
+    asked = field(run.system, run.setup, level="L3", mode="stage_2")(y)
+    actions, values = sentences(group, L)
+    totals = np.zeros(4)
+    for ell in (1, 2) if p.trained_steps == "first_two" else (2,):
+        kinds = np.array([0 if k == ell - 1 else 1 for k in range(L)] + [2 if k == ell - 1 else 3 for k in range(ell)])
+        scores = np.broadcast_to(y[kinds], (len(actions), len(kinds)))
+        terms = attention_terms(run, actions, values, scores, ell, values[:, ell], subtracts).mean(axis=0)
+        totals += np.bincount(kinds, weights=terms, minlength=4)
+    return {name: Sides(asked[i] * (1 if i % 2 == 0 else p.n_x - 1), totals[i]) for i, name in enumerate(SCORES)}
 
 
-def attention_gradients_are_the_printed_expectations(subtracts_mean: bool = True) -> Verdict:
-    """Facts D.1, E.1: -∂Loss/∂Q = E Σ_k Attn_k Σ_j ξ_j Σ_r s'(Λ) (⟨W, Z_k⟩ - Λ + b), all other entries 0."""
-    error = _error_in_Q("S3", 4, subtracts_mean)
-    return judged(error < 1e-13, "exact, and 0 off the variables", f"relative difference from autodiff {error:.1e}",
-                  tolerance=1e-13, note="at a random Q over an isotropic layer, all d classes, both steps",
-                  parameters={"group": "S3", "n_x": 4}, values={"error": error})  # fmt: skip
+def gradients_of_attention(run: Kit, subtracts: bool = True) -> Sides:
+    """Facts D.1, E.1: every entry of Q_43 and Q_44 on pairs of variables at a random Q, n_x times its gradient."""
+    p, group = run.p, named(run.p.group)
+    n_x = int(p.n_x)
+    run = run.at(d=float(n_x + sum(sizes(p.group)) + 1))
+    asked = field(run.system, run.setup, level="L2", mode="stage_2")
+    Q = np.random.default_rng(0).normal(size=(2, n_x, n_x))
+    actions, values = sentences(group, 2)
+    printed, names = np.zeros_like(Q), list(permutations(range(n_x), 3))
+    for x in names:
+        for ell in (1, 2):
+            query, keys = x[ell - 1], [*x[:2], *x[:ell]]
+            blocks = [0, 0, *[1] * ell]
+            scores = np.broadcast_to(Q[blocks, query, keys], (len(actions), 2 + ell))
+            terms = attention_terms(run, actions, values, scores, ell, values[:, ell], subtracts).mean(axis=0)
+            np.add.at(printed, (blocks, query, keys), n_x * terms / len(names))
+    places = [name.split("_")[1:] for name in asked.names]  # Q_43_s_s' on the variables' tokens
+    state = np.array([Q[int(block) - 43, int(i), int(j)] for block, i, j in places])
+    wanted = np.array([printed[int(block) - 43, int(i), int(j)] for block, i, j in places])
+    return Sides(asked(state), wanted)
 
 
-def features_follow_the_weights(seed: int = 0) -> Verdict:
-    """[ours] Integrated: gradient flow on W_5 (L1) and on its inner products (L2) are one trajectory."""
-    errors = {}
-    for group, n_x, width, time in (("C3", 3, 2, 25.0), ("S3", 3, 2, 40.0)):
-        choices = {"group": group, "n_x": n_x, "width": width, "rtol": 1e-9, "solver": "tsit5", **FINITE}
-        on_weights = layer(time, level="L1", observe=LAYER, **choices)
-        reduced = layer(time, level="L2", observe=LAYER, seed=seed, **choices)
-        errors[f"{group} at t = {time:g}"] = max(float(abs(on_weights[n][-1] - reduced[n][-1])) for n in LAYER)
-    return judged(max(errors.values()) < 1e-6, "exact", f"largest difference {by_name(errors, '.1e')} (rtol 1e-9)",
-                  tolerance=1e-6, parameters=FINITE, values={"errors": errors})  # fmt: skip
+def slopes_of_the_activation(run: Kit, where: float = -1.0) -> Sides:
+    """Definition 3.4: the slopes of the printed function on both sides of -ϱ (its constant ϱ/q, so that it joins)."""
+    ρ, q, h = run.p.rho, run.p.q, 1e-7
+    power = lambda x: x**q / (q * ρ ** (q - 1))
+    s = lambda x: ρ / q if x <= -ρ else power(x) if x <= ρ else x - ρ * (1 - 1 / q)
+    x = where * ρ
+    return Sides((s(x) - s(x - h)) / h, (s(x + h) - s(x)) / h)
 
 
-def actions_minus_values_is_conserved(weight: float = 1.0) -> Verdict:
-    """[ours] Σ_g V(g) - Σ_y V(y) of every neuron is constant, with every activation and clip."""
-    rng, drifts = np.random.default_rng(0), {}
-    group = groups.symmetric(3)
-    y = stage_1.Exchangeable(rng.normal(size=(3, 4, 6)), rng.normal(size=(3, 4, 3)), rng.normal(size=(3, 4)))
-    for activation, clip in (("azl", "smooth"), ("even", "hard"), ("B2", "none")):
-        feedforward = FeedForward(0.3, 0.5, 4, activation, 0.01, clip, 2.0)
-        with jax.enable_x64(True):
-            field = stage_1.exchangeable_field(group, 50.0, 7.0, feedforward)
-            dy = jax.tree.map(np.asarray, jax.jit(lambda y, field=field: field(0.0, y, None))(y))
-        drifts[f"{activation}/{clip}"] = float(np.abs(dy.V_g.sum(axis=-1) - weight * dy.V_y.sum(axis=-1)).max())
-    at, choices = (40.0, FINITE) if current().is_finite else (1e6, {})
-    along = layer(at, group="S3", **choices).statistics["conserved_drift"]
-    return judged(max(drifts.values()) < 1e-14 and along < 1e-12, "constant",
-                  f"rate at a random point {by_name(drifts, '.0e')}; drift along the S3 flow to t = {at:g} {along:.0e}",
-                  tolerance=1e-12, values={"rates": drifts, "drift": along})  # fmt: skip
+def weights_and_features(run: Kit, seed: int = 0) -> dict[str, Sides]:
+    """[ours] Gradient flow on W_5 (L1) and on its inner products with tokens (L2), integrated."""
+    there = run.at(n_x=3, width=2, sigma_0=0.15, **FINITE)
+    on_weights = there.at(level="L1").run(25.0, observe=LAYER)
+    reduced = there.at(level="L2", seed=seed).run(25.0, observe=LAYER)
+    return {name: Sides(on_weights[name][-1], reduced[name][-1]) for name in LAYER}
 
 
-def full_attention_keeps_four_values(level: str = "L2", n_x: int = 6) -> Verdict:
-    """[ours] Q_43 and Q_44 started at 0 keep one diagonal and one off-diagonal value each, and follow the four."""
-    sizes = {"group": "C3", "d": 13.0}
-    finite = run(33.0, level=level, observe=(*SCORES, "loss", "spread"), n_x=6, rtol=1e-9, group="C3")
-    limit = run(33.0, observe=(*SCORES, "loss"), n_x=n_x, rtol=1e-9, **sizes)
-    error = max(float(abs(finite[name][-1] - limit[name][-1])) for name in (*SCORES, "loss"))
-    spread = float(finite["spread"][-1])
-    return judged(error < 1e-6 and spread < 1e-13, "exact: 2 n_x² entries, 4 values",
-                  f"difference {error:.1e} at τ = 33, entries of a kind differ by {spread:.0e}", tolerance=1e-6,
-                  parameters={"n_x": n_x, **sizes}, values={"error": error, "spread": spread})  # fmt: skip
+def blocks_and_four_values(run: Kit, n_x: int = 6) -> dict[str, Sides]:
+    """[ours] Q_43 and Q_44 from 0 (L2) against the four values they keep (L3), at τ = 33."""
+    finite = run.at(level="L2", n_x=6).run(33.0, observe=(*SCORES, "loss", "spread"))
+    limit = run.at(level="L3", n_x=n_x, d=13.0).run(33.0, observe=(*SCORES, "loss"))
+    found = {name: Sides(finite[name][-1], limit[name][-1]) for name in (*SCORES, "loss")}
+    return found | {"spread": Sides(1 + finite["spread"][-1], 1.0)}
 
 
+LAYERS = [{"group": g, "n_x": 4, "width": 3, **FINITE} for g in ("C3", "S3")]
+STEPS = [{"group": "C3", "n_x": 7, "trained_steps": "first_two"},
+         {"group": "S3", "n_x": 7, "trained_steps": "first_two"},
+         {"group": "C3", "n_x": 7, "L": 4, "trained_steps": "second"},
+         {"group": "S3", "n_x": 7, "L": 3, "trained_steps": "second"}]  # fmt: skip
 CLAIMS = [
-    claim("B.1_C.2", "Facts B.1, C.2", "the gradient of every feature is E[ω 1{token}]",
-          feature_gradients_are_the_printed_expectations, control={"factor_of_U": 1.0}, regime="any weights"),
-    claim("D.1_E.1", "Facts D.1, E.1", "the gradient of Q is the printed expectation, and 0 off the variables",
-          attention_gradients_are_the_printed_expectations, control={"subtracts_mean": False}, regime="any Q"),
-    claim("closure_1", "Facts B.1, C.2 [ours]", "inner products with tokens follow the weights",
-          features_follow_the_weights, control={"seed": 1}, regime="random weights, n_x = 3", is_cheap=False),
-    claim("conserved", "Theorem C.1 (C) [ours]", "Σ_g V(g) - Σ_y V(y) of a neuron never moves",
-          actions_minus_values_is_conserved, control={"weight": 0.5}, regime="any weights, activation, clip",
-          levels="L2 L3"),
-    claim("closure_2", "Section 6.2 [ours]", "attention blocks keep four values, which close",
-          full_attention_keeps_four_values, control={"n_x": 5}, regime="C3, n_x = 6, ideal layer", is_cheap=False),
+    Claim("Def3.4", "Definition 3.4", "sReLU is continuously differentiable", Identity(1e-5, relative=False),
+          slopes_of_the_activation, takes="", control={"where": 1.0},
+          erratum=Erratum("x^q/(q ϱ^(q-1)) on (-ϱ, ϱ], a constant below", "0 for x ≤ 0 and the power on (0, ϱ] only: "
+                          "at -ϱ the printed slope jumps from 0 to -1")),
+    Claim("B.1_C.2", "Facts B.1, C.2", "the gradient of W_5 is ½ E[ξ_j s'(Λ) 1{token}], 0 elsewhere", Identity(1e-12),
+          gradients_of_the_layer, at=LAYERS, mode="stage_1", takes="rho q bias", control={"factor": 2.0},
+          is_cheap=False),
+    Claim("A.1_lemma", "Fact A.1, Lemmas A.1, A.2", "the gradient of W_4, case by case", Identity(1e-12),
+          gradients_of_copying, at=LAYERS, mode="stage_1", takes="rho q bias", control={"sign": 1.0}, is_cheap=False),
+    Claim("D.1_E.1", "Facts D.1, E.1", "the gradient of every entry of Q on variables is the printed expectation",
+          Identity(1e-10), gradients_of_attention, at=[{"group": "C3", "n_x": 4}], takes="rho q bias C_B",
+          control={"subtracts": False}, is_cheap=False),
+    Claim("D.1_lemma", "Lemmas D.1, D.2, Lemmas E.1, E.2, Fact F.1, Lemmas F.1, F.2",
+          "gradients of diagonal and off-diagonal scores, at L = 2 and beyond", Identity(1e-10), gradients_of_scores,
+          at=STEPS, takes="rho q bias C_B d", control={"subtracts": False}, is_cheap=False),
+    Claim("closure_1", "Facts B.1, C.2 [ours]", "inner products with tokens follow the weights",
+          Identity(1e-6, relative=False), weights_and_features, at={"group": "C3"}, mode="stage_1", control={"seed": 1},
+          takes="", is_cheap=False),
+    Claim("closure_2", "Section 6.2 [ours]", "attention blocks keep four values, which close",
+          Identity(1e-6, relative=False), blocks_and_four_values, at={"group": "C3"}, takes="rho q bias C_B",
+          control={"n_x": 5}, is_cheap=False),
 ]  # fmt: skip

@@ -1,118 +1,141 @@
-"""How long a chain the trained attention solves (Theorems 1.2, 4.1): L* against ε, and both families of groups."""
+"""How long a chain the trained attention solves (Theorems 1.2, 4.1): ε along d, Acc at lengths d^c*, and L* against ε.
 
-from functools import partial
+A chain of length L is solved up to Ω(1/ε^{2,2}): a length d^c* needs ε to fall like a power of d, "a constant factor"
+is an ε that does not.
+"""
+
+from collections.abc import Iterable
 
 import numpy as np
 
-from flowsys.claims import Verdict, judged, listed
-from flowsys.laws.fits import power_law
-from flowsys.systems.lego import SYSTEM, groups
-from flowsys.systems.lego.claims.runs import LAYER_SHAPE, by_name, claim, run, values
+from flowsys.claims import Claim, Existence, Inequality, Kit, Order, Path, Series, Sides
+from flowsys.laws.fits import Fit, power_law
+from flowsys.systems.lego.claims.regimes import (
+    LARGER_D,
+    LAYER_SHAPE,
+    SIMPLY_TRANSITIVE,
+    SIZES,
+    in_powers_of_d,
+    late,
+)
 from flowsys.systems.lego.closed_forms import largest_solvable_eps
-from flowsys.systems.lego.lengths import accuracy
-from flowsys.systems.lego.limits import ideal_features
-from flowsys.systems.lego.measured import layer_nonlinearity
-from flowsys.systems.lego.stage_2 import Scores
 
-MEASURED = ("L_star", "eps_22")
-LONGEST = 1000
-
-
-def solvable_length_is_inverse_to_the_attention_error(group: str = "C3", power: float = -1.0) -> Verdict:
-    """Theorem 4.1 (7): L* = Θ(1/ε^{2,2}), Acc ≥ 0.9."""
-    times = (1e2, 1e4, 1e6, 1e8)
-    found = run(*times, group=group, observe=MEASURED)
-    products, fit = found["L_star"] * found["eps_22"], power_law(found["eps_22"], found["L_star"])
-    return judged(abs(fit.slope - power) < 0.1 and products.min() >= 0.5 and products.max() <= 0.9,
-                  f"L* ∝ ε^{power:g}",
-                  f"L* = {listed(found['L_star'])} at ε = {listed(found['eps_22'], '.3g')}: L* ε = "
-                  f"{listed(products, '.2f')}, exponent {fit}", interval=fit.interval, tolerance=0.1,
-                  note="L* on a grid of a third of an octave; measured at τ = 1e2 to 1e8",
-                  parameters={"group": group, "tau": times}, values={"products": products.tolist()},
-                  fits={"L*": fit})  # fmt: skip
+CYCLIC, SYMMETRICS = ("C6",), ("S4", "S5")
+POWERS = (0.0, 0.5)
+LENGTH_POWER = 0.1
+SHARE = 0.1
+TIMES = (1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8)
 
 
-def accuracy_at_solved_lengths_is_perfect(C_B: float = 3.0) -> Verdict:
-    """Theorem 4.1 (7): 1 - Acc_L ≤ 1/poly(d) for L ≤ O(1/ε); here L = 1/(10 ε) (or 1000) at τ = d³."""
-    sizes, lengths, misses = (100.0, 1e3, 1e4), [], []
-    for d in sizes:
-        eps = values(d**3, group="C3", C_B=C_B, d=d)["eps_attention"]
-        lengths.append(min(max(4, int(0.1 / eps)), LONGEST))
-        end = values(d**3, group="C3", C_B=C_B, d=d, L_test=lengths[-1], observe=("accuracy",))
-        misses.append(1 - end["accuracy"])
-    fit = power_law(sizes, misses)
-    return judged(fit.slope < -1, "1 - Acc_L ≤ 1/d", f"1 - Acc_L = {listed(misses, '.2g')} at d = 1e2, 1e3, 1e4 and "
-                  f"L = {listed(lengths)}: d^{fit}", note="the floor is d^(1 - C_B), so C_B sets the power",
-                  interval=fit.interval, parameters={"group": "C3", "C_B": C_B}, values={"misses": misses},
-                  fits={"miss": fit})  # fmt: skip
+def eps_late(run: Kit, power: float) -> float:
+    """ε^{2,2} at τ = d^(C_B - 1 + power)."""
+    return late(run, power, "eps_attention")["eps_attention"]
 
 
-def transitive_groups_solve_far_longer_chains(symmetric_stop: float | None = None) -> Verdict:
-    """Theorem 1.2: trained alike, simply transitive actions reach d^c*, symmetric ones a constant factor of L.
-
-    `symmetric_stop` is a loss at which S_n alone stops, as in Algorithm 2: what makes the difference.
-    """
-    families = ("C6", "S4")
-    equal_loss, equal_time, second = {}, {}, {}
-    for group in ("C3", "S3", *families):
-        found = run("loss_threshold", 1e8, group=group, loss_target=1e-5, observe=MEASURED)
-        equal_loss[group], equal_time[group] = map(int, found["L_star"])
-        second[group] = int(run(1e8, group=group, trained_steps="second", observe=MEASURED)["L_star"][0])
-        if symmetric_stop and group[0] == "S":
-            early = int(values("loss_threshold", group=group, loss_target=symmetric_stop, observe=MEASURED)["L_star"])
-            equal_time[group] = second[group] = early
-    ratios = [table[families[0]] / table[families[1]] for table in (equal_loss, equal_time, second)]
-    return judged(min(ratios[1:]) > 10, "d^c* against a constant factor",
-                  f"L* at loss 1e-5: {by_name(equal_loss, 'g')}; at τ = 1e8: {by_name(equal_time, 'g')}; second step "
-                  f"only: {by_name(second, 'g')}: {families[0]} over {families[1]} {listed(ratios, '.2f')}",
-                  note="no qualitative separation in the flow: ε keeps falling for S_n too; the constant factor of "
-                  "Theorem 5.1 is where Algorithm 2 stops", interval=(min(ratios), max(ratios)),
-                  parameters={"d": 1e3, "C_B": 3.0}, values={"ratios": ratios})  # fmt: skip
+def exponent(run: Kit, group: str, power: float, sizes: Iterable[float] = SIZES) -> Fit:
+    """ε^{2,2} as a power of d."""
+    sizes = np.array(list(sizes))
+    return power_law(sizes, [eps_late(run.at(group=group, d=float(d)), power) for d in sizes])
 
 
-def chains_break_where_the_correct_logit_meets_log_d(shift: float = 0.0) -> Verdict:
-    """[ours] L* ends where 2B (1/2 - ε^{L,L}) = log d: ε^{L*,L*} ≈ (1 - 1/C_B)/2."""
+def _named(run: Kit, group: str, power: float) -> str:
+    return f"{group} at τ = d^{run.p.C_B - 1 + power:g}"
+
+
+def reach_of_both_families(run: Kit) -> dict[str, float]:
+    """Theorem 1.2: 1/(ε d^c*) for simply transitive actions, c* = 0.1, and ε for symmetric ones; both are to stay."""
+    found = {_named(run, g, power): run.p.d**-LENGTH_POWER / eps_late(run.at(group=g), power)
+             for g in CYCLIC for power in POWERS}  # fmt: skip
+    found |= {_named(run, g, power): eps_late(run.at(group=g), power) for g in SYMMETRICS for power in POWERS}
+    if run.p.d == SIZES[-1]:
+        fits = {_named(run, g, power): exponent(run, g, power).slope
+                for g in (*CYCLIC, *SYMMETRICS) for power in POWERS}  # fmt: skip
+        run.note(exponents=fits, told=", ".join(f"{name} {slope:.2f}" for name, slope in fits.items()))
+    return found
+
+
+def separation(run: Kit, group: str = "C6") -> dict[str, float]:
+    """[ours] The least exponent with which ε_S/ε_C grows over d at τ = d^(C_B - 1/2): the end of its interval."""
     found = {}
-    for group, tau in (("C3", 1e6), ("C5", 1e6), ("S4", 1e6)):
-        end = values(tau, group=group, observe=("L_star", "alpha", "gamma"))
-        L, weight = end["L_star"], np.exp([end["alpha"], end["gamma"]]).sum()
-        found[group] = float((2 * L - 2) / (weight + 2 * L - 2))  # ε^{L,L} at β = δ = 0
-    formula = largest_solvable_eps(3.0) + shift
-    return judged(all(abs(eps - formula) < 0.12 for eps in found.values()), f"{formula:.3f} at C_B = 3",
-                  f"ε^(L*,L*) = {by_name(found, '.3f')}", tolerance=0.12,
-                  note="τ = 1e6; Acc averages over earlier steps",
-                  parameters={"C_B": 3.0, "tau": 1e6}, values=found)  # fmt: skip
+    cyclic = exponent(run, group, 0.5).y
+    for name in SYMMETRICS:
+        fit = power_law(SIZES, exponent(run, name, 0.5).y / cyclic)
+        found[name] = fit.interval[0]
+        run.note(**{name: fit.slope, f"{name}_last": float(fit.y[-1])})
+    return found
 
 
-def self_rollouts_break_earlier_than_teacher_forcing(L: int = 76) -> Verdict:
-    """Section 7: self-rollout is the harder test: errors accumulate. Past the solved lengths: at 23 neither errs."""
-    end = values(1e5, group="S3", observe=("alpha", "beta", "gamma", "delta"))
-    setup = SYSTEM.setup(group="S3")
-    scores = Scores(*(end[name] for name in ("alpha", "beta", "gamma", "delta")))
-    read = partial(accuracy, scores, ideal_features(setup), groups.named("S3"), L, 1e3,
-                   layer_nonlinearity(setup, "none"), n_steps=None)  # fmt: skip
-    found = {reading: read(reading=reading) for reading in ("greedy", "rollout")}
-    return judged(found["rollout"] < found["greedy"] - 0.01, "rollout < teacher-forced greedy", by_name(found, ".4f"),
-                  note=f"S3, τ = 1e5, L = {L}, 256 sequences", tolerance=0.01,
-                  parameters={"group": "S3", "L": L}, values=found)  # fmt: skip
+def concentration(run: Kit, power: float = 0.5) -> dict[str, float]:
+    """Theorem 4.1 (8): the least c* with ε^{2,2} = O(d^-c*) after τ = d^(C_B - 1 + power), over d."""
+    fit = exponent(run, run.p.group, power, SIZES[:4])
+    run.note(c_star=-fit.slope, power=run.p.C_B - 1 + power)
+    return {f"{run.p.group}": -fit.interval[1]}
 
 
+def accuracy_in_powers(run: Kit, power: float = 0.5) -> Sides:
+    """Theorem 4.1 (7): -log(1 - Acc_L)/log d at L = 1/(10 ε), which is Θ(d^c*), against a constant."""
+    L = max(4, int(SHARE / eps_late(run, power)))
+    run.note(L=L, share=L / run.p.d)
+    miss = late(run, power, "inaccuracy", L_test=L)["inaccuracy"]
+    return Sides(in_powers_of_d(miss, run.p.d), 1.0)
+
+
+def solvable_length(run: Kit) -> Series:
+    """[ours] L* ε^{2,2} along τ."""
+    found = run.run(*TIMES, observe=("L_star", "eps_22"))
+    run.note(first=int(found["L_star"][0]), last=int(found["L_star"][-1]))
+    return Series(found.t, found["L_star"] * found["eps_22"], "τ")
+
+
+def where_chains_break(run: Kit, shift: float = 0.0) -> dict[str, Sides]:
+    """[ours] ε^{L*,L*} against (1 - 1/C_B)/2, where the correct logit 2B(1/2 - ε) meets log d."""
+    found = {}
+    for group in ("C3", "C5", "S4"):
+        end = run.at(group=group).values(1e6, observe=("L_star", "alpha", "gamma"))
+        others = 2 * end["L_star"] - 2
+        eps = others / (others + np.exp(end["alpha"]) + np.exp(end["gamma"]))  # ε^{L,L} at β = δ = 0
+        found[group] = Sides(eps, largest_solvable_eps(run.p.C_B) + shift)
+    return found
+
+
+def rollout_and_teacher_forcing(run: Kit, observed: str = "accuracy_greedy") -> Sides:
+    """Section 7: shares of right greedy answers past the solved lengths, given the true prefix and the model's own."""
+    names = (observed, "accuracy_rollout")
+    end = run.at(n_steps=run.p.L_test).values(1e5, observe=names)
+    run.note(forced=end[observed], rollout=end["accuracy_rollout"])
+    return Sides(end[observed] - 0.01, end["accuracy_rollout"])
+
+
+LENGTHS = Path("d", (1e2, 3e2, 1e3, 3e3, 1e4))
 CLAIMS = [
-    claim("4.1_7", "Theorem 4.1, Eq. (7)", "the solvable length is Θ(1/ε)",
-          solvable_length_is_inverse_to_the_attention_error, control={"power": -0.5}, regime="C3, C_B = 3",
-          is_cheap=False, takes=f"d C_B {LAYER_SHAPE}"),
-    claim("L_star_S4", "Theorem 4.1, Eq. (7) [ours]", "for S4 too the solvable length is Θ(1/ε)",
-          partial(solvable_length_is_inverse_to_the_attention_error, group="S4"), control={"power": -0.5},
-          regime="S4, C_B = 3", is_cheap=False, takes=f"d C_B {LAYER_SHAPE}"),
-    claim("4.1_accuracy", "Theorem 4.1, Eq. (7)", "solved lengths have Acc = 1 - 1/poly(d)",
-          accuracy_at_solved_lengths_is_perfect, control={"C_B": 1.5}, regime="C3, τ = d^3", is_cheap=False,
-          takes=LAYER_SHAPE),
-    claim("1.2", "Theorem 1.2", "transitive groups solve far longer chains than symmetric ones",
-          transitive_groups_solve_far_longer_chains, control={"symmetric_stop": 1e-4}, is_cheap=False,
-          takes=f"d C_B {LAYER_SHAPE}"),
-    claim("L_star_boundary", "Section 6.2 [ours]", "a chain breaks where the correct logit meets log d",
-          chains_break_where_the_correct_logit_meets_log_d, control={"shift": 0.3}, is_cheap=False,
-          takes=f"d {LAYER_SHAPE}"),
-    claim("rollout", "Section 7", "self-rollout is harder than teacher forcing",
-          self_rollouts_break_earlier_than_teacher_forcing, control={"L": 2}, regime="S3, τ = 1e5", is_cheap=False),
+    Claim("1.2", "Theorem 1.2",
+          "1/ε = Ω(d^c*) for simply transitive actions, ε = Ω(1) for symmetric ones, after τ = d^(C_B - 1) and more",
+          Order("Ω"), reach_of_both_families, at={"C_B": 3.0}, path=LARGER_D, what="theorem",
+          takes=f"C_B {LAYER_SHAPE}",
+          control={"kind": Order("Ω", lambda p: 1 / p.d)}, is_cheap=False,
+          note="ε as a power of d: {told}; trained for longer, symmetric actions gain a power of d as well, a smaller "
+          "one: the constant factor is where Algorithm 2 stops, and the paper proves no upper bound for them"),
+    Claim("1.2-separation", "Theorem 1.2", "at τ = d^(C_B - 1/2) ε_S/ε_C grows like a power of d", Existence(True),
+          separation, at={"C_B": 3.0}, sharpens="1.2", takes=f"C_B {LAYER_SHAPE}", control={"group": "S4"},
+          is_cheap=False,
+          note="fitted exponents {S4:.2f} and {S5:.2f}; the ratio ends at {S4_last:.1f} and {S5_last:.1f}"),
+    Claim("4.1_8", "Theorem 4.1, Eq. (8), Lemma D.45", "ε^{2,2} = O(d^-c*) for some c* > 0 after poly(d) time",
+          Existence(True), concentration, at=[{"group": g, "C_B": 3.0} for g in ("C3", "C5", "C6")],
+          regime=SIMPLY_TRANSITIVE, takes=f"group C_B {LAYER_SHAPE}", control={"power": -1.0},
+          note="c* = {c_star:.2f} at τ = d^{power:g}, set by the stopping time"),
+    Claim("4.1_7", "Theorem 4.1, Theorem D.1, Eq. (7)", "Acc_L ≥ 1 - 1/poly(d) for every L = O(d^c*)",
+          Inequality(">=", None), accuracy_in_powers, at={"group": "C3", "C_B": 3.0}, path=LENGTHS,
+          regime=SIMPLY_TRANSITIVE, takes=f"group C_B {LAYER_SHAPE}", is_cheap=False,
+          control={"kind": Inequality(">=", 4.0)}, note="the last length is {L}, {share:.2f} of d"),
+    Claim("L_star", "Theorem 4.1", "the solvable length, Acc ≥ 0.9, is Θ(1/ε^{2,2}), for symmetric actions too",
+          Order("Θ", along="τ"), solvable_length, at=[{"group": "C3"}, {"group": "S4"}], sharpens="4.1_7",
+          takes=f"d C_B {LAYER_SHAPE}", is_cheap=False, control={"kind": Order("Θ", lambda p, x: x**0.3, along="τ")},
+          note="L* from {first} to {last}"),
+    Claim("L_star_boundary", "Section 6.2 [ours]",
+          "chains are solved at least until the correct logit 2B(1/2 - ε^{L,L}) meets log d", Inequality(">="),
+          where_chains_break, takes=f"d {LAYER_SHAPE}", is_cheap=False, control={"shift": 0.3}),
+    Claim("rollout", "Section 7", "self-rollout is harder than teacher forcing", Inequality(">="),
+          rollout_and_teacher_forcing, at={"group": "S3", "L_test": 76}, what="remark", takes="d C_B",
+          is_cheap=False, control={"at": {"group": "S3", "L_test": 2}},
+          note="right answers given the true prefix {forced:.3f}, given the model's own {rollout:.3f}"),
 ]  # fmt: skip

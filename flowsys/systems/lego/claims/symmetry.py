@@ -1,94 +1,196 @@
-"""Stage 1.2 for symmetric groups (Appendix E): a gap that stays, and what the appendix's threshold gives."""
+"""Stage 1.2 for symmetric groups (Appendix E): Loss^{2,2} alone, from Q = 0 to the appendix's stop d^(3.025 - C_B).
+
+Stage 1.2.1 ends where ε = 0.4, stage 1.2.2 at the stop. With n_x = ∞ the two clauses that do not matter have attention
+ε/2 each, the right predicate (1 - ε + Δ)/2, the right answer (1 - ε - Δ)/2; c_1 = 1.005/(2 C_B), c_2 = 1/(4.02 C_B).
+"""
 
 import numpy as np
 
-from flowsys.claims import Verdict, Word, judged, listed, word_of
-from flowsys.systems.lego.claims.runs import by_name, claim, run, values
-from flowsys.systems.lego.closed_forms import c_1, log_loss_threshold
+from flowsys.claims import Claim, Erratum, Identity, Inequality, Kit, Order, Path, Sides, Sign
+from flowsys.runs.trajectory import Trajectory
+from flowsys.systems.lego.claims.regimes import (
+    ANYWHERE,
+    LARGER_CLIP,
+    LAYER_SHAPE,
+    LONG,
+    MORE_VARIABLES,
+    SYMMETRIES,
+    SYMMETRY,
+    c_2,
+    in_powers_of_d,
+)
+from flowsys.systems.lego.closed_forms import c_1
+
+SEEN = ("eps_attention", "gap", "alpha", "gamma", "alpha_rate", "gamma_rate")
+FIRST, END = "stage_1_2_1", "stage_k_end"
+
+
+def stage(run: Kit, end: str, n: int) -> Trajectory:
+    """Times by their logarithm from where a stage begins."""
+    kit = run.at(trained_steps="second", **({"t_max": LONG} if end == END else {}))
+    first = kit.reached(FIRST) if end == END else 1e-6
+    return kit.course(np.geomspace(first, kit.reached(end), n), observe=SEEN)
+
+
+def stage_1_2_1(run: Kit, n: int = 40) -> Trajectory:
+    return stage(run, FIRST, n)
+
+
+def stage_1_2_2(run: Kit, n: int = 120) -> Trajectory:
+    return stage(run, END, n)
+
+
+def at_the_end(run: Kit, observe=SEEN) -> dict[str, float]:
+    return run.at(trained_steps="second", t_max=LONG).values(END, observe=observe)
+
+
+def rising_sum(run: Kit) -> dict[str, np.ndarray]:
+    """Inductions E.1 (a), E.2 (a), Lemma E.19: d(α + γ)/dτ in both stages."""
+    return {"stage 1.2.1": (a := stage_1_2_1(run))["alpha_rate"] + a["gamma_rate"],
+            "stage 1.2.2": (b := stage_1_2_2(run))["alpha_rate"] + b["gamma_rate"]}  # fmt: skip
+
+
+def eps_early(run: Kit, most: float = 0.5) -> Sides:
+    """E.12: ε, which is Attn(pred_1) + Attn(ans_0), against 1/2 in stage 1.2.1."""
+    there = stage_1_2_1(run)
+    return Sides(there["eps_attention"], most, there.t)
+
+
+def clauses_apart(run: Kit) -> float:
+    """E.12, E.24: |Attn(pred_1) - Attn(ans_0)| where the loss is at its stop."""
+    end = at_the_end(run, ("alpha", "beta", "gamma", "delta"))
+    weights = np.exp([end[name] for name in ("alpha", "beta", "gamma", "delta")])
+    return float(abs(weights[1] - weights[3]) / weights.sum())
+
+
+def predicate_below_another(run: Kit) -> float:
+    """E.21: the most by which Attn(pred_1) exceeds Attn(pred_2) in stage 1.2.1, or 0."""
+    there = stage_1_2_1(run)
+    return float(max((there["eps_attention"] / 2 - (1 - there["eps_attention"] + there["gap"]) / 2).max(), 0.0))
+
+
+def scores_after_stage_1_2_1(run: Kit) -> dict[str, float]:
+    """E.23 (a): α and γ where ε = 0.4."""
+    end = run.at(trained_steps="second").values(FIRST, observe=("alpha", "gamma"))
+    return {name: end[name] for name in ("alpha", "gamma")}
+
+
+def gap_early(run: Kit, scale: float = 1.0) -> Sides:
+    """E.22, Induction E.1 (d): Δ against c_1 in stage 1.2.1."""
+    there = stage_1_2_1(run)
+    return Sides(there["gap"], scale * c_1(run.p.C_B), there.t)
+
+
+def gap_of_stage_1_2_2(run: Kit, scale: float = 1.0) -> Sides:
+    """E.33, Induction E.2 (c): Δ against c_1 over the whole of stage 1.2.2."""
+    there = stage_1_2_2(run)
+    return Sides(there["gap"], scale * c_1(run.p.C_B), there.t)
+
+
+def answer_over_predicate(run: Kit, slack: float = 0.0) -> Sides:
+    """E.34: -Δ against Attn(pred_1) - c_2 = ε/2 - c_2 over the whole of stage 1.2.2."""
+    there = stage_1_2_2(run)
+    allowed = there["eps_attention"] / 2 - c_2(run.p.C_B) + slack
+    run.note(**{run.p.group: float((-there["gap"] > allowed).mean())})
+    return Sides(-there["gap"], allowed, there.t)
+
+
+def answer_over_predicate_as_printed(run: Kit, slack: float = 0.0) -> Sides:
+    """Induction E.2 (d) as printed: -Δ against min(Attn(pred_1) - c_2, 0)."""
+    there = stage_1_2_2(run)
+    allowed = np.minimum(there["eps_attention"] / 2 - c_2(run.p.C_B), 0.0) + slack
+    return Sides(-there["gap"], allowed, there.t)
+
+
+def bounds_of_eps(run: Kit, least: float = 4 / 3) -> dict[str, Sides]:
+    """E.24 (1): ε against (4/3) c_1, and 0.4 against ε, in stage 1.2.2."""
+    there = stage_1_2_2(run)
+    return {"below": Sides(there["eps_attention"], least * c_1(run.p.C_B), there.t),
+            "above": Sides(0.4, there["eps_attention"], there.t)}  # fmt: skip
+
+
+def predicate_over_others(run: Kit) -> Sides:
+    """E.24 (2): Attn(pred_2) - Attn(ans_0) in stage 1.2.2 against a constant."""
+    there = stage_1_2_2(run)
+    return Sides((1 - there["eps_attention"] + there["gap"]) / 2 - there["eps_attention"] / 2, 1.0, there.t)
+
+
+def eps_at_the_end(run: Kit, scale: float = 1.0) -> Sides:
+    """E.35 (a): ε against 2.52 c_1 at the stop."""
+    return Sides(at_the_end(run)["eps_attention"], scale * 2.52 * c_1(run.p.C_B))
+
+
+def eps_over_c_1(run: Kit, group: str = "S4") -> dict[str, Sides]:
+    """[ours] ε/c_1 at the stop, of all groups, against that of one."""
+    of = lambda name: at_the_end(run.at(group=name))["eps_attention"]
+    return {name: Sides(of(name), of(group)) for name in SYMMETRIES}
+
+
+def error_and_gap(run: Kit) -> dict[str, float]:
+    """Section 6.2.2: ε^{2,2} and |Δ^{2,2}| at the stop."""
+    end = at_the_end(run)
+    return {"ε": end["eps_attention"], "Δ": abs(end["gap"])}
+
+
+def accuracy_at_length_4(run: Kit) -> Sides:
+    """Theorem 5.1 at k = 1: -log(1 - Acc_4)/log d at the stop."""
+    miss = run.at(trained_steps="second", t_max=LONG, L_test=4).values(END, observe=("inaccuracy",))["inaccuracy"]
+    return Sides(in_powers_of_d(miss, run.p.d), 1.0)
+
 
 CLIPS = (4.0, 6.0, 8.0)
-AT_THRESHOLD = "loss^{2,2} = d^(3.025 - C_B), d = 1e3"
-
-
-def at_threshold(group: str, C_B: float, observe: tuple[str, ...] = ("eps_attention", "gap")) -> dict[str, float]:
-    """Where Loss^{2,2}, trained alone, falls to e^((-1/2 + 3.01 c_1) 2B)."""
-    target = float(np.exp(log_loss_threshold(C_B, 1e3)))
-    return values("loss_threshold", group=group, C_B=C_B, trained_steps="second", loss_target=target, observe=observe)
-
-
-def gap_does_not_close(group: str = "S4") -> Verdict:
-    """Section 6.2.2: the gap is bounded by a small constant, but does not close."""
-    gaps = run(1e4, 1e6, 1e8, group=group)["gap"]
-    last = run(1e4, 1e8, group=group, C_B=8.0)["gap"]
-    stays = abs(gaps[-1] / gaps[0]) > 0.5
-    return judged(stays and abs(gaps).max() < 0.25, "0 < |Δ| ≤ a constant",
-                  f"{listed(gaps)} at τ = 1e4, 1e6, 1e8 (C_B = 3); {listed(last)} at 1e4, 1e8 (C_B = 8)",
-                  note="the sign turns with C_B", tolerance=0.25, parameters={"group": group},
-                  values={"C_B = 3": gaps.tolist(), "C_B = 8": last.tolist()})  # fmt: skip
-
-
-def predicate_gap_stays_below_c_1(scale: float = 1.0) -> Verdict:
-    """Lemma E.33: attention on the predicate exceeds that on the answer by at most c_1 = 1.005 log d / (2B)."""
-    ratios = {f"{g} C_B={c:g}": at_threshold(g, c)["gap"] / (scale * c_1(c)) for g in ("S3", "S4") for c in CLIPS}
-    along = float(run(1e4, 1e6, 1e8, group="S4")["gap"].max() / (scale * c_1(3.0)))
-    word = Word.FAILS if max(ratios.values()) > 1 else Word.HOLDS if along <= 1 else Word.IN_PART
-    return Verdict(word, "Δ/c_1 ≤ 1", f"at the threshold {by_name(ratios, '.2f')}",
-                   f"with Loss^{{2,1}} too (C_B = 3, τ ≤ 1e8) S4 reaches {along:.2f} c_1", tolerance=1.0,
-                   parameters={"C_B": CLIPS, "d": 1e3}, values={**ratios, "S4 C_B=3": along})  # fmt: skip
-
-
-def answer_gap_stays_below_the_attention_error(margin: float = 0.0) -> Verdict:
-    """Lemma E.34: attention on the answer exceeds that on the predicate by at most max(Attn(pred_1) - c_2, 0)."""
-    found = {}
-    for group in ("S3", "S4"):
-        for C_B in CLIPS:
-            end = at_threshold(group, C_B)
-            # by symmetry each of the two clauses that do not matter takes ε/2; c_2 = log d / (4.02 B)
-            allowed = max(end["eps_attention"] / 2 - 1 / (4.02 * C_B), 0.0) - margin
-            found[f"{group} C_B={C_B:g}"] = (max(-end["gap"], 0.0), allowed)
-    beyond = [name for name, (gap, allowed) in found.items() if gap > allowed]
-    word = word_of(name not in beyond for name in found)
-    text = ", ".join(f"{name}: {gap:.4f} of {allowed:.4f}" for name, (gap, allowed) in found.items())
-    return Verdict(word, "max(-Δ, 0) ≤ max(ε/2 - c_2, 0)", text,
-                   f"beyond what the lemma, which has n_y → ∞, allows: {', '.join(beyond) or 'none'}",
-                   parameters={"C_B": CLIPS, "d": 1e3}, values={k: list(v) for k, v in found.items()})  # fmt: skip
-
-
-def attention_error_at_the_threshold_is_below_its_bound(scale: float = 1.0) -> Verdict:
-    """Lemma E.35 (a): ε^{2,2} ≤ 2.52 c_1 when the loss falls to the threshold."""
-    ratios = {f"{g} C_B={c:g}": at_threshold(g, c)["eps_attention"] / (2.52 * scale * c_1(c))
-              for g in ("S3", "S4") for c in CLIPS}  # fmt: skip
-    times = {f"{g} C_B={c:g}": at_threshold(g, c)["t"] for g in ("S3", "S4") for c in CLIPS}
-    return judged(max(ratios.values()) <= 1, "ε/(2.52 c_1) ≤ 1", by_name(ratios, ".3f"),
-                  note=f"best constant {2.52 * max(ratios.values()):.3f} c_1; reached at τ = {by_name(times, '.3g')}",
-                  interval=(min(ratios.values()), max(ratios.values())), parameters={"C_B": CLIPS, "d": 1e3},
-                  values={"ratios": ratios, "tau": times})  # fmt: skip
-
-
-def doubled_length_is_solved_at_the_threshold(C_B: float = 8.0) -> Verdict:
-    """Theorem 5.1 at k = 1: the model at the threshold has Acc_4 = 1 - 1/poly(d)."""
-    names = ("accuracy", "L_star")
-    found = {f"{g} C_B={c:g}": at_threshold(g, c, names) for g in ("S3", "S4") for c in (4.0, 6.0, C_B)}
-    misses = {name: 1 - end["accuracy"] for name, end in found.items()}
-    longest = {name: end["L_star"] for name, end in found.items()}
-    solved = [misses[f"{g} C_B={c:g}"] < 1 / 1e3 for g in ("S3", "S4") for c in (6.0, C_B)]
-    top = [misses[f"{g} C_B={C_B:g}"] < 1 / 1e3 for g in ("S3", "S4")]
-    word = Word.HOLDS if all(solved) and max(misses.values()) < 1e-3 else Word.IN_PART if all(top) else Word.FAILS
-    return Verdict(word, "1 - Acc_4 ≤ 1/d", f"1 - Acc_4: {by_name(misses, '.2g')}; L* {by_name(longest, 'g')}",
-                   f"needs C_B = B/log d large; solved: {', '.join(n for n, x in misses.items() if x < 1e-3)}",
-                   tolerance=1e-3,
-                   parameters={"d": 1e3, "C_B": (4.0, 6.0, C_B)}, values=misses)  # fmt: skip
-
-
+PLACES = [{"group": g, "C_B": C} for g in SYMMETRIES for C in CLIPS]
+GROUPS = [{"group": g, "C_B": 6.0} for g in SYMMETRIES]
+STAGE = {"regime": SYMMETRY, "takes": f"group d C_B {LAYER_SHAPE}"}
+SIZES = Path("d", (1e2, 3e2, 1e3, 3e3, 1e4, 3e4))
 CLAIMS = [
-    claim("symmetric_gap", "Section 6.2.2", "for S_n the gap stays bounded and does not close", gap_does_not_close,
-          control={"group": "C3"}, regime="S4, C_B = 3", takes="d rho q bias n_x"),
-    claim("E.33", "Lemma E.33", "predicate attention exceeds answer attention by at most c_1",
-          predicate_gap_stays_below_c_1, control={"scale": 0.05}, regime=AT_THRESHOLD),
-    claim("E.34", "Lemma E.34", "answer attention exceeds predicate attention by at most Attn(pred_1) - c_2",
-          answer_gap_stays_below_the_attention_error, control={"margin": 1.0}, regime=AT_THRESHOLD),
-    claim("E.35", "Lemma E.35 (a)", "ε^{2,2} ≤ 2.52 c_1 at the end of stage 1.2.2",
-          attention_error_at_the_threshold_is_below_its_bound, control={"scale": 0.8}, regime=AT_THRESHOLD),
-    claim("5.1_threshold", "Theorem 5.1, k = 1", "the model of stage 1.2 solves length 4",
-          doubled_length_is_solved_at_the_threshold, control={"C_B": 5.0}, regime=AT_THRESHOLD, is_cheap=False),
+    Claim("E.19", "Lemma E.19, Lemma E.31, Induction E.1, Induction E.2", "α + γ rises throughout stage 1.2",
+          Sign({"stage 1.2.1": 1, "stage 1.2.2": 1}, strict=True), rising_sum, at=PLACES, **STAGE,
+          control={"kind": Sign({"stage 1.2.1": 1, "stage 1.2.2": -1}, strict=True)}),
+    Claim("E.12", "Lemma E.12", "Attn(pred_1) + Attn(ans_0) ≤ 1/2 in stage 1.2.1", Inequality("<="), eps_early,
+          at=PLACES, **STAGE, control={"most": 0.42}),
+    Claim("E.12_apart", "Lemma E.12, Lemma E.24, Lemma E.20, Lemma E.32", "|Attn(pred_1) - Attn(ans_0)| = Õ(1/n_x)",
+          Order("Õ", lambda p: 1 / p.n_x), clauses_apart, at=GROUPS[:2], path=MORE_VARIABLES, **STAGE,
+          control={"kind": Order("Õ", lambda p: p.n_x**-2.0)}),
+    Claim("E.21", "Lemma E.21, Induction E.1", "Attn(pred_2) - Attn(pred_1) ≥ -O(log log d / log d) in stage 1.2.1",
+          Order("O", lambda p: np.log(np.log(p.d)) / np.log(p.d)), predicate_below_another, at=GROUPS, path=SIZES,
+          regime=SYMMETRY, takes=f"group C_B {LAYER_SHAPE}",
+          control_note="attention on another predicate never exceeds that on the right one, and O(·) of 0 cannot fail"),
+    Claim("E.22", "Lemma E.22, Induction E.1", "Δ ≤ c_1 in stage 1.2.1", Inequality("<="), gap_early, at=PLACES,
+          **STAGE, control={"scale": 0.01}),
+    Claim("E.23", "Lemma E.23", "α, γ = Ω(1) where ε = 0.4", Order("Ω"), scores_after_stage_1_2_1, at=GROUPS,
+          path=SIZES, regime=SYMMETRY, takes=f"group C_B {LAYER_SHAPE}",
+          control={"kind": Order("Ω", lambda p: p.d**0.2)}),
+    Claim("E.24", "Lemma E.24", "4/3 c_1 ≤ ε ≤ 0.4 in stage 1.2.2", Inequality(">="), bounds_of_eps, at=PLACES,
+          **STAGE, control={"least": 2.3}),
+    Claim("E.24_predicate", "Lemma E.24", "Attn(pred_2) - Attn(ans_0) = Ω(1) in stage 1.2.2", Inequality(">=", None),
+          predicate_over_others, at=GROUPS, path=SIZES, regime=SYMMETRY, takes=f"group C_B {LAYER_SHAPE}",
+          control={"kind": Inequality(">=", 0.4)}),
+    Claim("E.33", "Lemma E.33, Induction E.2", "Δ ≤ c_1 throughout stage 1.2.2", Inequality("<="), gap_of_stage_1_2_2,
+          at=PLACES, **STAGE, control={"scale": 0.05}),
+    Claim("E.34", "Lemma E.34", "Attn(ans_1) - Attn(pred_2) ≤ Attn(pred_1) - c_2 throughout stage 1.2.2",
+          Inequality("<="), answer_over_predicate, at=PLACES, **STAGE, control={"slack": 1.0},
+          note="at the largest clip it is violated at these shares of times: {S3:.2f}, {S4:.2f}, {S5:.2f} of the three "
+          "groups in turn; the proof lets n_y → ∞",
+          erratum=Erratum("Attn(ans_1) - Attn(pred_2) ≤ Attn(pred_1) - c_2", "the same for n_y large enough: S5 keeps "
+                          "it, S3 and S4 do not", "affects a statement")),
+    Claim("E.2_d", "Induction E.2", "(d) Attn(ans_1) - Attn(pred_2) ≤ min(Attn(pred_1) - c_2, 0)", Inequality("<="),
+          answer_over_predicate_as_printed, at=PLACES, **STAGE, control={"slack": 1.0},
+          erratum=Erratum("min(Attn(pred_1) - c_2, 0)", "Attn(pred_1) - c_2, as Lemma E.34 has it: with the minimum "
+                          "the answer could never have more attention than the predicate", "affects a statement",
+                          "E.34")),
+    Claim("E.35", "Lemma E.35", "(a) ε^{2,2} ≤ 2.52 c_1 at the end of stage 1.2.2", Inequality("<="), eps_at_the_end,
+          at=PLACES, **STAGE, control={"scale": 0.8}),
+    Claim("E.35-groups", "Lemma E.35", "ε at the stop is the same for all groups, C_B ≥ 6", Identity(0.03),
+          eps_over_c_1, at=[{"C_B": C} for C in (6.0, 8.0, 12.0)], sharpens="E.35", takes=f"d C_B {LAYER_SHAPE}",
+          control={"group": "C3"}),
+    Claim("symmetric_gap", "Section 6.2.2", "ε^{2,2} ≤ C_1 and Δ^{2,2} ≤ C_2, small constants: both fall with C_B",
+          Order("O", lambda p: 1 / p.C_B), error_and_gap, at=[{"group": g} for g in SYMMETRIES], path=LARGER_CLIP,
+          regime=SYMMETRY, what="remark", takes=f"group d {LAYER_SHAPE}",
+          control={"kind": Order("O", lambda p: p.C_B**-2.0)}),
+    Claim("5.1_threshold", "Theorem 5.1", "k = 1: the model of stage 1.2 solves length 4, 1 - Acc_4 = 1/poly(d)",
+          Inequality(">=", None), accuracy_at_length_4, at=[{"group": g, "C_B": 8.0} for g in SYMMETRIES],
+          path=SIZES, regime=SYMMETRY, takes=f"group C_B {LAYER_SHAPE}", is_cheap=False,
+          control={"at": [{"group": g, "C_B": 3.5} for g in SYMMETRIES], "regime": ANYWHERE,
+                   "kind": Inequality(">=", 1.0)}),
 ]  # fmt: skip
