@@ -182,7 +182,7 @@ CLAIMS = [
           control={"at": {"group": "C5", "C_B": 2.0}, "regime": ANYWHERE}),
     Claim("drive_of_step_2", "Section 6.2.1", "at first -∇Loss^{2,2} is negligible beside -∇Loss^{2,1}, as n_y → ∞",
           Order("O", lambda p: 1 / p.n), drive_of_the_second_step, at={"C_B": 4.0},
-          path=Path("n", (3, 4, 5, 6, 8, 10, 12), group=lambda p: f"C{p.n}"), regime=SIMPLY_TRANSITIVE, what="remark",
+          path=Path("n", (3, 4, 5, 6, 8), group=lambda p: f"C{p.n}"), regime=SIMPLY_TRANSITIVE, what="remark",
           takes="C_B rho q", control={"kind": Order("O", lambda p: p.n**-2.0)}),
     Claim("D.20", "Lemma D.20, Lemma D.32, Lemma D.41, Induction D.1",
           "off-diagonal scores are O(1/n_x) of diagonal ones", Order("O", lambda p: 1 / p.n_x), off_diagonal,

@@ -211,7 +211,7 @@ CLAIMS = [
           control={"kind": Sign({"L = 8": 1, "L = 64": -1}, strict=True)}),
     Claim("F.14", "Lemma F.14, Induction F.1", "Attn(pred_2) - Attn(ans_1) ≤ c_1 in every round", Inequality("<="),
           predicate_over_answer, at=[*AT_8, *AT_16], regime=SYMMETRY, takes=TAKES, is_cheap=False,
-          control={"scale": 4.0}, note="Δ/c_1 where rounds end, from the second on{ends}",
+          control={"scale": 4.0}, note="the gap over its bound where rounds end, from the second on{ends}",
           erratum=Erratum("Δ^{L,2} ≤ c_1 in every round", "Δ^{L,2} ≤ 2 c_1: for small n_y the largest exceeds c_1 as L "
                           "grows", "affects a statement", "F.14-twice")),
     Claim("F.14-twice", "Lemma F.14", "Δ ≤ 2 c_1 in every round", Inequality("<=", 2.0), predicate_over_answer,

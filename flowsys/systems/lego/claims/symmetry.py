@@ -63,10 +63,11 @@ def clauses_apart(run: Kit) -> float:
     return float(abs(weights[1] - weights[3]) / weights.sum())
 
 
-def predicate_below_another(run: Kit) -> float:
+def predicate_below_another(run: Kit, sign: float = 1.0) -> float:
     """E.21: the most by which Attn(pred_1) exceeds Attn(pred_2) in stage 1.2.1, or 0."""
     there = stage_1_2_1(run)
-    return float(max((there["eps_attention"] / 2 - (1 - there["eps_attention"] + there["gap"]) / 2).max(), 0.0))
+    excess = there["eps_attention"] / 2 - (1 - there["eps_attention"] + there["gap"]) / 2
+    return float(max((sign * excess).max(), 0.0))
 
 
 def scores_after_stage_1_2_1(run: Kit) -> dict[str, float]:
@@ -155,7 +156,7 @@ CLAIMS = [
     Claim("E.21", "Lemma E.21, Induction E.1", "Attn(pred_2) - Attn(pred_1) ≥ -O(log log d / log d) in stage 1.2.1",
           Order("O", lambda p: np.log(np.log(p.d)) / np.log(p.d)), predicate_below_another, at=GROUPS, path=SIZES,
           regime=SYMMETRY, takes=f"group C_B {LAYER_SHAPE}",
-          control_note="attention on another predicate never exceeds that on the right one, and O(·) of 0 cannot fail"),
+          control={"sign": -1.0, "kind": Order("O", lambda p: p.d**-0.5)}),
     Claim("E.22", "Lemma E.22, Induction E.1", "Δ ≤ c_1 in stage 1.2.1", Inequality("<="), gap_early, at=PLACES,
           **STAGE, control={"scale": 0.01}),
     Claim("E.23", "Lemma E.23", "α, γ = Ω(1) where ε = 0.4", Order("Ω"), scores_after_stage_1_2_1, at=GROUPS,
