@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from flowsys.systems.lego import data, section_7, two_heads, two_heads_evaluation, two_heads_training
-from flowsys.systems.lego.two_heads import Architecture
-from flowsys.systems.lego.two_heads_training import Experiment
+from flowsys.systems.lego.section_7 import Architecture, Experiment
 
 TINY = Experiment(
     group="C2",
@@ -106,16 +105,17 @@ def test_training_learns_a_small_task_and_answers_by_itself():
 
 @pytest.mark.slow
 def test_self_training_learns_the_previous_models_answers(tmp_path):
-    stages = two_heads_training.doubling(replace(TINY, L=1, epochs=1), (2,), epochs=1)
-    first, second = two_heads_training.self_train(stages, tmp_path)
-    again = list(two_heads_training.self_train(stages, tmp_path))
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["C2_seed0_to_1.npz", "C2_seed0_to_2.npz"]
+    stages = section_7.doubling(replace(TINY, L=1, epochs=1), (2,), epochs=1)
+    cases = section_7.in_turn(stages)
+    first, second = two_heads_training.self_train(cases, tmp_path)
+    again = list(two_heads_training.self_train(cases, tmp_path))
+    assert {path.name for path in tmp_path.iterdir()} == {case.weights for case in cases}
     on_truth = two_heads_training.train(stages[1], initial=first.learnt)
     assert same(second[:3], again[1][:3]) and not same(second.parameters, on_truth.parameters)
 
 
 def test_batches_of_doubled_lengths_hold_as_many_clauses():
-    stages = two_heads_training.doubling(Experiment(), (10, 20, 40), epochs=7)
+    stages = section_7.doubling(Experiment(), (10, 20, 40), epochs=7)
     assert [(s.L, s.batch, s.epochs) for s in stages] == [(5, 64, 300), (10, 32, 7), (20, 16, 7), (40, 8, 7)]
 
 
@@ -149,7 +149,8 @@ def test_the_whole_experiment_resumes_and_keeps_its_results(tmp_path):
     assert section_7.run("C2", tmp_path, experiment=TINY, epochs_now=2, **sizes) == []
     results = section_7.run("C2", tmp_path, experiment=TINY, **sizes)
     assert [r["trained_to"] for r in results] == [2, 3]
-    assert results == section_7.stored("C2", tmp_path)
+    assert results == section_7.run("C2", tmp_path, experiment=TINY, **sizes)
+    assert [steps for steps, *_ in results[0]["course"]] == [3.0, 6.0, 9.0, 12.0]
     assert set(results[0]["all_right"]) == {"2", "3"}
     assert np.shape(results[0]["attention"]["2"]["shuffled"]["map"]) == (2, 4)
     assert len(results[0]["attention"]["3"]["in_order"]["predicate"]) == 3

@@ -18,6 +18,7 @@ from flowsys.sweeps import Axis, PhaseDiagram
 from flowsys.system import Setup
 from flowsys.systems.lego.section_7 import (
     DOUBLED_LENGTHS,
+    Experiment,
     packaged,
     packaged_controls,
     packaged_seeds,
@@ -75,8 +76,6 @@ def _shown(setup: Setup, on_run: OnRun, groups: Sequence[str] = GROUPS, lengths:
     """The kept runs; or, told to `on_run` every few epochs, one of the setup's seed trained in this directory first."""
     if on_run is None:
         return {group: {seed: packaged(group, seed=seed) for seed in packaged_seeds(group)} for group in groups}
-    from flowsys.systems.lego.two_heads_training import Experiment
-
     told = lambda stage, epoch: on_run(f"{stage.group}, L = {stage.L}: epoch {epoch} of {stage.epochs}")
     seed = setup["seed"]
     options = {"doubled_lengths": lengths, "experiment": Experiment(seed=seed), "on_epochs": told}

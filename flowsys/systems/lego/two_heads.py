@@ -7,35 +7,12 @@ Without it the block sees only what attention reads, as in Definition 3.5, and h
 the query's own clause brings it. Single precision.
 """
 
-from dataclasses import dataclass
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from flowsys.systems.lego.data import Vocabulary
-
-
-@dataclass(frozen=True)
-class Architecture:
-    """Sizes: a clause has 5 · embedding numbers, shared among the heads. `adds_query`: a residual around attention."""
-
-    embedding: int = 24
-    hidden: int = 480
-    n_heads: int = 2
-    adds_query: bool = True
-
-    def __post_init__(self):
-        for name in ("embedding", "hidden", "n_heads"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or value < 1:
-                raise ValueError(f"{name} = {value}, but a positive integer is needed.")
-        if self.width % self.n_heads:
-            raise ValueError(f"n_heads = {self.n_heads}, but it must divide 5 · embedding = {self.width}.")
-
-    @property
-    def width(self) -> int:
-        return 5 * self.embedding
+from flowsys.systems.lego.section_7 import Architecture
 
 
 def parameters(key, vocabulary: Vocabulary, architecture: Architecture) -> dict:

@@ -12,7 +12,7 @@ least loss (`Run.learnt`), not those it happens to end with.
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,42 +21,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from flowsys.systems.lego import groups, two_heads
-from flowsys.systems.lego.data import Vocabulary, check_length
-from flowsys.systems.lego.two_heads import Architecture
+from flowsys.systems.lego import two_heads
+from flowsys.systems.lego.data import Vocabulary
+from flowsys.systems.lego.section_7 import Experiment, Trained
+from flowsys.systems.lego.two_heads_evaluation import rollout_accuracy
 
-
-@dataclass(frozen=True)
-class Experiment:
-    """One training run; L, epochs and learning rate are the paper's, other sizes (an epoch's too) are not stated."""
-
-    group: str = "C6"
-    L: int = 5
-    n_x: int = 168
-    epochs: int = 300
-    steps_per_epoch: int = 80
-    batch: int = 64
-    learning_rate: float = 1e-4
-    seed: int = 0
-    architecture: Architecture = field(default_factory=Architecture)
-
-    def __post_init__(self):
-        for name in ("epochs", "steps_per_epoch", "batch"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or value < 1:
-                raise ValueError(f"{name} = {value}, but a positive integer is needed.")
-        if not self.learning_rate > 0:
-            raise ValueError(f"learning_rate = {self.learning_rate}, but a positive number is needed.")
-        check_length(self.L, self.n_x)
-        groups.named(self.group)
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        return Vocabulary(self.n_x, groups.named(self.group))
+COURSE_LENGTHS, COURSE_SIZE, LOOKS = (10, 20, 40, 80), 100, 12
 
 
 class Run(NamedTuple):
-    """Parameters with Adam's two moments, those after the epoch of least loss, epochs done and their mean losses."""
+    """Parameters with Adam's two moments, those after the epoch of least loss, epochs done and their mean losses.
+
+    `course`: steps, loss and shares of all-right rollouts at COURSE_LENGTHS, LOOKS times on the way.
+    """
 
     parameters: dict
     first: dict
@@ -64,6 +41,7 @@ class Run(NamedTuple):
     learnt: dict
     epoch: int
     losses: np.ndarray
+    course: tuple[tuple[float, ...], ...] = ()
 
 
 WEIGHTS = Run._fields[:4]
@@ -149,7 +127,9 @@ def train(
     while run.epoch < last:
         state, loss = _epoch(one_epoch, *run[:3], jnp.asarray(run.epoch), annotator)
         learnt = state[0] if float(loss) <= run.losses.min(initial=np.inf) else run.learnt
-        run = Run(*state, learnt, run.epoch + 1, np.append(run.losses, float(loss)))
+        run = Run(*state, learnt, run.epoch + 1, np.append(run.losses, float(loss)), run.course)
+        if run.epoch % max(1, experiment.epochs // LOOKS) == 0:
+            run = run._replace(course=(*run.course, _looked(experiment, run)))
         if run.epoch % save_every == 0 or run.epoch == last:
             if checkpoint is not None:
                 save(checkpoint, experiment, run)
@@ -157,20 +137,24 @@ def train(
     return run
 
 
-def doubling(first: Experiment, lengths: Sequence[int], epochs: int) -> list[Experiment]:
-    """The first stage, then one per longer length: fewer sentences a batch, so that it holds about as many clauses."""
-    later = [replace(first, L=L, epochs=epochs, batch=max(1, first.batch * first.L // L)) for L in lengths]
-    return [first, *later]
+def _looked(experiment: Experiment, run: Run) -> tuple[float, ...]:
+    """Steps done, the least loss so far, and what share of rollouts is all right at some lengths by what is learnt."""
+    lengths = [L for L in COURSE_LENGTHS if experiment.n_x > L]
+    shares = [
+        rollout_accuracy(run.learnt, experiment.vocabulary, L, size=COURSE_SIZE,
+                         adds_query=experiment.architecture.adds_query)["all_right"]
+        for L in lengths
+    ]  # fmt: skip
+    return (float(run.epoch * experiment.steps_per_epoch), float(run.losses.min()), *shares)
 
 
-def self_train(stages: Sequence[Experiment], directory: Path | str, **options) -> Iterator[Run]:
+def self_train(cases: Sequence[Trained], directory: Path | str, **options) -> Iterator[Run]:
     """Section 7, Fig. 1b: the first stage on true answers, each later one on the previous model's own answers."""
     previous: Any = None
-    for stage in stages:
-        path = Path(directory) / f"{stage.group}_seed{stage.seed}_to_{stage.L}.npz"
-        run = train(stage, path, initial=previous, annotator=previous, **options)
+    for case in cases:
+        run = train(case.experiment, Path(directory) / case.weights, initial=previous, annotator=previous, **options)
         yield run
-        if run.epoch < stage.epochs:
+        if run.epoch < case.experiment.epochs:
             return
         previous = run.learnt
 
@@ -181,7 +165,8 @@ def save(path: Path | str, experiment: Experiment, run: Run) -> None:
     partial_file = Path(path).with_suffix(".partial.npz")
     partial_file.parent.mkdir(parents=True, exist_ok=True)
     settings = json.dumps(asdict(experiment), sort_keys=True)
-    np.savez(partial_file, **arrays, epoch=run.epoch, losses=run.losses, experiment=settings)
+    course = json.dumps(run.course)
+    np.savez(partial_file, **arrays, epoch=run.epoch, losses=run.losses, course=course, experiment=settings)
     os.replace(partial_file, path)
 
 
@@ -198,4 +183,5 @@ def load(path: Path | str, experiment: Experiment) -> Run:
             part, _, name = key.partition("/")
             if part in parts:
                 parts[part][name] = jnp.asarray(stored[key])
-        return Run(*parts.values(), int(stored["epoch"]), stored["losses"])
+        course = tuple(map(tuple, json.loads(str(stored["course"]))))
+        return Run(*parts.values(), int(stored["epoch"]), stored["losses"], course)
