@@ -126,6 +126,7 @@ class Concrete:
         )
         self.refused = {FINITE_ONLY: reason} if at_limit else {}
         self.blocks, self.block_reads = declaration.concrete_blocks.with_reads(self.values, self.refused)
+        declaration.check_stages(self.blocks, mode)
         self.stages: Sequence[Stage] = declaration.stages[mode]
         self.populations, self._of_stage = self._populations()
 

@@ -187,15 +187,17 @@ class Declaration:
             generated = [f"train_{name}", *(f"rate_{weights}" for weights in block.weight_rates())]
             for clash in self.parameters.keys() & set(generated):
                 raise InputError(f"parameter {clash}: the name is reserved in a model with a block {name}.")
-        for stages in self.stages.values():
-            for stage in stages:
-                if isinstance(stage.trains, str):
-                    raise InputError(f"stage {stage.name}: trains = {stage.trains!r} must be a list of blocks.")
-                for name in stage.trains or ():
-                    if name not in blocks:
-                        raise InputError(
-                            f"stage {stage.name} trains {name}, which is not a block; there are {', '.join(blocks)}."
-                        )
+
+    def check_stages(self, blocks: Mapping[str, ConcreteBlock], mode: str) -> None:
+        """Refuse stages that train what is no block of their mode."""
+        for stage in self.stages[mode]:
+            if isinstance(stage.trains, str):
+                raise InputError(f"stage {stage.name}: trains = {stage.trains!r} must be a list of blocks.")
+            for name in stage.trains or ():
+                if name not in blocks:
+                    raise InputError(
+                        f"stage {stage.name} trains {name}, which is not a block; there are {', '.join(blocks)}."
+                    )
 
     # -- remembered readings ------------------------------------------------------------------------------------
 

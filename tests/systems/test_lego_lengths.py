@@ -8,19 +8,9 @@ from flowsys.errors import InputError
 from flowsys.model import ops
 from flowsys.runs.solving import solve
 from flowsys.systems import load
-from flowsys.systems.lego import (
-    algorithms,
-    closed_forms,
-    configurations,
-    data,
-    groups,
-    lengths,
-    self_training,
-    stage_2,
-    transformer,
-)
+from flowsys.systems.lego import closed_forms, configurations, groups, lengths, stage_2
 from flowsys.systems.lego.feedforward import FeedForward
-from flowsys.systems.lego.rounds import rounds
+from flowsys.systems.lego.rounds import Layer, round_tables, rounds
 from flowsys.systems.lego.stage_2 import Scores
 
 SYSTEM = load("lego")
@@ -30,7 +20,7 @@ D = 1e3
 
 def layer(name, C_B=3):
     features = closed_forms.final_features(*groups.sizes(name), closed_forms.clip_level(C_B, D))
-    return self_training.Layer(groups.named(name), features, D, FEEDFORWARD)
+    return Layer(groups.named(name), features, D, FEEDFORWARD)
 
 
 def accuracy(name, scores, L, **options):
@@ -125,13 +115,13 @@ def test_an_unknown_reading_is_refused():
 
 
 def test_training_on_all_steps_uses_a_table_for_each():
-    tables, _ = self_training.self_labelled_tables(layer("S3"), Scores(3.0, 0.0, 3.0, 0.0), 8, range(1, 9), 64, 0)
+    tables, _ = round_tables(layer("S3"), Scores(3.0, 0.0, 3.0, 0.0), 8, range(1, 9), 64, 0)
     assert [t.ell for t in tables] == list(range(1, 9))
 
 
 def test_a_poor_model_gives_wrong_labels_which_become_the_targets():
     l, scores = layer("S3"), Scores(0.2, 0.0, 0.2, 0.0)
-    tables, share = self_training.self_labelled_tables(l, scores, 8, (2,), 256, 0)
+    tables, share = round_tables(l, scores, 8, (2,), 256, 0)
     with jax.enable_x64(True):
         F = np.asarray(stage_2.configuration_logits(ops, scores, l.features, tables[0], FEEDFORWARD))
     assert share < 0.9
@@ -152,49 +142,3 @@ def test_a_time_before_the_last_round_is_refused_with_where_that_starts():
     start = SYSTEM.problem(setup, mode="algorithm_2").start
     with pytest.raises(InputError, match=rf"t = 0 .* must lie between {start:g}, where the run starts, and t_max"):
         solve(SYSTEM, setup, mode="algorithm_2", at=[0.0], observe=["loss"])
-
-
-VOCABULARY = data.Vocabulary(4, groups.cyclic(2))
-SMALL = FeedForward(bias=0.3, rho=0.5, q=4, clip="hard", B=8.0)
-
-
-@pytest.mark.slow
-def test_algorithm_1_lowers_the_loss_of_each_stage_and_moves_only_its_weights():
-    weights = transformer.weights(jax.random.key(0), VOCABULARY, m=4, sigma_0=0.3)
-    for stage in algorithms.algorithm_1(VOCABULARY, SMALL, 150, 60):
-        trained, losses = algorithms.descend(stage, weights, 1.0)
-        moved = {name for name in weights if np.abs(np.asarray(trained[name]) - np.asarray(weights[name])).max() > 0}
-        assert losses[-1] < losses[0] and moved == set(stage.trains)
-        weights = trained
-
-
-@pytest.mark.slow
-def test_algorithm_2_stops_at_its_threshold_and_labels_with_the_previous_model():
-    B = closed_forms.clip_level(4, VOCABULARY.d)
-    head = transformer.isotropic_head(VOCABULARY, *closed_forms.final_features(2, 2, B))
-    weights = {**transformer.weights(jax.random.key(0), VOCABULARY, m=1), "W_5": head}
-    inputs = {3: data.sample(np.random.default_rng(0), VOCABULARY.group, 4, 3, 64)}
-    stages = algorithms.algorithm_2(VOCABULARY, FEEDFORWARD, 1, 400, inputs, threshold=0.05)[1:]
-    for stage in stages:
-        weights, losses = algorithms.descend(stage, weights, 2.0)
-        assert len(losses) < 400 and losses.min() > 0.05
-    labelled = transformer.greedy_values(weights, VOCABULARY, inputs[3], 2, FEEDFORWARD)
-    assert (labelled.values == inputs[3].values).mean() > 0.95
-
-
-@pytest.mark.slow
-def test_gradient_descent_error_is_first_order_in_the_learning_rate():
-    weights = transformer.weights(jax.random.key(0), VOCABULARY, m=2, sigma_0=0.3)
-    ends = []
-    for rate in (0.8, 0.4, 0.2):
-        stage = algorithms.one_step_stage(VOCABULARY, FEEDFORWARD, round(8 / rate), heads=("W_5",))
-        ends.append(np.asarray(algorithms.descend(stage, weights, rate)[0]["W_5"]))
-    ratio = np.abs(ends[0] - ends[1]).max() / np.abs(ends[1] - ends[2]).max()
-    assert 1.7 < ratio < 2.3
-
-
-def test_a_tiny_inaccuracy_keeps_its_digits():
-    setup = SYSTEM.setup(group="S3", C_B=8.0, loss_target=1e-14, trained_steps="second")
-    found = solve(SYSTEM, setup, mode="stage_2", at=["loss_threshold"], observe=["accuracy", "inaccuracy"])
-    miss, accuracy = found["inaccuracy"][0], found["accuracy"][0]
-    assert 1e-12 < miss < 1e-5 and 1 - accuracy == pytest.approx(miss, abs=1e-14)

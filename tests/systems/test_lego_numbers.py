@@ -46,7 +46,7 @@ def test_final_ratio_of_the_features_is_observed(group, ratio, level):
 
 def test_head_start_and_linear_phase_of_the_additive_trap():
     assert closed_forms.linear_phase_time(3, 3, 1e3) == pytest.approx(124, abs=0.5)
-    starts = [closed_forms.head_start(ratio * 0.03, 0.03, 3, 3, 4, 0.3) for ratio in (0.1, 0.2)]
+    starts = [2 * ratio * closed_forms.phase_1_blow_up(0.03 * (1 + ratio), 3, 3, 4, 0.3) for ratio in (0.1, 0.2)]
     found = [values([1e6], ["F_gap"], "stage_1", bias=0.03, V_0=0.03 * r, clip="none")["F_gap"][0] for r in (0.1, 0.2)]
     assert starts == pytest.approx([45, 75], abs=0.5)
     assert abs(found[0]) < 1e-6 < 9 < found[1]
@@ -241,8 +241,8 @@ def test_even_activation_crosses_its_kinks_one_by_one_and_runs_to_long_times():
 
 
 def test_the_even_activation_has_its_kink_below_zero_only():
-    # one for each pre-activation and one for the bias; a gate at +ϱ, where branches join smoothly, made flows chatter
-    assert [len(program(stage, 4, "even", "none").kinks) for stage in ("stage_1", "stage_2")] == [5, 2]
+    # one for each pre-activation; a gate at +ϱ, where branches join smoothly, made flows chatter
+    assert [len(program(stage, 4, "even", "none").kinks) for stage in ("stage_1", "stage_2")] == [4, 1]
 
 
 def test_the_width_of_smoothed_kinks_hardly_moves_the_scores_of_the_even_activation():

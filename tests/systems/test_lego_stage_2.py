@@ -8,9 +8,10 @@ import pytest
 
 from flowsys.errors import InputError
 from flowsys.model import ops
-from flowsys.symbolic import primitives
+from flowsys.model.flows import flow_of_weights
+from flowsys.runs.asking import field
 from flowsys.systems import load
-from flowsys.systems.lego import closed_forms, configurations, data, groups, isotropic, stage_2, transformer
+from flowsys.systems.lego import closed_forms, configurations, groups, isotropic, stage_2
 from flowsys.systems.lego.feedforward import FeedForward
 from flowsys.systems.lego.stage_2 import Scores
 from tests.systems import lego_oracle as oracle
@@ -25,11 +26,17 @@ def ideal(name, C_B=3, d=1e3):
     return closed_forms.final_features(*groups.sizes(name), closed_forms.clip_level(C_B, d))
 
 
+def loss(y, features, tables, d):
+    """Σ over the tables of the weighted mean loss."""
+    of = lambda table: stage_2.configuration_losses(ops, y, features, table, d, FEEDFORWARD)
+    return sum((table.weight * of(table)).sum() for table in tables)
+
+
 @cache
 def value_and_slope(name, L, steps, C_B, d):
     """Compiled value and gradient of Σ_ℓ Loss^{L,ℓ}, with exact tables."""
     tables = [configurations.exact(groups.named(name), L, ell) for ell in steps]
-    return jax.jit(jax.value_and_grad(lambda y: stage_2.loss(ops, y, ideal(name, C_B, d), tables, d, FEEDFORWARD)))
+    return jax.jit(jax.value_and_grad(lambda y: loss(y, ideal(name, C_B, d), tables, d)))
 
 
 def loss_and_slope(name, L, steps, y, C_B=3, d=1e3):
@@ -42,8 +49,8 @@ def loss_and_slope(name, L, steps, y, C_B=3, d=1e3):
 def test_exact_tables_give_the_loss_and_gradient_of_the_full_sum(name, L, ell):
     ours = loss_and_slope(name, L, (ell,), POINT)
     rows = oracle.brute_force(name, L, ell)
-    loss, slope = oracle.attention_loss_and_gradient(POINT, ideal(name), rows, L, ell, 1e3, RHO, Q, BIAS)
-    assert ours[0] == pytest.approx(loss, rel=1e-13)
+    theirs, slope = oracle.attention_loss_and_gradient(POINT, ideal(name), rows, L, ell, 1e3, RHO, Q, BIAS)
+    assert ours[0] == pytest.approx(theirs, rel=1e-13)
     np.testing.assert_allclose(ours[1], slope, rtol=1e-12, atol=1e-15)
 
 
@@ -71,7 +78,7 @@ def test_sequences_become_rows_with_the_loss_of_the_unrelabelled_configuration()
     rows = (hit, P[actions].sum(axis=1) - hit, np.eye(3)[values[:, ell - 1]], past, values[:, ell])
     expected, _ = oracle.attention_loss_and_gradient(POINT, ideal("S3"), rows, L, ell, 1e3, RHO, Q, BIAS)
     with jax.enable_x64(True):
-        ours = jax.jit(lambda y: stage_2.loss(ops, y, ideal("S3"), [table], 1e3, FEEDFORWARD))(POINT)
+        ours = jax.jit(lambda y: loss(y, ideal("S3"), [table], 1e3))(POINT)
     assert float(ours) == pytest.approx(expected, rel=1e-13)
 
 
@@ -89,54 +96,41 @@ def test_a_sample_is_within_its_error_of_the_exact_loss():
     group = groups.cyclic(3)
     losses = []
     with jax.enable_x64(True):
-        loss = jax.jit(lambda table: stage_2.loss(ops, POINT, ideal("C3"), [table], 1e3, FEEDFORWARD))
+        of = jax.jit(lambda table: loss(POINT, ideal("C3"), [table], 1e3))
         for seed in range(8):
-            losses.append(float(loss(configurations.sampled(group, 6, 2, 1024, seed))))
+            losses.append(float(of(configurations.sampled(group, 6, 2, 1024, seed))))
     exact, _ = loss_and_slope("C3", 6, (2,), POINT)
     assert abs(np.mean(losses) - exact) < 4 * np.std(losses, ddof=1) / np.sqrt(8)
 
 
-@pytest.mark.parametrize(("name", "n_x"), [("C3", 6), ("S3", 5)])
-def test_four_variable_field_is_the_gradient_on_the_full_attention_blocks(name, n_x):
-    vocabulary = data.Vocabulary(n_x, groups.named(name))
-    features = ideal(name, 3, vocabulary.d)
-    head = transformer.isotropic_head(vocabulary, *features)
-    sentences = data.population(vocabulary.group, n_x, 2, variables_read=2)
-    diagonal, size = np.eye(vocabulary.d - 1, dtype=bool), vocabulary.d - 1
-
-    def loss(blocks):
-        weights = {"Q_43": blocks[0], "Q_44": blocks[1], "W_5": head}
-        step = lambda ell: transformer.step_loss(weights, vocabulary, sentences, ell, "W_5", FEEDFORWARD)
-        return step(1) + step(2)
-
+@pytest.mark.parametrize(("name", "n_x"), [("C3", 6), ("S3", 4)])
+def test_four_variables_move_as_the_full_attention_blocks_do_and_other_entries_rest(name, n_x):
+    system = load("lego")
+    setup = system.settled(system.setup(group=name, n_x=n_x), "L1", "weights", "stage_2")
+    here, size = system.concrete(setup, "L1", "stage_2"), int(setup["d"]) - 1
+    on = np.eye(size, dtype=bool)
+    blocks = {"Q_43": np.where(on, POINT.alpha, POINT.beta), "Q_44": np.where(on, POINT.gamma, POINT.delta)}
     with jax.enable_x64(True):
-        blocks = np.where(diagonal, np.array([POINT.alpha, POINT.gamma])[:, None, None], 0) + np.where(
-            diagonal, 0, np.array([POINT.beta, POINT.delta])[:, None, None]
-        )
-        full = -n_x * np.asarray(jax.jit(jax.grad(loss))(blocks))  # τ = t / n_x
-        tables = [configurations.exact(vocabulary.group, 2, ell) for ell in (1, 2)]
-        reduced = stage_2.field(features, tables, float(vocabulary.d), float(n_x), FEEDFORWARD)
-        expected = jax.tree.map(float, jax.jit(lambda y: reduced(0.0, y, None))(POINT))
-    on_variables = np.outer(np.arange(size) < n_x, np.arange(size) < n_x)
-    on = np.where(diagonal, np.array([expected.alpha, expected.gamma])[:, None, None], 0) + np.where(
-        diagonal, 0, np.array([expected.beta, expected.delta])[:, None, None]
-    )
-    np.testing.assert_allclose(full, np.where(on_variables, on, 0), atol=1e-12)
+        full = jax.jit(lambda w: flow_of_weights(here, w, here.arguments(0), "exact"))(blocks)
+    rates = Scores(*field(system, setup, level="L3")(np.array(POINT)))
+    expected = np.stack([np.where(on, rates.alpha, rates.beta), np.where(on, rates.gamma, rates.delta)])
+    expected[:, n_x:], expected[:, :, n_x:] = 0, 0
+    np.testing.assert_allclose(np.stack([full["Q_43"], full["Q_44"]]), expected, atol=1e-12)
 
 
 def test_four_variable_field_agrees_with_the_oracle():
     slope = loss_and_slope("C5", 2, (1, 2), POINT)[1]
     rows = {ell: oracle.brute_force("C5", 2, ell) for ell in (1, 2)}
     theirs = oracle.attention_field(POINT, ideal("C5"), rows, 2, 1e3, 9.0, RHO, Q, BIAS)
-    np.testing.assert_allclose(-np.array(stage_2.metric(9.0)) * slope, theirs, rtol=1e-12)
+    np.testing.assert_allclose(-np.array([1, 1 / 8, 1, 1 / 8]) * slope, theirs, rtol=1e-12)
 
 
 def test_one_step_without_distractors_is_the_stage_one_loss():
     table = configurations.exact(groups.cyclic(4), 1, 1)
     y = isotropic.Isotropic(2.0, -0.3, 1.4, 0.2)
     with jax.enable_x64(True):
-        two = float(jax.jit(lambda y: stage_2.loss(ops, ZERO, y, [table], 1e3, FEEDFORWARD))(y))
-        one = float(jax.jit(lambda y: isotropic.one_step_loss(ops, y, 4, 1e3, FEEDFORWARD))(y))
+        two = float(jax.jit(lambda y: loss(ZERO, y, [table], 1e3))(y))
+        one = float(jax.jit(lambda y: ops.softplus(isotropic.one_step_log_odds(ops, y, 4, 1e3, FEEDFORWARD)))(y))
     assert two == pytest.approx(one, rel=1e-14)
 
 
@@ -172,27 +166,6 @@ def test_attention_adds_up_and_the_gap_is_signed():
 
 def test_appendix_threshold_is_the_power_of_d_of_the_text():
     assert closed_forms.log_loss_threshold(6, 1e3) == pytest.approx((3.025 - 6) * np.log(1e3), rel=1e-4)
-
-
-def test_loss_has_a_symbolic_reading_on_table_columns():
-    import sympy as sp
-
-    names = ["alpha", "beta", "gamma", "delta", "a", "b_prime", "c", "e", "d", "L", "ell"]
-    s = dict(zip(names, sp.symbols(names, real=True)))
-    table = configurations.exact(groups.cyclic(3), 2, 2)
-    matrix = lambda name: np.array([[[sp.Symbol(f"{name}_{j}{y}") for y in range(3)] for j in range(3)]])
-    row = table._replace(
-        L=s["L"],
-        ell=s["ell"],
-        hit=matrix("h"),
-        distractors=matrix("D"),
-        current=matrix("n")[:, 0],
-        past=matrix("p")[:, 0],
-        weight=np.array([sp.Symbol("w")]),
-    )
-    features = isotropic.Isotropic(*(s[n] for n in names[4:8]))
-    loss = stage_2.loss(primitives, Scores(*(s[n] for n in names[:4])), features, [row], s["d"], FEEDFORWARD)
-    assert set(s.values()) | set(row.hit.ravel()) | set(row.past.ravel()) <= loss.free_symbols
 
 
 @pytest.mark.parametrize(("L", "ell"), [(0, 1), (3, 0), (3, 4), (4, 3)])

@@ -10,10 +10,9 @@ predicate and the answer that share the query's variable (stage 2).
 | X, G, Y                | `n_x, n_g, n_y`      | variables, actions, values                    | integers          |
 | d                      | `d`                  | n_x + n_g + n_y + 1, or a free number at L3   | number            |
 | L, ℓ                   | `L, ell`             | chain length, step being predicted (1 … L)    | integers          |
-| W_{i,j,r,p}            | `W_4, W_5`           | neuron r of class j, slot p, for token i      | (d, m, 5, d - 1)  |
 | Q_{4,3}, Q_{4,4}       | `Q_43, Q_44`         | attention from query slot 4 to key slots 3, 4 | (d - 1, d - 1)    |
-| V_{j,r}(g), V_{j,r}(y) | `V_g, V_y`           | slots 2 and 5 of W_5 on actions and values    | (classes, m, ·)   |
-| X_{j,r}, U_{j,r}       | `X, U`               | slot 1, and slots 3 + 4, on variables         | (classes, m, n_x) |
+| V_{j,r}(g), V_{j,r}(y) | `V_g, V_y`           | slots 2 and 5 of W_5 on actions and values    | (d, m, ·)         |
+| X_{j,r}, U_{j,r}       | `X, U`               | slot 1, and slots 3 and 4, on variables       | (d, m, [2,] n_x)  |
 | a, b', c, e            | `a, b_prime, c, e`   | features: in fibre, off it, own value, others | scalars           |
 | α, β, γ, δ             | `alpha … delta`      | diagonal, off-diagonal of Q_43 and of Q_44    | scalars           |
 | ε^{L,ℓ}, Δ^{L,ℓ}       | `eps_attention, gap` | attention elsewhere; predicate minus answer   | scalars           |
@@ -23,75 +22,43 @@ predicate and the answer that share the query's variable (stage 2).
 | C_α                    | `C_alpha`            | final ratio a / c                             | number            |
 | c_1                    | `c_1`                | 1.005 log d / (2 B)                           | number            |
 
-Time of stage 1 is gradient-flow time of Loss¹; time of stage 2 is τ = t / n_x.
+Time of stage 1 is gradient-flow time of Loss¹; time of stage 2 is τ = t / n_x. Declared once: `model` has the network,
+its blocks, sentences and losses, `observables` what is seen of it. What the engine cannot know is stated: the limits of
+both stages (`statement`, `limits`), rounds of self-training (`rounds`), the surrogate of phase I (`surrogate`).
 """
 
-from dataclasses import replace
 from math import isinf, log
 
-import numpy as np
-
+import flowsys as fs
 from flowsys.errors import InputError
-from flowsys.system import FINITE, LazyMapping, Setup, System, Variants, late_value, packaged
+from flowsys.system import FINITE, Setup, late, packaged
 from flowsys.system.names import Clock
-from flowsys.system.problem import Problem
-from flowsys.system.references import Paper
+from flowsys.systems.lego.closed_forms import outside_logit
 from flowsys.systems.lego.groups import sizes
-from flowsys.systems.lego.vocabulary import DEAR, EVENTS, MODES, OBSERVABLES, PARAMETERS
+from flowsys.systems.lego.model import LAYER, SCORES, blocks, one_step, one_step_loss, sentence_loss, sentences
+from flowsys.systems.lego.notation import LATEX
+from flowsys.systems.lego.observables import observe
+from flowsys.systems.lego.vocabulary import (
+    DEAR,
+    EVENTS,
+    HORIZON,
+    LEARNING_RATE,
+    MODES,
+    OBSERVABLES,
+    PARAMETERS,
+    WIDTH,
+    whole_bias,
+)
 
 UNTRAPPED = {"group": "C3", "bias": 0.01}  # a larger bias leaves stage 1 with an additive function
 LARGEST_CLIP = 520.0  # logits start at 1.36 C_B log d, and their exponentials must be finite
+LARGEST_WORK = 20_000_000  # neurons × sentences, which one evaluation of a finite model's loss goes through
 COLUMNS = (
-    *("C_B", "d", "rho", "bias", "clip_width", "varpi", "V_0", "sigma_0", "delta_2", "miss_target", "V_level"),
-    *("clip_margin", "loss_target", "alpha_1", "alpha_2", "eps_first", "eps_target", "gap_target", "t_look", "t_max"),
+    *("C_B", "d", "rho", "bias", "bias_scale", "F_0", "clip_width", "varpi", "V_0", "sigma_0", "delta_2"),
+    *("miss_target", "V_level", "clip_margin", "loss_target", "alpha_1", "alpha_2", "eps_first", "eps_target"),
+    *("gap_target", "t_look", "t_max"),
 )
-ONE_STAGE = ("exchangeable", "frozen_x", "many_variables")
-
-
-def with_bias(setup: Setup) -> Setup:
-    """The setup with its whole bias: `bias` and the multiple of d^(-1/2) log d that was asked for."""
-    if not setup["bias_scale"]:
-        return setup
-    added = setup["bias_scale"] * np.log(setup["d"]) / np.sqrt(setup["d"])
-    return replace(setup, values={**setup.values, "bias": setup["bias"] + added, "bias_scale": 0.0})
-
-
-def _build(setup: Setup, level: str, variant: str, mode: str) -> Problem:
-    setup = with_bias(setup)
-    if level == "L4":
-        from flowsys.systems.lego.surrogate import surrogate_problem
-
-        return surrogate_problem(setup, mode)
-    if level == "L3" and variant == "isotropic":
-        from flowsys.systems.lego.limits import limit_problem
-
-        return limit_problem(setup, mode)
-    modes = ("stage_1",) if variant in ONE_STAGE else ("stage_1", "stage_2")
-    if mode not in modes:
-        there = f"{level}, variant {variant}"
-        raise InputError(f"mode = {mode} is not allowed at {there}: it must be {' or '.join(modes)}.")
-    if mode == "stage_1":
-        from flowsys.systems.lego.finite_layer import layer_problem
-
-        return layer_problem(setup, variant)
-    from flowsys.systems.lego.finite_attention import attention_problem
-
-    return attention_problem(setup, level)
-
-
-def _training(setup: Setup, variant: str, mode: str, seeds: int | None):
-    from flowsys.systems.lego.training import training
-
-    return training(with_bias(setup), mode, seeds)
-
-
-def _fixes(setup: Setup, level: str, variant: str, mode: str) -> dict[str, float]:
-    """A finite model has finitely many variables, and its vocabulary is counted unless classes are lumped."""
-    if level not in FINITE:
-        return {}
-    n_x = setup["n_x_finite"] if isinf(setup["n_x"]) else setup["n_x"]
-    counted = {} if variant == "exchangeable" else {"d": float(n_x + sum(sizes(setup["group"])) + 1)}
-    return {"n_x": n_x, **counted}
+"""What the four-variable flows take as arrays too: they are posed at many points of a sweep at once."""
 
 
 def _validate(values) -> None:
@@ -107,51 +74,131 @@ def _validate(values) -> None:
         )
 
 
+def _modes(level: str, variant: str) -> tuple[str, ...]:
+    """The modes that a form has."""
+    if level == "L4" or variant in ("exchangeable", "frozen_x", "many_variables"):
+        return ("stage_1",)
+    return tuple(MODES) if level == "L0" or variant == "isotropic" else ("stage_1", "stage_2", "algorithm_1")
+
+
+def _fixes(setup: Setup, level: str, variant: str, mode: str) -> dict[str, float]:
+    """A finite model has finitely many variables; its vocabulary is counted, unless classes are lumped."""
+    if mode not in (modes := _modes(level, variant)):
+        raise InputError(
+            f"mode = {mode} is not allowed at {level}, variant {variant}: it must be {' or '.join(modes)}."
+        )
+    if variant in ("exchangeable", "many_variables"):
+        n_x = {"n_x": setup["n_x_finite"]} if level in FINITE and isinf(setup["n_x"]) else {}
+        of_neurons = lambda m: outside_logit(m, whole_bias(setup), setup["rho"], setup["q"])
+        is_given = setup["F_0"] != of_neurons(sizes(setup["group"])[1])
+        return n_x if is_given else n_x | {"F_0": of_neurons(setup["width"])}
+    if level not in FINITE and variant != "found":
+        return {}
+    n_x = setup["n_x_finite"] if isinf(setup["n_x"]) else setup["n_x"]
+    _check_finite(setup, level, mode, n_x)
+    return {"n_x": n_x, "d": float(n_x + sum(sizes(setup["group"])) + 1)}
+
+
+def _check_finite(setup: Setup, level: str, mode: str, n_x: int) -> None:
+    """Refuse chains without enough variables, and finite models whose population does not fit."""
+    (n_g, n_y), L = sizes(setup["group"]), setup["L"]
+    if mode != "stage_1" and n_x < L + 1:
+        raise InputError(f"L = {L} is not allowed: a chain needs L + 1 distinct variables, but n_x = {n_x:g}.")
+    if mode not in ("stage_1", "algorithm_2") and L != 2:
+        raise InputError(f"L = {L} is not allowed at {level} in {mode}: the full population is listed for L = 2 only.")
+    inputs = n_x * (n_x - 1) * n_g * n_y
+    neurons = (n_x + n_g + n_y + 1) * setup["width"]
+    size = inputs * neurons if mode == "stage_1" else inputs * n_g * n_y**2 if mode == "stage_2" else 0
+    size = inputs * n_g * (n_x - 2) * neurons if mode == "algorithm_1" else size
+    if size > LARGEST_WORK:
+        raise InputError(
+            f"n_x, group and width are too large together for the exact population: {size:.0f} neurons × sentences, "
+            f"but at most {LARGEST_WORK} are taken; lower n_x or width, or use variant exchangeable."
+        )
+
+
 def _columns(setup: Setup, level: str, variant: str, mode: str) -> tuple[str, ...]:
     """What the four-variable flows read as numbers (stage 2 over the ideal layer), or not at all."""
     is_ideal = mode == "stage_1" or (mode == "stage_2" and setup["features"] == "ideal")
-    return COLUMNS if (level, variant) == ("L3", "isotropic") and is_ideal else ()
+    return COLUMNS if variant == "isotropic" and is_ideal else ()
 
 
-SYSTEM = System(
-    name="lego",
-    paper=Paper(
+def _limit(setup: Setup, mode: str, start=None):
+    from flowsys.systems.lego.limits import limit_problem
+
+    return limit_problem(setup, mode, start)
+
+
+def _stage_1(variant: str):
+    """A form of stage 1 alone."""
+
+    def build(setup: Setup, mode: str, start=None):
+        from flowsys.systems.lego import exchangeable
+
+        return exchangeable.PROBLEMS[variant](setup, mode, start)
+
+    return build
+
+
+def _descent(setup: Setup, mode: str, seeds: int | None, start=None):
+    from flowsys.systems.lego.rounds import descent
+
+    return descent(setup, mode, seeds, start)
+
+
+SYSTEM = fs.Model(
+    "lego",
+    paper=fs.Paper(
         "lego",
         "Transformers provably learn chain-of-thought reasoning with length generalization",
         "NeurIPS 2025",
     ),
     summary="LEGO state tracking with chain-of-thought: one attention layer and one feed-forward layer",
     parameters=PARAMETERS,
-    modes=MODES,
-    levels={
-        "L0": Variants(("weights",), ("gradient descent on the weights",)),
-        "L1": Variants(("weights",), ("every weight of W_5 (stage 1), of Q_43 and Q_44 (stage 2)",)),
-        "L2": Variants(
-            ("full", "exchangeable", "frozen_x"),
-            (
-                "inner products with tokens (stage 1), Q on pairs of variables (stage 2)",
-                "stage 1 with variable slots constant in the variable, n_x a number",
-                "stage 1 with variable slots frozen (Assumption B.1)",
-            ),
-        ),
-        "L3": Variants(
-            ("isotropic", "many_variables"),
-            ("four features (stage 1), four scores (stage 2)", "stage 1 with random neurons and n_x = inf"),
-        ),
-        "L4": Variants(("phase_1",), ("the winner's power law (stage 1)",)),
-    },
-    events=EVENTS,
+    width=WIDTH,
+    learning_rate=LEARNING_RATE,
+    t_max=HORIZON,
+    steps=2000,
+    blocks=blocks,
+    samples=sentences,
+    loss=sentence_loss,
+    observe=observe,
     observables=OBSERVABLES,
-    dear=DEAR,
+    events=EVENTS,
+    stages={
+        "stage_2": [fs.Stage("stage_2")],
+        "stage_1": [fs.Stage("stage_1")],
+        "algorithm_1": [
+            fs.Stage("stage_1", trains=LAYER, samples=one_step, loss=one_step_loss, until="T_1"),
+            fs.Stage("stage_2", trains=SCORES),
+        ],
+        "algorithm_2": [fs.Stage("round", trains=SCORES)],
+    },
+    modes=MODES,
+    looks={"stage_1": ("phase_1", "phase_2_1"), "stage_2": ("stage_2_1", "stage_2_2")},
     mode_defaults=dict.fromkeys(("stage_1", "algorithm_1"), UNTRAPPED),
-    build=_build,
+    variants={
+        "L0": {"weights": ("gradient descent on the weights; algorithm_2: its last round", _descent)},
+        "L2": {
+            "full": "reduced",
+            "exchangeable": ("stage 1 with variable slots constant in the variable, n_x a number",
+                             _stage_1("exchangeable")),
+            "frozen_x": ("stage 1 with variable slots frozen (Assumption B.1)", _stage_1("frozen_x")),
+        },
+        "L3": {
+            "isotropic": ("four features (stage 1), four scores (stage 2)", _limit),
+            "many_variables": ("stage 1 with random neurons and n_x = inf", _stage_1("many_variables")),
+        },
+        "L4": {"phase_1": ("the winner's power law (stage 1)",
+                           late("flowsys.systems.lego.surrogate:surrogate_problem"))},
+    },
+    dear=DEAR,
     columns=_columns,
     validate=_validate,
     fixes=_fixes,
-    training=_training,
-    latex=LazyMapping(late_value("flowsys.systems.lego.notation:LATEX")),
+    latex=LATEX,
     clocks=dict.fromkeys(
         ("stage_2", "algorithm_2"), Clock(r"\tau", "gradient-flow time over the number of variables, t / n_x")
     ),
     **packaged(__name__),
-)
+)  # fmt: skip

@@ -10,6 +10,11 @@ def clip_level(C_B, d):
     return C_B * np.log(d)
 
 
+def outside_logit(m, bias, rho, q):
+    """F_0 = m s(b), the logit of a class that is never a target, its features neglected; all activations agree here."""
+    return m * (rho / q * np.minimum(bias / rho, 1) ** q + np.maximum(bias - rho, 0))
+
+
 def phase_1_rate(n_g, n_y, q, rho):
     """k in dx/dt = k x^(q-1) for the winner's x = (a + c)/2 + b while the others are small."""
     f = n_g / n_y
@@ -24,16 +29,6 @@ def phase_1_blow_up(x_0, n_g, n_y, q, rho):
 def phase_1_time(x_0, n_g, n_y, q, rho):
     """t_1 = t_* (1 - (x_0/ϱ)^(q-2)): the winner reaches the linear branch, x = ϱ."""
     return phase_1_blow_up(x_0, n_g, n_y, q, rho) * (1 - (x_0 / rho) ** (q - 2))
-
-
-def phase_1_path(t, x_0, n_g, n_y, q, rho):
-    """x(t) of phase I, for t ≤ t_1."""
-    return x_0 * (1 - t / phase_1_blow_up(x_0, n_g, n_y, q, rho)) ** (-1 / (q - 2))
-
-
-def head_start(V_0, bias, n_g, n_y, q, rho):
-    """(q - 2)(V_0 / b) t_*: how much earlier the winner leaves phase I than a neuron without head start."""
-    return (q - 2) * V_0 / bias * phase_1_blow_up(bias + V_0, n_g, n_y, q, rho)
 
 
 def linear_phase_time(n_g, n_y, d):

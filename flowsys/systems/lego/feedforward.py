@@ -29,6 +29,7 @@ class FeedForward:
     clip: str = "none"
     B: Any = None
     clip_width: Any = 0.1
+    F_0: Any = None
 
     def __post_init__(self):
         if self.activation not in ACTIVATIONS:
@@ -59,6 +60,10 @@ class FeedForward:
         below = ops.relu(-x)
         rounded = ops.clip_above(below, self.varpi)
         return positive + rounded**2 + self.varpi * (ops.clip_above(below, self.B) - rounded)
+
+    def outside_logit(self, ops, m):
+        """F_0, the logit of a class that is never a target: m s(b), its features neglected, unless it is given."""
+        return m * self.activate(ops, ops.array(self.bias)) if self.F_0 is None else self.F_0
 
     def clip_logits(self, ops, F):
         """min(F, B), rounded or not, or F itself."""

@@ -8,7 +8,6 @@ n_g n_y, n_g n_y (n_y - 1), n_y², n_y² (n_y - 1) equal weights: dθ/dt = -(1/n
 from typing import Any, NamedTuple
 
 from flowsys.systems.lego.feedforward import FeedForward
-from flowsys.systems.lego.stage_1 import outside_logit
 
 
 class Isotropic(NamedTuple):
@@ -34,27 +33,11 @@ def one_step_logits(ops, y: Isotropic, n_y, feedforward: FeedForward):
     return correct, wrong
 
 
-def one_step_loss(ops, y: Isotropic, n_y, d, feedforward: FeedForward, outside=None):
-    """Loss_5¹ = softplus(log[(n_y - 1) e^(F_w - F_c) + (d - n_y) e^(F_0 - F_c)]); `outside` is F_0, or n_y s(b)."""
+def one_step_log_odds(ops, y: Isotropic, n_y, d, feedforward: FeedForward):
+    """log[(n_y - 1) e^(F_w - F_c) + (d - n_y) e^(F_0 - F_c)], whose softplus is Loss_5¹."""
     correct, wrong = (feedforward.clip_logits(ops, F) for F in one_step_logits(ops, y, n_y, feedforward))
-    outside = outside_logit(ops, n_y, feedforward) if outside is None else outside
-    margins = ops.stack([wrong - correct, outside - correct])
-    return ops.softplus(ops.log_sum_exp(margins, counts=ops.array([n_y - 1, d - n_y])))
-
-
-def field(n_g, n_y, d, feedforward: FeedForward):
-    """field(t, y, args) on `Isotropic`; time is gradient-flow time of Loss_5¹."""
-    import jax
-
-    from flowsys.model import ops
-
-    slope = jax.grad(lambda y: one_step_loss(ops, y, n_y, d, feedforward))
-    return lambda t, y, args: jax.tree.map(lambda n, g: -g / n, multiplicities(n_g, n_y), slope(y))
-
-
-def initial(sigma_0, kappa=2.0) -> Isotropic:
-    """a = c = κ σ_0 and b' = e = 0, κ ≈ 2 being the size of the largest of m Gaussians."""
-    return Isotropic(kappa * sigma_0, 0.0 * sigma_0, kappa * sigma_0, 0.0 * sigma_0)
+    margins = ops.stack([wrong - correct, feedforward.outside_logit(ops, n_y) - correct])
+    return ops.log_sum_exp(margins, counts=ops.array([n_y - 1, d - n_y]))
 
 
 def conserved(y: Isotropic, n_g, n_y):

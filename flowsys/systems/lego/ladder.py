@@ -12,7 +12,7 @@ from flowsys.ladder import Rung
 from flowsys.runs.solving import solve
 from flowsys.runs.training import train
 from flowsys.system import Setup
-from flowsys.systems.lego import groups
+from flowsys.systems.lego import SYSTEM, groups
 from flowsys.systems.lego.closed_forms import phase_1_time
 
 RANDOM = {"group": "C3", "width": 2, "n_x": 3, "bias": 0.3, "rho": 0.5, "sigma_0": 0.15, "clip": "none"}
@@ -53,23 +53,17 @@ def ladder(setup: Setup) -> list[Rung]:
     ]  # fmt: skip
 
 
-def _system():
-    from flowsys.systems.lego import SYSTEM
-
-    return SYSTEM
-
-
 @lru_cache(maxsize=8)
 def _layer(level: str) -> np.ndarray:
-    run = solve(_system(), _system().setup("stage_1", **RANDOM), level=level, mode="stage_1", at=[LAYER_END],
+    run = solve(SYSTEM, SYSTEM.setup("stage_1", **RANDOM), level=level, mode="stage_1", at=[LAYER_END],
                 observe=FEATURES, rtol=1e-9, solver="tsit5")  # fmt: skip
     return np.array([run[name][0] for name in FEATURES])
 
 
 def layer_descent_error(learning_rate: float) -> float:
     """|L0 - L1| of features and loss from the same random weights; the flow on inner products stands for L1's."""
-    setup = _system().setup("stage_1", **RANDOM, learning_rate=learning_rate)
-    trained = train(_system(), setup, mode="stage_1", at=[LAYER_END], observe=FEATURES, records=1)
+    setup = SYSTEM.setup("stage_1", **RANDOM, learning_rate=learning_rate)
+    trained = train(SYSTEM, setup, mode="stage_1", at=[LAYER_END], observe=FEATURES, records=1)
     return float(np.abs(np.array([trained[name][-1] for name in FEATURES]) - _layer("L2")).max())
 
 
@@ -81,15 +75,15 @@ def layer_closure_error(_) -> float:
 @lru_cache(maxsize=8)
 def _attention(level: str, time: float) -> np.ndarray:
     n_g, n_y = groups.sizes("C3")
-    setup = _system().setup(group="C3", n_x=N_X, d=N_X + n_g + n_y + 1)
-    run = solve(_system(), setup, level=level, at=[time], observe=SCORES, rtol=1e-9)
+    setup = SYSTEM.setup(group="C3", n_x=N_X, d=N_X + n_g + n_y + 1)
+    run = solve(SYSTEM, setup, level=level, at=[time], observe=SCORES, rtol=1e-9)
     return np.array([run[name][0] for name in SCORES])
 
 
 def attention_descent_error(learning_rate: float) -> float:
     """|L0 - L1| of the scores; four scores stand for the flow of Q, which they follow exactly."""
-    setup = _system().setup(group="C3", n_x=N_X, learning_rate=learning_rate)
-    trained = train(_system(), setup, at=[ATTENTION_EARLY], observe=SCORES, records=1)
+    setup = SYSTEM.setup(group="C3", n_x=N_X, learning_rate=learning_rate)
+    trained = train(SYSTEM, setup, at=[ATTENTION_EARLY], observe=SCORES, records=1)
     return float(np.abs(np.array([trained[name][-1] for name in SCORES]) - _attention("L3", ATTENTION_EARLY)).max())
 
 
@@ -101,8 +95,8 @@ def attention_closure_error(_) -> float:
 @lru_cache(maxsize=8)
 def _neurons(n_x: float) -> np.ndarray:
     level, variant = ("L3", "many_variables") if np.isinf(n_x) else ("L2", "exchangeable")
-    setup = _system().setup("stage_1", **MANY, n_x=n_x)
-    run = solve(_system(), setup, level=level, variant=variant, mode="stage_1", at=[LAYER_LATE], observe=("loss",))
+    setup = SYSTEM.setup("stage_1", **MANY, n_x=n_x)
+    run = solve(SYSTEM, setup, level=level, variant=variant, mode="stage_1", at=[LAYER_LATE], observe=("loss",))
     n_g, n_y = groups.sizes(MANY["group"])
     return run.states[-1][: n_y * MANY["width"] * (n_g + n_y)]  # V(g) and V(y), without χ
 
@@ -114,7 +108,7 @@ def variables_error(n_x: float) -> float:
 
 @lru_cache(maxsize=16)
 def _alpha(items: tuple) -> float:
-    run = solve(_system(), _system().setup(**dict(items)), at=["loss_threshold"], observe=("alpha",), rtol=1e-9)
+    run = solve(SYSTEM, SYSTEM.setup(**dict(items)), at=["loss_threshold"], observe=("alpha",), rtol=1e-9)
     return float(run["alpha"][0])
 
 
@@ -126,7 +120,7 @@ def scores_error(setup: Setup, n_x: float) -> float:
 
 def surrogate_error(setup: Setup, d: float) -> float:
     """Relative error of the time of phase I by its closed form."""
-    changed = _system().setup("stage_1", group=setup["group"], q=setup["q"], rho=setup["rho"], d=d, bias=0.01, V_0=0.01)
-    exact = solve(_system(), changed, mode="stage_1", at=["phase_1"], observe=("x",), rtol=1e-11).t[0]
+    changed = SYSTEM.setup("stage_1", group=setup["group"], q=setup["q"], rho=setup["rho"], d=d, bias=0.01, V_0=0.01)
+    exact = solve(SYSTEM, changed, mode="stage_1", at=["phase_1"], observe=("x",), rtol=1e-11).t[0]
     closed = phase_1_time(0.02, *groups.sizes(changed["group"]), changed["q"], changed["rho"])
     return float(abs(exact / closed - 1))

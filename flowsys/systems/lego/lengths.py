@@ -22,7 +22,6 @@ from flowsys.systems.lego.data import states
 from flowsys.systems.lego.feedforward import FeedForward
 from flowsys.systems.lego.groups import GroupAction
 from flowsys.systems.lego.isotropic import Isotropic
-from flowsys.systems.lego.stage_1 import outside_logit
 
 READINGS = ("sampled", "greedy", "rollout")
 FEW = 6  # steps that Acc_L looks at unless told
@@ -43,7 +42,7 @@ def _step_scores(q: int, activation: str, clip: str):
         feedforward = FeedForward(q=q, activation=activation, clip=clip, **numbers)
         losses = stage_2.configuration_losses(ops, scores, features, table, d, feedforward)
         F = stage_2.configuration_logits(ops, scores, features, table, feedforward)
-        rivals = jnp.maximum(F[:, 1:].max(axis=1), outside_logit(ops, F.shape[1], feedforward))
+        rivals = jnp.maximum(F[:, 1:].max(axis=1), feedforward.outside_logit(ops, F.shape[1]))
         return jnp.exp(-losses).mean(), (F[:, 0] > rivals).mean(dtype=losses.dtype), -jnp.expm1(-losses).mean()
 
     axes = Configurations(None, *[0] * (len(Configurations._fields) - 1))
@@ -72,7 +71,7 @@ def step_accuracies(
     with jax.enable_x64(True):
         tables = _tables(group, L, asked, size, seed)
         of_steps = _step_scores(feedforward.q, feedforward.activation, feedforward.clip)
-        numbers = {name: getattr(feedforward, name) for name in ("bias", "rho", "varpi", "B", "clip_width")}
+        numbers = {name: getattr(feedforward, name) for name in ("bias", "rho", "varpi", "B", "clip_width", "F_0")}
         found = of_steps(scores, features, tables, float(d), numbers)
         sampled, greedy, missed = (np.asarray(mean)[: len(at)] for mean in found)
     return {"steps": at, "sampled": sampled, "greedy": greedy, "missed": missed}
@@ -89,7 +88,7 @@ def rollout(scores, features: Isotropic, group: GroupAction, L: int, d, feedforw
     counts = occurrences(actions, group.n_g)
     with jax.enable_x64(True):
         everything = jnp.asarray(np.einsum("ng,gjy->njy", counts, group.matrices))
-        matrices, outside = jnp.asarray(group.matrices), outside_logit(ops, group.n_y, feedforward)
+        matrices, outside = jnp.asarray(group.matrices), feedforward.outside_logit(ops, group.n_y)
 
         def answer(carry, step):
             current, past = carry

@@ -1,37 +1,40 @@
 """L3 of both stages: the four-variable flows of the isotropic layer and of attention over it.
 
-Programs for the reference activation with q = 4, 6, 8 are packaged; another structure is derived when it is first
-needed. Stage 2 starts from α = β = γ = δ = 0 over the ideal layer (Eqs. 17, 18 with the exact ratio C_α), or over the
+Programs for the reference activation with q = 4 are packaged; another structure is derived when it is first needed.
+Stage 2 starts from α = β = γ = δ = 0 over the ideal layer (Eqs. 17, 18 with the exact ratio C_α), or over the
 layer that stage 1 leaves.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from flowsys.errors import InputError
+from flowsys.model.stated import started_from
 from flowsys.program import Program
 from flowsys.program.arrays import Arguments, arguments, in_columns
 from flowsys.system import Setup
 from flowsys.system.problem import Problem, ProgramField, Stage
-from flowsys.systems.lego import configurations, groups
+from flowsys.systems.lego import SYSTEM, configurations, groups
 from flowsys.systems.lego.closed_forms import C_alpha, c_1, clip_level, final_features
 from flowsys.systems.lego.configurations import Configurations
-from flowsys.systems.lego.events import stage_1_events, stage_2_events
+from flowsys.systems.lego.model import trained_steps
 from flowsys.systems.lego.tables import program_tables
+from flowsys.systems.lego.vocabulary import whole_bias
 
-PACKAGED_POWERS = (4, 6, 8)
+PACKAGED_POWER = 4
 LARGEST_EXACT = 2_000
 
 
 @lru_cache(maxsize=32)
 def program(stage: str, q: int, activation: str, clip: str) -> Program:
     """The committed program of a structure, or one derived here."""
-    if activation == "azl" and q in PACKAGED_POWERS and clip != "hard":
+    if activation == "azl" and q == PACKAGED_POWER and clip != "hard":
         from flowsys.systems.lego import reduced
 
-        return Program.parse(getattr(reduced, f"{stage}_{q}_{clip}".upper()))
+        return Program.parse(getattr(reduced, f"{stage}_{clip}".upper()))
     from flowsys.symbolic.assemble import assemble
     from flowsys.systems.lego.statement import Structure, stage_1_statement, stage_2_statement
 
@@ -52,8 +55,8 @@ def stage_1_values(setup: Setup) -> dict[str, float]:
 
 
 def feedforward_values(setup: Setup) -> dict[str, float]:
-    values = {name: setup[name] for name in ("rho", "bias", "clip_width", "varpi")}
-    return values | {"B": clip_level(setup["C_B"], setup["d"])}
+    values = {name: setup[name] for name in ("rho", "clip_width", "varpi", "F_0")}
+    return values | {"bias": whole_bias(setup), "B": clip_level(setup["C_B"], setup["d"])}
 
 
 def stage_1_problem(setup: Setup) -> Problem:
@@ -68,7 +71,7 @@ def stage_1_problem(setup: Setup) -> Problem:
         field=ProgramField(text),
         initial=in_columns([setup["V_0"], 0.0, setup["V_0"], 0.0]),
         stages=(Stage("stage_1", arguments(text, stage_1_values(setup))),),
-        events=stage_1_events(setup),
+        events=SYSTEM.declaration.events_at(setup, "stage_1"),
         derived={"C_alpha": lambda y: C_alpha(n_g, n_y)},
         conserved=conserved,
         scale=np.minimum(setup["V_0"], 1.0),
@@ -110,7 +113,7 @@ def stage_2_problem(
         field=ProgramField(text),
         initial=np.array(initial, dtype=float),
         stages=(Stage("stage_2", numbers),),
-        events=stage_2_events(setup),
+        events=SYSTEM.declaration.events_at(setup, "stage_2"),
         marks={"look": setup["t_look"]} if start == 0 or setup["t_look"] > start else {},
         derived={"c_1": lambda y: c_1(setup["C_B"])} | measured,
         t_max=setup["t_max"],
@@ -124,18 +127,10 @@ def ideal_features(setup: Setup):
     return final_features(*groups.sizes(setup["group"]), clip_level(setup["C_B"], setup["d"]))
 
 
-def trained_steps(setup: Setup, mode: str, L: int) -> tuple[int, ...]:
-    """The steps ℓ whose losses are trained at length L."""
-    choice = setup["trained_steps"]
-    if choice == "algorithm":
-        choice = "second" if mode == "algorithm_2" else "first_two"
-    return {"first_two": (1, 2), "first": (1,), "second": (2,), "all": tuple(range(1, L + 1))}[choice]
-
-
 def true_steps(setup: Setup, mode: str) -> list[Configurations]:
     """Configurations of the trained steps with true labels: exact where that is feasible, else a fixed sample."""
     group, L = groups.named(setup["group"]), setup["L"]
-    steps = trained_steps(setup, mode, L)
+    steps = trained_steps(setup["trained_steps"], mode, L)
     configurations.check_sample(group, sum(not is_exact(group, L, ell) for ell in steps), setup["n_samples"])
     tables = [expectation(group, L, ell, setup["n_samples"], setup["seed"]) for ell in steps]
     divisor = len(steps) if setup["trained_steps"] == "all" else 1
@@ -154,21 +149,23 @@ def is_exact(group, L: int, ell: int) -> bool:
     return ell <= 2 and configurations.n_multisets(group, L) <= LARGEST_EXACT
 
 
-def limit_problem(setup: Setup, mode: str) -> Problem:
-    """The reduced flow of a mode."""
+def limit_problem(setup: Setup, mode: str, start: Mapping[str, Any] | None = None) -> Problem:
+    """The reduced flow of a mode, from the paper's start or from given features (stage 1) or scores."""
     check_length(setup)
     check_test(setup)
-    if mode == "stage_1":
-        return stage_1_problem(setup)
     if mode == "algorithm_2":
         from flowsys.systems.lego.rounds import last_round
 
-        return last_round(setup)
-    if mode == "algorithm_1" or setup["features"] == "trained":
+        return last_round(setup, start)
+    if mode == "stage_1":
+        problem = stage_1_problem(setup)
+    elif mode == "algorithm_1" or setup["features"] == "trained":
         from flowsys.systems.lego.rounds import trained_features
 
-        return stage_2_problem(setup, trained_features(setup), setup["clip"], true_steps(setup, mode))
-    return stage_2_problem(setup, ideal_features(setup), "none", true_steps(setup, mode))
+        problem = stage_2_problem(setup, trained_features(setup), setup["clip"], true_steps(setup, mode))
+    else:
+        problem = stage_2_problem(setup, ideal_features(setup), "none", true_steps(setup, mode))
+    return started_from(problem, start, f"L3 (isotropic) in mode {mode}")
 
 
 def check_length(setup: Setup) -> None:

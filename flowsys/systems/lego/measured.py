@@ -15,13 +15,14 @@ from flowsys.system import Setup
 from flowsys.systems.lego import groups
 from flowsys.systems.lego.closed_forms import clip_level
 from flowsys.systems.lego.feedforward import FeedForward
+from flowsys.systems.lego.vocabulary import whole_bias
 
 
 def layer_nonlinearity(setup: Setup, clip: str) -> FeedForward:
     """The feed-forward numbers of a setup."""
     return FeedForward(
-        setup["bias"], setup["rho"], setup["q"], setup["activation"], setup["varpi"], clip,
-        clip_level(setup["C_B"], setup["d"]), setup["clip_width"],
+        whole_bias(setup), setup["rho"], setup["q"], setup["activation"], setup["varpi"], clip,
+        clip_level(setup["C_B"], setup["d"]), setup["clip_width"], setup["F_0"],
     )  # fmt: skip
 
 

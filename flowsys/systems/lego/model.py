@@ -1,23 +1,34 @@
-"""The model of Definition 3.5 and its next-clause loss, in coordinates: inner products of weights with tokens.
+"""The transformer of Definition 3.5, declared once: blocks of weights, sentences, and the losses of both stages.
 
-For one predicted token the feed-forward weights matter only through five tables, one per clause slot, of inner products
-with the tokens that can stand there; attention matters only through Q_43 and Q_44 on pairs of variables. With attention
-A over L predicates and ℓ answers, the pre-activation of neuron r of class j is (Eq. 23)
+For one predicted token the feed-forward weights matter only through inner products with the tokens that can stand in
+each of a clause's five slots, and attention only through Q_43 and Q_44 on pairs of variables. With attention A over L
+predicates and ℓ answers, the pre-activation of neuron r of class j is (Eq. 23)
 
     Λ_{j,r} = Σ_{pred k} A_k [x-slot(x_k) + g-slot(g_k) + source-slot(x_{k-1})]
             + Σ_{ans k}  A_k [holder-slot(x_k) + y-slot(y_k)] + b,
 
-the logit is F_j = Σ_r s(Λ_{j,r}), clipped, and the loss is the cross-entropy over all classes. Every function takes
-`ops` and runs on JAX arrays and on arrays of symbols alike; axes are classes, neurons, sentences.
+the logit is F_j = Σ_r s(Λ_{j,r}), clipped, and the loss is the cross-entropy over all classes. Stage 1 trains the layer
+on Loss¹ at Q = 0, where only V(g), V(y), X(x_1) and U(x_0), the slots 3 and 4 together, are seen. Stage 2 trains Q over
+a fixed layer: the ideal one (one neuron per fibre, nothing on variables), or the one that stage 1 left. In stage 2 time
+is τ = t / n_x, so that Q has the rate n_x. Axes are classes, neurons, sentences.
 """
 
+from math import isinf
 from typing import Any, NamedTuple
 
 import numpy as np
 
+import flowsys as fs
+from flowsys.systems.lego import data, groups
+from flowsys.systems.lego.closed_forms import final_features
+from flowsys.systems.lego.feedforward import FeedForward
+from flowsys.systems.lego.isotropic import Isotropic
+
+LAYER, SCORES = ("V_g", "V_y", "X", "U"), ("Q_43", "Q_44")
+
 
 class Features(NamedTuple):
-    """Feed-forward weights of one predicted token, slot by slot: (classes, m, tokens of that slot)."""
+    """Feed-forward weights slot by slot, (classes, m, tokens of that slot); None where there are none."""
 
     variable: Any  # slot 1, the defined variable of a predicate
     action: Any  # slot 2
@@ -26,7 +37,10 @@ class Features(NamedTuple):
     value: Any  # slot 5
 
 
-def attention(ops, Q_43, Q_44, variables, ell):
+# -- the network ------------------------------------------------------------------------------------------------------
+
+
+def attention(ops, Q_43, Q_44, variables, ell: int):
     """Attention of the query `ans, ℓ-1` over predicates 1 … L and answers 0 … ℓ-1: (N, L + ℓ)."""
     L = variables.shape[1] - 1
     query = variables[:, ell - 1][:, None]
@@ -34,20 +48,21 @@ def attention(ops, Q_43, Q_44, variables, ell):
     return ops.softmax(scores, axis=1)
 
 
-def preactivations(features, sentences, attention, ell, bias):
+def preactivations(features: Features, X, attention, ell: int, bias):
     """Λ of Eq. (23): (classes, m, N)."""
-    L = sentences.actions.shape[1]
+    L = X.actions.shape[1]
     read = (
-        (features.variable, sentences.variables[:, 1:], attention[:, :L]),
-        (features.action, sentences.actions, attention[:, :L]),
-        (features.source, sentences.variables[:, :L], attention[:, :L]),
-        (features.holder, sentences.variables[:, :ell], attention[:, L:]),
-        (features.value, sentences.values[:, :ell], attention[:, L:]),
+        (features.variable, X.variables[:, 1:], attention[:, :L]),
+        (features.action, X.actions, attention[:, :L]),
+        (features.source, X.variables[:, :L], attention[:, :L]),
+        (features.holder, X.variables[:, :ell], attention[:, L:]),
+        (features.value, X.values[:, :ell], attention[:, L:]),
     )
-    return sum((table[:, :, tokens] * weight[None, None]).sum(axis=-1) for table, tokens, weight in read) + bias
+    held = [(table[:, :, at] * A[None, None]).sum(axis=-1) for table, at, A in read if table is not None]
+    return sum(held[1:], held[0]) + bias
 
 
-def logits(ops, preactivations, feedforward):
+def logits(ops, preactivations, feedforward: FeedForward):
     """F_j = Σ_r s(Λ_{j,r}), clipped: (classes, N)."""
     return feedforward.clip_logits(ops, feedforward.activate(ops, preactivations).sum(axis=1))
 
@@ -70,26 +85,116 @@ def cross_entropy(ops, logits, target, outside=None):
     return ops.softplus(ops.log_sum_exp(margin, counts=counts[:, None], axis=0))
 
 
-def step_logits(ops, features, Q_43, Q_44, sentences, ell, feedforward):
-    """Logits for one token of ans_ℓ given the true prefix: (classes, N)."""
-    weights = attention(ops, Q_43, Q_44, sentences.variables, ell)
-    return logits(ops, preactivations(features, sentences, weights, ell, feedforward.bias), feedforward)
+# -- declared: blocks, sentences, losses ------------------------------------------------------------------------------
 
 
-def step_loss(ops, features, Q_43, Q_44, sentences, ell, target, feedforward):
-    """Loss_i^{L,ℓ} (Definition 3.7): the mean over sentences of the cross-entropy of token i of ans_ℓ."""
-    F = step_logits(ops, features, Q_43, Q_44, sentences, ell, feedforward)
-    losses = cross_entropy(ops, F, target)
-    return losses.sum() / losses.shape[0]
+def vocabulary(p) -> data.Vocabulary:
+    """The tokens of a finite model."""
+    return data.Vocabulary(int(p.n_x_finite if isinf(p.n_x) else p.n_x), groups.named(p.group))
 
 
-def one_step_logits(ops, features, sentences, feedforward):
+def has_trained_layer(p) -> bool:
+    """Whether the layer is a block of weights, not the ideal one."""
+    return p.mode in ("stage_1", "algorithm_1") or (p.mode == "algorithm_2" and p.features == "trained")
+
+
+def feedforward(ops, p, clips: bool = True) -> FeedForward:
+    """The layer's nonlinearity; the ideal layer needs no clip."""
+    clip = p.clip if clips and has_trained_layer(p) else "none"
+    bias = p.bias + p.bias_scale * ops.log(p.d) / ops.sqrt(p.d)
+    return FeedForward(bias, p.rho, p.q, p.activation, p.varpi, clip, p.C_B * ops.log(p.d), p.clip_width)
+
+
+def blocks(p) -> dict[str, fs.Direct]:
+    """W_5 by what it reads, N(0, σ_0²), and Q = 0 (Assumption 3.3); all d classes, every entry of Q."""
+    tokens, found = vocabulary(p), {}
+    n_x = tokens.n_x
+    if has_trained_layer(p):
+        random = lambda *shape: lambda rng, σ=p.sigma_0: σ * rng.standard_normal(shape)
+        d, m = tokens.d, p.width
+        found = {
+            name: fs.Direct(d, m, size, start=random(d, m, size))
+            for name, size in (("V_g", tokens.group.n_g), ("V_y", tokens.group.n_y), ("X", n_x))
+        }
+        both = (lambda U: U.sum(axis=2)) if p.mode == "stage_1" else None  # at Q = 0 both read x_0
+        found["U"] = fs.Direct(d, m, ("slot3", "slot4"), n_x, start=random(d, m, 2, n_x), read=both)
+    if p.mode != "stage_1":
+        on_variables = lambda Q: Q[:n_x, :n_x]
+        found |= {name: fs.Direct(tokens.d - 1, tokens.d - 1, read=on_variables, rate=float(n_x)) for name in SCORES}
+    return found
+
+
+def _samples(sentences: data.Sentences) -> fs.Samples:
+    return fs.Samples(variables=sentences.variables, actions=sentences.actions, values=sentences.values)
+
+
+def one_step(p) -> fs.Samples:
+    """Every sentence of length 1."""
+    tokens = vocabulary(p)
+    return _samples(data.population(tokens.group, tokens.n_x, 1))
+
+
+def sentences(p) -> fs.Samples:
+    """What attention is trained on: every sentence of length 2; in later rounds of Algorithm 2 a fixed sample."""
+    tokens = vocabulary(p)
+    if p.mode == "stage_1":
+        return one_step(p)
+    if p.mode == "algorithm_2" and p.L > 2:
+        return _samples(data.sample(np.random.default_rng((p.seed, p.L)), tokens.group, tokens.n_x, p.L, p.n_samples))
+    return _samples(data.population(tokens.group, tokens.n_x, 2, variables_read=3 if has_trained_layer(p) else 2))
+
+
+def one_step_logits(ops, w, X, p, layer: FeedForward):
     """Logits at Q = 0, where the only predicate and the only answer get attention ½ each: (classes, N)."""
-    half = np.full((len(sentences.actions), 2), 0.5)
-    return logits(ops, preactivations(features, sentences, half, 1, feedforward.bias), feedforward)
+    U = w.U if p.mode == "stage_1" else w.U.sum(axis=2)
+    x_0, x_1 = X.variables[:, 0], X.variables[:, 1]
+    read = w.V_g[:, :, X.actions[:, 0]] + w.V_y[:, :, X.values[:, 0]] + w.X[:, :, x_1] + U[:, :, x_0]
+    return logits(ops, read / 2 + layer.bias, layer)
 
 
-def one_step_loss(ops, features, sentences, target, feedforward, outside=None):
-    """Loss_i¹ at Q = 0 (stage 1)."""
-    losses = cross_entropy(ops, one_step_logits(ops, features, sentences, feedforward), target, outside)
-    return losses.sum() / losses.shape[0]
+def one_step_loss(ops, w, X, p):
+    """Loss_5¹ of every sentence at Q = 0."""
+    target = X.values[:, 1] + vocabulary(p).values.start
+    return cross_entropy(ops, one_step_logits(ops, w, X, p, feedforward(ops, p)), target)
+
+
+def isotropic_features(y: Isotropic, group: groups.GroupAction) -> Features:
+    """The classes in Y of an isotropic layer: one neuron per fibre, nothing on variables."""
+    own, fibres = np.eye(group.n_y), np.moveaxis(group.matrices, 0, -1)
+    value = np.broadcast_to(own, (group.n_y, *own.shape))
+    return Features(None, y.b_prime + (y.a - y.b_prime) * fibres, None, None, y.e + (y.c - y.e) * value)
+
+
+def trained_steps(choice: str, mode: str, L: int) -> tuple[int, ...]:
+    """The steps ℓ whose losses are trained at length L."""
+    if choice == "algorithm":
+        choice = "second" if mode == "algorithm_2" else "first_two"
+    return {"first_two": (1, 2), "first": (1,), "second": (2,), "all": tuple(range(1, L + 1))}[choice]
+
+
+def step_logits(ops, w, X, p, ell: int):
+    """Logits for the value of ans_ℓ given what stands before it: the d classes, or those in Y over the ideal layer."""
+    layer, tokens = feedforward(ops, p), vocabulary(p)
+    if has_trained_layer(p):
+        features = Features(w.X, w.V_g, w.U[:, :, 0], w.U[:, :, 1], w.V_y)
+    else:
+        features = isotropic_features(final_features(tokens.group.n_g, tokens.group.n_y, layer.B), tokens.group)
+    A = attention(ops, w.Q_43, w.Q_44, X.variables, ell)
+    return logits(ops, preactivations(features, X, A, ell, layer.bias), layer)
+
+
+def step_loss(ops, w, X, p, ell: int):
+    """Loss_5^{L,ℓ} (Definition 3.7) of every sentence."""
+    F, target, tokens = step_logits(ops, w, X, p, ell), X.values[:, ell], vocabulary(p)
+    if has_trained_layer(p):
+        return cross_entropy(ops, F, target + tokens.values.start)
+    return cross_entropy(ops, F, target, (p.d - tokens.group.n_y, p.F_0))
+
+
+def sentence_loss(ops, w, X, p):
+    """What is trained: Loss_5¹ in stage 1, then the sum (of all steps the mean) of Loss_5^{L,ℓ} over trained ℓ."""
+    if p.mode == "stage_1":
+        return one_step_loss(ops, w, X, p)
+    steps = trained_steps(p.trained_steps, p.mode, X.actions.shape[1])
+    losses = [step_loss(ops, w, X, p, ell) for ell in steps]
+    return sum(losses[1:], losses[0]) / (len(steps) if p.trained_steps == "all" else 1)

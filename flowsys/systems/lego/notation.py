@@ -3,7 +3,7 @@
 LATEX = {
     "alpha": r"\alpha", "beta": r"\beta", "gamma": r"\gamma", "delta": r"\delta", "a": "a", "b_prime": "b'", "c": "c",
     "e": "e", "n_g": "n_g", "n_y": "n_y", "d": "d", "L": "L", "B": "B", "rho": r"\varrho", "bias": "b",
-    "clip_width": r"\omega", "varpi": r"\varpi", "inverse_others": "(n_x-1)^{-1}",
+    "clip_width": r"\omega", "varpi": r"\varpi", "inverse_others": "(n_x-1)^{-1}", "F_0": "F_0",
 }  # fmt: skip
 
 _AT = r"^{L,\ell}"
@@ -22,7 +22,8 @@ LATEX |= {
     "gap_rate": rf"\dot{{\Delta}}{_AT}", "gap_growth": rf"\Delta{_AT}\dot{{\Delta}}{_AT}",
     "eps_rate": rf"\dot{{\epsilon}}{_AT}", "log_eps_rate": rf"d\log\epsilon{_AT}/d\tau", "alpha_rate": r"\dot{\alpha}",
     "gamma_rate": r"\dot{\gamma}", "c_1": "c_1", "log_loss": r"\log\mathcal{L}", "loss_1": r"\mathcal{L}_1",
-    "loss_2": r"\mathcal{L}_2", "p_correct": "p", "spread": r"\mathrm{spread}(Q)", "eps_test": rf"\epsilon{_TEST}",
+    "loss_2": r"\mathcal{L}_2", "p_correct": "p", "score_spread": r"\mathrm{spread}(Q)",
+    "eps_test": rf"\epsilon{_TEST}",
     "gap_test": rf"\Delta{_TEST}", "p_test": r"p_{\mathrm{test}}", "accuracy": r"\mathrm{Acc}",
     "inaccuracy": r"1-\mathrm{Acc}", "L_star": r"L^{\star}",
     "V_psi": r"V_\psi", "x": r"V_\psi+b", "confounder_ae": "(a+e)/2", "confounder_bc": "(b'+c)/2", "a_over_c": "a/c",

@@ -1,39 +1,86 @@
-"""Algorithms 1 and 2 in reduced coordinates, each stage integrated to its end by the engine.
+"""Algorithms 1 and 2: what a stage hands to the next, in reduced coordinates (L3) and for weights (L0).
 
-Algorithm 1 needs the layer that stage 1 leaves; round k of Algorithm 2 needs the scores that round k - 1 leaves, for
-it labels its data with them. Both are found here and handed on as an ordinary problem: the last round, which starts at
-the τ its predecessors took.
+Algorithm 1 needs the layer that stage 1 leaves. Round k of Algorithm 2 has length L = 2^k, its sentences carry the
+greedy answers of the model that round k - 1 left (Definition 5.1; true ones at L = 2), and it ends where its loss falls
+to loss_target. The last round is the one that is posed; it starts at the time that its predecessors took.
 """
 
+from collections import ChainMap
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 
+import flowsys as fs
 from flowsys.errors import InputError
 from flowsys.integrate.outcome import Ending
 from flowsys.integrate.record import Record, Tolerances
+from flowsys.model import ops
+from flowsys.model.concrete import View
+from flowsys.model.finite import training
+from flowsys.model.starts import seen_by_numpy, weights_from
+from flowsys.model.stated import started_from
 from flowsys.runs.automatic import integrate
 from flowsys.runs.solving import observe_states
+from flowsys.runs.training import Training, train
 from flowsys.system import Setup
 from flowsys.system.problem import Problem
-from flowsys.systems.lego import groups
+from flowsys.systems.lego import SYSTEM, configurations, groups, model, stage_2
+from flowsys.systems.lego.configurations import Configurations
+from flowsys.systems.lego.feedforward import FeedForward
+from flowsys.systems.lego.groups import GroupAction
 from flowsys.systems.lego.isotropic import Isotropic
-from flowsys.systems.lego.limits import ideal_features, stage_1_problem, stage_2_problem, trained_steps
+from flowsys.systems.lego.limits import ideal_features, stage_1_problem, stage_2_problem
 from flowsys.systems.lego.measured import layer_nonlinearity
-from flowsys.systems.lego.self_training import Layer, Round, round_tables
+from flowsys.systems.lego.model import trained_steps
 from flowsys.systems.lego.stage_2 import Scores
 
 RTOL = 1e-9
 STAGE_1_STEPS = 20_000
 TRAPPED = 1e-6  # F_c - F_w below this: an additive layer, exactly so but for rounding
 ROUND_STEPS = 2_000  # a round that ends takes about 100; one whose loss cannot fall that far is stiff and never ends
+MOST_STEPS = 100_000  # of descent in a round before the last
+
+
+AT_REST = Scores(0.0, 0.0, 0.0, 0.0)
+
+
+class Round(NamedTuple):
+    """One stage: its length, the scores before and after, τ spent, the share of self-labels that are right."""
+
+    L: int
+    start: Scores
+    end: Scores
+    tau: float
+    label_accuracy: float
+
+
+class Layer(NamedTuple):
+    """A trained isotropic feed-forward layer: what stage 2 keeps fixed."""
+
+    group: GroupAction
+    features: Isotropic
+    d: float
+    feedforward: FeedForward
+
+
+def check_power_of_2(L: int) -> None:
+    if L & (L - 1):
+        raise InputError(f"L = {L} is not allowed in algorithm_2: it must be a power of 2.")
+
+
+def steps_of(setup: Setup, L: int) -> tuple[int, ...]:
+    return trained_steps(setup["trained_steps"], "algorithm_2", L)
+
+
+# -- in reduced coordinates -------------------------------------------------------------------------------------------
 
 
 def run_to(problem: Problem, event: str, most_steps: int) -> tuple[float, np.ndarray]:
     """When a problem reaches an event, and where."""
-    import jax
-
     with jax.enable_x64(True):
         run = integrate(problem, (), (event,), Tolerances(RTOL, 1e-4 * RTOL * problem.scale, most_steps))
     found = [record for record in run.records if record.label == event]
@@ -46,8 +93,6 @@ def run_to(problem: Problem, event: str, most_steps: int) -> tuple[float, np.nda
 
 def lowest_loss(problem: Problem) -> float | None:
     """The loss at which a problem's flow comes to rest; None if it still falls after a few hundred steps."""
-    import jax
-
     times = [t for t in 10.0 ** np.arange(16) if t <= problem.t_max]
     with jax.enable_x64(True):
         run = integrate(problem, times, (), Tolerances(RTOL, 1e-4 * RTOL * problem.scale, ROUND_STEPS // 4))
@@ -84,11 +129,50 @@ def layer_of(setup: Setup) -> tuple[Layer, str]:
     return Layer(groups.named(setup["group"]), features, setup["d"], layer_nonlinearity(setup, clip)), clip
 
 
+def greedy_answers(layer: Layer, scores: Scores, actions, y_0, n_answers: int) -> np.ndarray:
+    """y_0 and the model's greedy answers y_1 … y_n (Definition 5.1), among the values: (N, n + 1)."""
+    values = np.asarray(y_0)[:, None]
+    with jax.enable_x64(True):
+        for ell in range(1, n_answers + 1):
+            table = configurations.from_sequences(layer.group, actions, values, ell)
+            F = stage_2.configuration_logits(ops, scores, layer.features, table, layer.feedforward)
+            # tables bring the true answer of the context to class 0 by a transposition; undo it
+            truth = layer.group.action[actions[:, ell - 1], values[:, ell - 1]]
+            best = np.asarray(F.argmax(axis=1))
+            answer = np.where(best == 0, truth, np.where(best == truth, 0, best))
+            values = np.concatenate([values, answer[:, None]], axis=1)
+    return values
+
+
+def round_tables(layer: Layer, scores: Scores, L: int, steps, size: int, seed: int) -> tuple[list, float]:
+    """What a round trains on, and the share of right labels: true ones, exactly, at L = 2; self-labels beyond."""
+    if L == 2:
+        return [configurations.exact(layer.group, L, ell) for ell in steps], 1.0
+    configurations.check_sample(layer.group, len(steps), size)
+    actions, truth = configurations.sequences(layer.group, L, size, seed)
+    answers = greedy_answers(layer, scores, actions, truth[:, 0], max(steps))
+    tables: list[Configurations] = [
+        configurations.from_sequences(layer.group, actions, answers[:, :ell], ell, labels=answers[:, ell])
+        for ell in steps
+    ]
+    last = max(steps)
+    return tables, float(np.mean(answers[:, 1 : last + 1] == truth[:, 1 : last + 1]))
+
+
+def _round_problem(setup: Setup, L: int, start: Scores, tau: float = 0.0) -> tuple[Problem, float]:
+    layer, clip = layer_of(setup)
+    steps = steps_of(setup, L)
+    tables, label_accuracy = round_tables(layer, start, L, steps, setup["n_samples"], setup["seed"])
+    divisor = len(steps) if setup["trained_steps"] == "all" else 1
+    tables = [table._replace(weight=table.weight / divisor) for table in tables]
+    return stage_2_problem(setup, layer.features, clip, tables, start, tau), label_accuracy
+
+
 @lru_cache(maxsize=256)
-def _round(items: tuple, L: int) -> Round:
+def _round(items: tuple, L: int, first: Scores) -> Round:
     """The round at length L, after all shorter ones, integrated until its loss falls to loss_target."""
     setup = Setup("lego", dict(items))
-    start = _round(items, L // 2).end if L > 2 else Scores(0.0, 0.0, 0.0, 0.0)
+    start = _round(items, L // 2, first).end if L > 2 else first
     problem, label_accuracy = _round_problem(setup, L, start)
     try:
         tau, y = run_to(problem, "loss_threshold", ROUND_STEPS)
@@ -99,7 +183,7 @@ def _round(items: tuple, L: int) -> Round:
 
 def _not_ended(setup: Setup, L: int, problem: Problem, label_accuracy: float, error: InputError) -> str:
     """Why a round does not end, in a sentence: wrong labels put a floor under the loss."""
-    n_labels = setup["n_samples"] * max(trained_steps(setup, "algorithm_2", L))
+    n_labels = setup["n_samples"] * max(steps_of(setup, L))
     n_wrong = round((1 - label_accuracy) * n_labels)
     floor = lowest_loss(problem) if n_wrong else None
     if floor is None:
@@ -112,30 +196,96 @@ def _not_ended(setup: Setup, L: int, problem: Problem, label_accuracy: float, er
     )
 
 
-def _round_problem(setup: Setup, L: int, start: Scores, tau: float = 0.0) -> tuple[Problem, float]:
-    layer, clip = layer_of(setup)
-    steps = trained_steps(setup, "algorithm_2", L)
-    tables, label_accuracy = round_tables(layer, start, L, steps, setup["n_samples"], setup["seed"])
-    divisor = len(steps) if setup["trained_steps"] == "all" else 1
-    tables = [table._replace(weight=table.weight / divisor) for table in tables]
-    return stage_2_problem(setup, layer.features, clip, tables, start, tau), label_accuracy
-
-
-def rounds(setup: Setup, L: int | None = None) -> tuple[Round, ...]:
+def rounds(setup: Setup, L: int | None = None, first: Scores = AT_REST) -> tuple[Round, ...]:
     """Every round of Algorithm 2 up to length L, the setup's by default."""
     L = setup["L"] if L is None else L
-    if L & (L - 1):
-        raise InputError(f"L = {L} is not allowed in algorithm_2: it must be a power of 2.")
+    check_power_of_2(L)
     # neither the last length nor what is tested afterwards matters to a round: one run serves them all
     items = tuple((setup.values | {"L": 2, "L_test": 2, "ell_test": 2}).items())
-    return tuple(_round(items, 2**k) for k in range(1, L.bit_length()))
+    return tuple(_round(items, 2**k, first) for k in range(1, L.bit_length()))
 
 
-def last_round(setup: Setup) -> Problem:
-    """The round at length L as a problem; it starts at the τ of the rounds before it."""
+def last_round(setup: Setup, start: Mapping[str, Any] | None = None) -> Problem:
+    """The round at length L as a problem; it starts at the τ of the rounds before it, the first at given scores."""
     L = setup["L"]
-    before = rounds(setup, L // 2) if L > 2 and not L & (L - 1) else rounds(setup, L)[:0]
-    start = before[-1].end if before else Scores(0.0, 0.0, 0.0, 0.0)
-    problem, label_accuracy = _round_problem(setup, L, start, sum(r.tau for r in before))
-    derived = {**problem.derived, "label_accuracy": lambda y: label_accuracy}
-    return replace(problem, derived=derived)
+    check_power_of_2(L)
+    zero = stage_2_problem(setup, ideal_features(setup), "none", [configurations.exact(groups.named("C2"), 2, 2)])
+    first = Scores(*map(float, started_from(zero, start, "L3 (isotropic) in mode algorithm_2").initial))
+    before = rounds(setup, L // 2, first) if L > 2 else ()
+    problem, right = _round_problem(setup, L, before[-1].end if before else first, sum(r.tau for r in before))
+    return replace(problem, derived={**problem.derived, "label_accuracy": lambda y: right})
+
+
+# -- gradient descent -------------------------------------------------------------------------------------------------
+
+
+def descent(setup: Setup, mode: str, seeds: int | None, start: Mapping[str, Any] | None = None) -> Training:
+    """Gradient descent from the weights of `seed` (or of `seeds` seeds side by side), or from given weights."""
+    if mode == "algorithm_2":
+        return _last_descended(setup, seeds, start)
+    return training(SYSTEM.concrete(setup, "L0", mode), "weights", seeds, start, SYSTEM.steps)
+
+
+def _labelled(setup: Setup, weights: Mapping[str, np.ndarray]) -> tuple[fs.Samples, float]:
+    """The sentences of the round at the setup's length with the weights' greedy answers, and the share of right ones.
+
+    The likeliest token is taken among the values: a label outside them could not be written as an answer.
+    """
+    concrete, last = SYSTEM.concrete(setup, "L0", "algorithm_2"), max(steps_of(setup, setup["L"]))
+    true = concrete.populations[0].samples
+    if setup["L"] == 2:
+        return true, 1.0
+    w, p = View(seen_by_numpy(concrete, weights)), concrete.p(concrete.reals())
+    inside = model.vocabulary(p).values if model.has_trained_layer(p) else slice(None)
+    arrays = dict(true.arrays)
+    with jax.enable_x64(True):
+        for ell in range(1, last + 1):
+            F = np.asarray(model.step_logits(ops, w, fs.Samples(**arrays), p, ell))[inside]
+            values = arrays["values"].copy()
+            values[:, ell] = F.argmax(axis=0)
+            arrays["values"] = values
+    return fs.Samples(**arrays), float((arrays["values"] == true.values)[:, 1 : last + 1].mean())
+
+
+def _model_of_round(samples: fs.Samples) -> fs.Model:
+    """Self-training at one length: the model with the labels that its predecessor wrote."""
+    alone = {"stages": {"algorithm_2": SYSTEM.declaration.stages["algorithm_2"]}, "modes": None, "looks": None,
+             "variants": None, "mode_defaults": {}, "clocks": {}, "events": {
+                 name: replace(event, modes=None) for name, event in SYSTEM.declaration.events_in("algorithm_2").items()
+             }}  # fmt: skip
+    return fs.Model("lego", **SYSTEM.given[1] | alone | {"samples": lambda p: samples, "validate": lambda values: None,
+                                                          "fixes": lambda *form: {}})  # fmt: skip
+
+
+def _last_descended(setup: Setup, seeds: int | None, start: Mapping[str, Any] | None) -> Training:
+    """The last round of Algorithm 2, from the weights that stage 1 and the earlier rounds leave."""
+    L, η = setup["L"], setup["learning_rate"]
+    if seeds is not None:
+        raise InputError(f"seeds = {seeds} is not allowed in algorithm_2: every seed labels its own sentences.")
+    check_power_of_2(L)
+    weights = weights_from(SYSTEM.concrete(setup, "L0", "algorithm_2"), start)
+    if setup["features"] == "trained":
+        layer = {name: weights[name] for name in model.LAYER}
+        run = train(SYSTEM, setup, mode="stage_1", steps=round(setup["T_1"] / η), records=1, observe=(), start=layer)
+        weights |= run.blocks(run.t[-1])
+    time = 0.0
+    for k in range(1, L.bit_length()):
+        of_round = replace(setup, values={**setup, "L": 2**k})
+        samples, right = _labelled(of_round, weights)
+        made = _model_of_round(samples)
+        if 2**k == L:
+            break
+        run = train(made, of_round, at=["loss_threshold"], steps=MOST_STEPS, records=1, observe=(), start=weights,
+                    stop_when_done=True)  # fmt: skip
+        if "loss_threshold" not in run.labels:
+            floor = setup["d"] ** (1 - setup["C_B"])
+            raise InputError(
+                f"loss_target = {setup['loss_target']:g} is not reached by the round at L = {2**k} of algorithm_2 in "
+                f"{MOST_STEPS} steps ({100 * right:.1f} % of its self-labels are right; the clip leaves a loss of "
+                f"about d^(1 - C_B) = {floor:.2g})."
+            )
+        end = run.at("loss_threshold")["t"]
+        weights, time = run.blocks(end), time + end
+    last = training(made.concrete(setup, "L0", "algorithm_2"), "weights", None, weights, SYSTEM.steps)
+    derived = ChainMap({"label_accuracy": lambda state, arguments: right}, last.descent.derived)
+    return replace(last, descent=replace(last.descent, derived=derived), start=time)

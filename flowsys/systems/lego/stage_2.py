@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 from flowsys.systems.lego.configurations import Configurations
 from flowsys.systems.lego.feedforward import FeedForward
 from flowsys.systems.lego.isotropic import Isotropic
-from flowsys.systems.lego.stage_1 import outside_logit
 
 
 class Scores(NamedTuple):
@@ -25,11 +24,6 @@ class Scores(NamedTuple):
     beta: Any
     gamma: Any
     delta: Any
-
-
-def metric(n_x) -> Scores:
-    """dθ/dτ = -metric ∂L/∂θ; 0 for β and δ at n_x = inf."""
-    return Scores(1.0, 1 / (n_x - 1), 1.0, 1 / (n_x - 1))
 
 
 def attention(ops, scores: Scores, L, ell) -> Scores:
@@ -79,24 +73,7 @@ def configuration_losses(ops, scores: Scores, features: Isotropic, table: Config
     """-log p(target) of every row, as softplus of a log-sum: accurate down to the smallest float."""
     F = configuration_logits(ops, scores, features, table, feedforward)
     n_y = F.shape[-1]
-    outside = outside_logit(ops, n_y, feedforward)
+    outside = feedforward.outside_logit(ops, n_y)
     others = ops.concatenate([F[..., 1:] - F[..., :1], outside - F[..., :1]], axis=-1)
     counts = ops.array([1.0] * (n_y - 1) + [d - n_y])
     return ops.softplus(ops.log_sum_exp(others, counts=counts[None, :], axis=-1))
-
-
-def loss(ops, scores: Scores, features: Isotropic, tables, d, feedforward: FeedForward):
-    """Σ over the tables (one per trained ℓ) of the weighted mean loss: Σ_ℓ Loss_5^{L,ℓ}."""
-    return sum(
-        (table.weight * configuration_losses(ops, scores, features, table, d, feedforward)).sum() for table in tables
-    )
-
-
-def field(features: Isotropic, tables, d, n_x, feedforward: FeedForward):
-    """field(τ, y, args) on `Scores`."""
-    import jax
-
-    from flowsys.model import ops
-
-    slope = jax.grad(lambda y: loss(ops, y, features, tables, d, feedforward))
-    return lambda t, y, args: jax.tree.map(lambda p, g: -p * g, metric(n_x), slope(y))

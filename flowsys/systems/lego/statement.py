@@ -21,7 +21,7 @@ from flowsys.symbolic.flow import Direct
 from flowsys.systems.lego import isotropic, stage_2
 from flowsys.systems.lego.feedforward import FeedForward
 from flowsys.systems.lego.isotropic import Isotropic
-from flowsys.systems.lego.stage_1 import outside_logit
+from flowsys.systems.lego.observables import of_layer, of_scores
 from flowsys.systems.lego.stage_2 import Scores
 
 n_g, n_y, d, L, B = map(symbol, "n_g n_y d L B".split())
@@ -31,7 +31,7 @@ delta_2, log_miss_target, gap_target, log_eps_target = map(
 inverse_others = symbol("inverse_others")  # 1 / (n_x - 1), 0 at n_x = inf
 FEATURES = Isotropic(*map(symbol, Isotropic._fields))
 SCORES = Scores(*map(symbol, Scores._fields))
-FEEDFORWARD_PARAMETERS = tuple(map(symbol, "rho bias B clip_width varpi".split()))
+FEEDFORWARD_PARAMETERS = tuple(map(symbol, "rho bias B clip_width varpi F_0".split()))
 
 
 @dataclass(frozen=True)
@@ -44,52 +44,31 @@ class Structure:
 
     @property
     def feedforward(self) -> FeedForward:
-        rho, bias, B, clip_width, varpi = FEEDFORWARD_PARAMETERS
-        return FeedForward(bias, rho, self.q, self.activation, varpi, self.clip, B, clip_width)
+        rho, bias, B, clip_width, varpi, F_0 = FEEDFORWARD_PARAMETERS
+        return FeedForward(bias, rho, self.q, self.activation, varpi, self.clip, B, clip_width, F_0)
 
 
 def stage_1_statement(structure: Structure) -> Statement:
     """The four-variable flow of Loss_5¹."""
     feedforward = structure.feedforward
+    log_odds = isotropic.one_step_log_odds(ops, FEATURES, n_y, d, feedforward)
+    loss = ops.softplus(log_odds)
     correct, wrong = isotropic.one_step_logits(ops, FEATURES, n_y, feedforward)
-    outside = outside_logit(ops, n_y, feedforward)
-    clipped = [feedforward.clip_logits(ops, F) for F in (correct, wrong)]
-    others = ops.stack([clipped[1] - clipped[0], outside - clipped[0]])
-    log_odds = ops.log_sum_exp(others, counts=ops.array([n_y - 1, d - n_y]))
-    loss = isotropic.one_step_loss(ops, FEATURES, n_y, d, feedforward)
     totals = {"total_loss": loss, "total_F_c": correct, "total_F_w": wrong, "total_miss": ops.sigmoid(log_odds)}
+    seen = (symbol(name) for name in ("total_F_c", "total_F_w", "total_loss", "total_miss"))
+    found = of_layer(ops, FEATURES, feedforward.bias, *seen, delta_2, log_miss_target)
     return Statement(
         blocks=[Direct(tuple(FEATURES), tuple(isotropic.multiplicities(n_g, n_y)))],
         parameters=(n_g, n_y, d, *FEEDFORWARD_PARAMETERS, delta_2, log_miss_target),
         loss=loss,
         totals=totals,
-        observables=stage_1_observables(feedforward.bias),
+        observables=_plain(found | {"conserved": isotropic.conserved(FEATURES, n_g, n_y)}),
     )
 
 
-def stage_1_observables(bias: sp.Symbol) -> dict[str, sp.Expr]:
-    """Everything stage 1 reports, by the paper's names spelt in ASCII."""
-    a, b_prime, c, e = FEATURES
-    F_c, F_w, loss, miss = (symbol(f"total_{name}") for name in ("F_c", "F_w", "loss", "miss"))
-    log_miss = sp.log(miss)
-    confounder = ops.largest([(a + e) / 2, (b_prime + c) / 2])
-    return {
-        **{str(x): x for x in FEATURES},
-        "V_psi": (a + c) / 2,
-        "x": (a + c) / 2 + bias,
-        "confounder_ae": (a + e) / 2,
-        "confounder_bc": (b_prime + c) / 2,
-        "a_over_c": a / c,
-        "F_c": F_c,
-        "F_w": F_w,
-        "F_gap": F_c - F_w,
-        "miss": miss,
-        "log_miss": log_miss,
-        "unsettled": ops.largest([confounder - delta_2, log_miss - log_miss_target]),
-        "loss": loss,
-        "log_loss": sp.log(loss),
-        "conserved": isotropic.conserved(FEATURES, n_g, n_y),
-    }
+def _plain(observables: dict) -> dict[str, sp.Expr]:
+    """Expressions, of which some come as arrays of one entry."""
+    return {name: sp.sympify(value.item() if hasattr(value, "item") else value) for name, value in observables.items()}
 
 
 def neurons_level(feedforward: FeedForward) -> Level:
@@ -111,7 +90,7 @@ def configurations_level(feedforward: FeedForward) -> Level:
     """-log p(target) of a configuration, accurate down to the smallest float."""
     columns = tuple(map(symbol, "weight share weight_1 weight_2".split()))
     correct, rivals = symbol("correct"), symbol("rivals")
-    outside = (d - n_y) * sp.exp(outside_logit(ops, n_y, feedforward))
+    outside = (d - n_y) * sp.exp(feedforward.outside_logit(ops, n_y))
     log_odds = ops.name("log_odds", sp.log(rivals + outside) - correct)
     outputs = {"configuration_loss": ops.softplus(log_odds)}
     return Level("configurations", columns, outputs, {correct: "target_logit", rivals: "rival"})
@@ -134,22 +113,9 @@ def stage_2_statement(structure: Structure) -> Statement:
 
 
 def stage_2_observables() -> dict[str, sp.Expr]:
-    """Everything stage 2 reports; ε and Δ are those of step 2 at the training length, and at length 2."""
+    """Everything stage 2 reports."""
+    velocity = Scores(*[-g * symbol(f"gradient_{x}") for x, g in zip(SCORES, (1, inverse_others, 1, inverse_others))])
+    found = of_scores(ops, SCORES, velocity, L, log_eps_target, gap_target)
     loss = symbol("sum_loss")
-    found = {str(x): x for x in SCORES}
-    found |= {"alpha_minus_gamma": SCORES.alpha - SCORES.gamma}
-    attention = stage_2.attention(ops, SCORES, L, 2)
-    eps, gap = stage_2.eps_attention(ops, SCORES, L, 2), stage_2.gap(ops, SCORES, L, 2)
-    found |= {"eps_attention": eps, "gap": gap, "log_eps": sp.log(eps)}
-    found |= {"eps_22": stage_2.eps_attention(ops, SCORES, 2, 2), "gap_22": stage_2.gap(ops, SCORES, 2, 2)}
-    velocity = [-g * symbol(f"gradient_{x}") for x, g in zip(SCORES, (1, inverse_others, 1, inverse_others))]
-    mean = sp.Add(*[n * p * v for n, p, v in zip((1, L - 1, 1, 1), attention, velocity)])
-    rates = Scores(*[p * (v - mean) for p, v in zip(attention, velocity)])
-    found |= {"gap_rate": rates.alpha - rates.gamma, "eps_rate": (L - 1) * rates.beta + rates.delta}
-    found["gap_growth"] = gap * (rates.alpha - rates.gamma)
-    found["log_eps_rate"] = ((L - 1) * rates.beta + rates.delta) / eps
-    found["unsettled"] = ops.largest([sp.log(eps) - log_eps_target, gap - gap_target, -gap - gap_target])
-    found |= {"loss": loss, "log_loss": sp.log(loss)}
-    found |= {"loss_1": symbol("sum_loss_1"), "loss_2": symbol("sum_loss_2")}
-    found |= {"p_correct": symbol("sum_probability")}
-    return {name: sp.sympify(value) for name, value in found.items()}
+    found |= {"loss": loss, "log_loss": sp.log(loss), "p_correct": symbol("sum_probability")}
+    return _plain(found | {"loss_1": symbol("sum_loss_1"), "loss_2": symbol("sum_loss_2")})

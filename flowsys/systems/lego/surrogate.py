@@ -13,9 +13,9 @@ from flowsys.program import Program
 from flowsys.program.arrays import arguments
 from flowsys.system import Setup
 from flowsys.system.problem import Problem, ProgramField, Stage
-from flowsys.systems.lego import groups
+from flowsys.systems.lego import SYSTEM, groups
 from flowsys.systems.lego.closed_forms import C_alpha, phase_1_blow_up, phase_1_rate, phase_1_time
-from flowsys.systems.lego.events import stage_1_events
+from flowsys.systems.lego.vocabulary import whole_bias
 
 
 def program(q: int) -> Program:
@@ -31,13 +31,14 @@ def surrogate_problem(setup: Setup, mode: str) -> Problem:
     if mode != "stage_1":
         raise InputError(f"mode = {mode} is not allowed at L4: the closed form is that of stage_1.")
     sizes, q, rho = groups.sizes(setup["group"]), setup["q"], setup["rho"]
-    x_0 = setup["V_0"] + setup["bias"]
+    bias = whole_bias(setup)
+    x_0 = setup["V_0"] + bias
     if x_0 >= rho:
         raise InputError(f"V_0 + bias = {x_0:g} is not allowed at L4: phase I needs it below rho = {rho:g}.")
     t_1 = phase_1_time(x_0, *sizes, q, rho)
     t_star = phase_1_blow_up(x_0, *sizes, q, rho)
-    text, values = program(q), {"rate": phase_1_rate(*sizes, q, rho), "bias": setup["bias"]}
-    events = [e for e in stage_1_events(setup) if e.name == "phase_1"]
+    text, values = program(q), {"rate": phase_1_rate(*sizes, q, rho), "bias": bias}
+    events = [e for e in SYSTEM.declaration.events_at(setup, "stage_1") if e.name == "phase_1"]
     return Problem(
         field=ProgramField(text),
         initial=np.array([x_0]),

@@ -4,15 +4,17 @@ from dataclasses import dataclass
 from math import inf, log
 from typing import Any
 
+import numpy as np
+
+import flowsys as fs
 from flowsys.errors import InputError
-from flowsys.system import FINITE, Parameter, t_max
+from flowsys.system import FINITE, Parameter
+from flowsys.systems.lego.closed_forms import clip_level, log_loss_threshold, outside_logit
 from flowsys.systems.lego.feedforward import ACTIVATIONS, CLIPS
 from flowsys.systems.lego.group_files import is_file, read
-from flowsys.systems.lego.groups import LARGEST_SYMMETRIC
+from flowsys.systems.lego.groups import LARGEST_SYMMETRIC, sizes
 
 GROUPS = (*(f"C{n}" for n in range(2, 13)), *(f"S{n}" for n in range(2, LARGEST_SYMMETRIC + 1)))
-FEATURES = ("ideal", "trained")
-TRAINED_STEPS = ("algorithm", "first_two", "first", "second", "all")
 
 
 @dataclass(frozen=True)
@@ -32,69 +34,80 @@ class GroupParameter(Parameter):
         return str(value)
 
 
-PARAMETERS = (
-    GroupParameter("group", "C5", "which group acts on the values: cyclic on itself, symmetric on n points, or the "
-                   "tables in a file (flowsys.systems.lego.group_files)", choices=GROUPS),
-    Parameter("d", 1000.0, "vocabulary size: free where classes outside the values are lumped (L3, L4, exchangeable), "
-              "n_x + n_g + n_y + 1 on other finite levels", low=4, high=1e15),
-    Parameter("C_B", 3.0, "logit clip B = C_B log d, at most 520", low=0.5, high=75),
-    Parameter("rho", 0.3, "width of the smoothed ReLU", low=1e-3, high=10),
-    Parameter("q", 4, "power of the smoothed ReLU, even", low=4, high=12, integer=True),
-    Parameter("bias", 0.1, "fixed bias b of every neuron", low=0, high=1),
-    Parameter("bias_scale", 0.0, "added to the bias: this times d^(-1/2) log d (the paper's bias: 1, with bias = 0)",
-              low=0, high=1),
-    Parameter("n_x", inf, "number of variables", low=2, high=1e12, integer=True, infinite=True),
-    Parameter("n_x_finite", 5, "number of variables at finite levels where n_x = inf", low=3, high=1000, integer=True,
-              levels=FINITE),
-    Parameter("L", 2, "chain length in training; for algorithm_2 the last one, a power of 2", low=2, high=128,
-              integer=True),
-    Parameter("V_0", 0.005, "stage 1: initial feature a = c of the winning neurons (b' = e = 0)", low=1e-9, high=1),
-    Parameter("activation", "azl", "smoothed ReLU: azl (C1), even (Definition 3.4) or B2 (Assumption B.2)",
-              choices=ACTIVATIONS),
-    Parameter("varpi", 1e-3, "slope of the B2 activation far below 0", low=1e-6, high=0.1),
-    Parameter("clip", "smooth", "logit clip in stage 1 and in what follows a trained layer", choices=CLIPS),
-    Parameter("clip_width", 0.1, "width over which the smooth clip is rounded", low=1e-3, high=10),
-    Parameter("features", "ideal", "feed-forward layer of stage_2 and algorithm_2: the ideal one, or stage 1's end",
-              choices=FEATURES),
-    Parameter("trained_steps", "algorithm",
-              "which steps' losses are summed: 1 and 2 (first_two), 1 only (first), 2 only (second), the mean of all, "
-              "or as the algorithm says (first_two; algorithm_2: second)", choices=TRAINED_STEPS),
-    Parameter("n_samples", 1024, "fixed sample where the expectation is not exact", low=1, high=8192, integer=True),
-    Parameter("alpha_1", lambda p: 1 / log(p["d"]), "stage_2_1: alpha reaches this", low=1e-6, high=10,
-              default_text="1/log d"),
-    Parameter("alpha_2", 1.0, "stage_2_2: alpha reaches this", low=1e-6, high=20),
-    Parameter("eps_first", 0.4, "stage_1_2_1: attention elsewhere falls to this", low=1e-6, high=1),
-    Parameter("eps_target", 0.01, "eps_reached, stage_2_3: attention elsewhere falls to this", low=1e-12, high=1),
-    Parameter("gap_target", 0.01, "stage_2_3: the gap's size falls to this", low=1e-9, high=1),
-    Parameter("loss_target", 1e-4, "loss_threshold: the loss falls to this", low=1e-200, high=100),
-    Parameter("t_look", 1e4, "look: when to look at attention (an axis over time)", low=1e-6, high=1e60),
-    Parameter("V_level", lambda p: log(p["d"]) / 2, "phase_2_1: V_psi reaches this", low=1e-6, high=1e3,
-              default_text="log(d) / 2"),
-    Parameter("miss_target", lambda p: p["d"] ** -0.5, "phase_2_2: 1 - p(correct) falls to this", low=1e-200, high=1,
-              default_text="d^(-1/2)"),
-    Parameter("delta_2", 0.1, "phase_2_3: both confounders fall to this", low=1e-9, high=10),
-    Parameter("clip_margin", 0.1, "stage_1_end: the correct logit comes this close to B", low=0, high=100),
-    Parameter("L_test", lambda p: min(2 * p["L"], p["n_x"] - 1), "length of the test, where accuracy is measured",
-              low=1, high=10_000, integer=True, default_text="min(2 L, n_x - 1)"),
-    Parameter("ell_test", lambda p: p["L_test"], "eps_test, gap_test, p_test: the step looked at, up to L_test", low=1,
-              high=10_000, integer=True, default_text="L_test"),
-    Parameter("accuracy_target", 0.9, "L_star: accuracy a solvable length must have", low=0.01, high=1),
-    Parameter("L_max", 10_000, "L_star is looked for up to this length, and no further than n_x - 1", low=2,
-              high=100_000, integer=True),
-    Parameter("n_sequences", 256, "sequences of an accuracy measurement", low=1, high=65_536, integer=True),
-    Parameter("n_steps", 6, "steps looked at in an accuracy measurement, spread over 1 … L", low=1, high=1000,
-              integer=True),
-    Parameter("width", 4, "neurons m of each class (stage 1 at finite levels and many_variables)", low=1,
-              high=4096, integer=True),
-    Parameter("sigma_0", lambda p: p["d"] ** -0.5, "scale of the random initial weights", low=0, high=10,
-              default_text="d^(-1/2)"),
-    Parameter("seed", 0, "seed of random weights, samples and test sequences", low=0, high=2**31 - 1, integer=True),
-    Parameter("T_1", 200.0, "algorithm_1 in training: stage 1 ends at this time", low=0, open_low=True, high=1e6,
-              levels=("L0",)),
-    Parameter("learning_rate", 0.1, "step of gradient descent (on Q: this times n_x)", low=0, open_low=True, high=1e4,
-              levels=("L0",)),
-    t_max(1e13, high=1e100),
-)  # fmt: skip
+class Group(fs.Choice):
+    """The declaration of such a parameter."""
+
+    def parameter(self, name: str) -> Parameter:
+        return GroupParameter(name, self.values[0], self.meaning, choices=self.values)
+
+
+def whole_bias(p) -> float:
+    """`bias`, and the multiple of d^(-1/2) log d that was asked for; p by name."""
+    return p["bias"] + p["bias_scale"] * np.log(p["d"]) / np.sqrt(p["d"])
+
+
+def _outside(p) -> float:
+    return outside_logit(sizes(p["group"])[1], whole_bias(p), p["rho"], p["q"])
+
+
+PARAMETERS = {
+    "group": Group("C5", *(name for name in GROUPS if name != "C5"),
+                   meaning="which group acts on the values: cyclic on itself, symmetric on n points, or the tables in "
+                   "a file (flowsys.systems.lego.group_files)"),
+    "d": fs.Real(1000.0, 4, 1e15, "vocabulary size: free where classes outside the values are lumped (L3, L4, "
+                 "exchangeable), n_x + n_g + n_y + 1 on other finite levels"),
+    "C_B": fs.Real(3.0, 0.5, 75, "logit clip B = C_B log d, at most 520"),
+    "rho": fs.Real(0.3, 1e-3, 10, "width of the smoothed ReLU"),
+    "q": fs.Size(4, 4, 12, "power of the smoothed ReLU, even"),
+    "bias": fs.Real(0.1, 0, 1, "fixed bias b of every neuron"),
+    "bias_scale": fs.Real(0.0, 0, 1, "added to the bias: this times d^(-1/2) log d (the paper's bias: 1, with bias = "
+                          "0)"),
+    "F_0": fs.Real(_outside, -1e3, 1e3, "logit of the classes that are no values, where they are lumped",
+                   default_text="m s(b), m neurons a class (n_y where the layer is isotropic)"),
+    "n_x": fs.Size(inf, 2, 10**12, "number of variables", infinite=True),
+    "n_x_finite": fs.Size(5, 3, 1000, "number of variables at finite levels where n_x = inf", levels=FINITE),
+    "L": fs.Size(2, 2, 128, "chain length in training; for algorithm_2 the last one, a power of 2"),
+    "V_0": fs.Real(0.005, 1e-9, 1, "stage 1: initial feature a = c of the winning neurons (b' = e = 0)"),
+    "activation": fs.Choice(*ACTIVATIONS, meaning="smoothed ReLU: azl (C1), even (Definition 3.4) or B2 (Assumption "
+                            "B.2)"),
+    "varpi": fs.Real(1e-3, 1e-6, 0.1, "slope of the B2 activation far below 0"),
+    "clip": fs.Choice("smooth", *(clip for clip in CLIPS if clip != "smooth"),
+                      meaning="logit clip in stage 1 and in what follows a trained layer"),
+    "clip_width": fs.Real(0.1, 1e-3, 10, "width over which the smooth clip is rounded"),
+    "features": fs.Choice("ideal", "trained",
+                          meaning="feed-forward layer of stage_2 and algorithm_2: the ideal one, or stage 1's end"),
+    "trained_steps": fs.Choice("algorithm", "first_two", "first", "second", "all",
+                               meaning="which steps' losses are summed: 1 and 2 (first_two), 1 only (first), 2 only "
+                               "(second), the mean of all, or as the algorithm says (first_two; algorithm_2: second)"),
+    "n_samples": fs.Size(1024, 1, 8192, "fixed sample where the expectation is not exact"),
+    "alpha_1": fs.Real(lambda p: 1 / log(p["d"]), 1e-6, 10, "stage_2_1: alpha reaches this", default_text="1/log d"),
+    "alpha_2": fs.Real(1.0, 1e-6, 20, "stage_2_2: alpha reaches this"),
+    "eps_first": fs.Real(0.4, 1e-6, 1, "stage_1_2_1: attention elsewhere falls to this"),
+    "eps_target": fs.Real(0.01, 1e-12, 1, "eps_reached, stage_2_3: attention elsewhere falls to this"),
+    "gap_target": fs.Real(0.01, 1e-9, 1, "stage_2_3: the gap's size falls to this"),
+    "loss_target": fs.Real(1e-4, 1e-200, 100, "loss_threshold: the loss falls to this"),
+    "t_look": fs.Real(1e4, 1e-6, 1e60, "look: when to look at attention (an axis over time)"),
+    "V_level": fs.Real(lambda p: log(p["d"]) / 2, 1e-6, 1e3, "phase_2_1: V_psi reaches this",
+                       default_text="log(d) / 2"),
+    "miss_target": fs.Real(lambda p: p["d"] ** -0.5, 1e-200, 1, "phase_2_2: 1 - p(correct) falls to this",
+                           default_text="d^(-1/2)"),
+    "delta_2": fs.Real(0.1, 1e-9, 10, "phase_2_3: both confounders fall to this"),
+    "clip_margin": fs.Real(0.1, 0, 100, "stage_1_end: the correct logit comes this close to B"),
+    "L_test": fs.Size(lambda p: min(2 * p["L"], p["n_x"] - 1), 1, 10_000,
+                      "length of the test, where accuracy is measured", default_text="min(2 L, n_x - 1)"),
+    "ell_test": fs.Size(lambda p: p["L_test"], 1, 10_000, "eps_test, gap_test, p_test: the step looked at, up to "
+                        "L_test", default_text="L_test"),
+    "accuracy_target": fs.Real(0.9, 0.01, 1, "L_star: accuracy a solvable length must have"),
+    "L_max": fs.Size(10_000, 2, 100_000, "L_star is looked for up to this length, and no further than n_x - 1"),
+    "n_sequences": fs.Size(256, 1, 65_536, "sequences of an accuracy measurement"),
+    "n_steps": fs.Size(6, 1, 1000, "steps looked at in an accuracy measurement, spread over 1 … L"),
+    "sigma_0": fs.Real(lambda p: p["d"] ** -0.5, 0, 10, "scale of the random initial weights", default_text="d^(-1/2)"),
+    "T_1": fs.Real(200.0, 0, 1e6, "algorithm_1 at finite levels: stage 1 ends at this time", open_low=True,
+                   levels=FINITE),
+}  # fmt: skip
+WIDTH = fs.Size(4, 1, 4096, "neurons m of each class (stage 1 at finite levels and many_variables)")
+LEARNING_RATE = fs.Real(0.1, 0, 1e4, "step of gradient descent (on Q: this times n_x)", open_low=True)
+HORIZON = fs.Real(1e13, 0, 1e100, "largest time", open_low=True)
 
 MODES = {
     "stage_2": "attention over a fixed feed-forward layer (t is τ = t / n_x)",
@@ -103,26 +116,32 @@ MODES = {
     "algorithm_2": "self-training with greedy self-labels at L = 2, 4, …, the last round being the one shown",
 }
 
-STAGE_1_EVENTS = {
-    "phase_1": "x = V_psi + b reaches rho: the winner enters the linear branch",
-    "phase_2_1": "V_psi reaches V_level",
-    "phase_2_2": "1 - p(correct) falls to miss_target",
-    "phase_2_3": "after phase_2_2, both confounders have fallen to delta_2",
-    "stage_1_end": "the correct logit comes within clip_margin of B",
-    "loss_threshold": "the loss falls to loss_target",
-}
-STAGE_2_EVENTS = {
-    "stage_2_1": "alpha reaches alpha_1",
-    "stage_2_2": "alpha reaches alpha_2",
-    "stage_2_3": "attention elsewhere is below eps_target and the gap's size below gap_target",
-    "stage_1_2_1": "attention elsewhere falls to eps_first",
-    "eps_reached": "attention elsewhere falls to eps_target",
-    "gap_peak": "the gap's size has a maximum",
-    "loss_threshold": "the loss falls to loss_target",
-    "stage_k_end": "the loss falls to d^(3.025 - C_B), where the stages of algorithm_2 end in the proofs",
-    "look": "t = t_look",
-}
-EVENTS = STAGE_2_EVENTS | STAGE_1_EVENTS
+STAGE_1, STAGE_2 = ("stage_1",), ("stage_2", "algorithm_1", "algorithm_2")
+
+
+def _log(name: str):
+    return lambda p: np.log(getattr(p, name))
+
+
+EVENTS = {
+    "stage_2_1": fs.Crossing("alpha", "alpha_1", +1, "alpha reaches alpha_1", STAGE_2),
+    "stage_2_2": fs.Crossing("alpha", "alpha_2", +1, "alpha reaches alpha_2", STAGE_2),
+    "stage_2_3": fs.Crossing("unsettled", 0.0, -1, "attention elsewhere is below eps_target and the gap's size below "
+                             "gap_target", STAGE_2),
+    "stage_1_2_1": fs.Crossing("log_eps", _log("eps_first"), -1, "attention elsewhere falls to eps_first", STAGE_2),
+    "eps_reached": fs.Crossing("log_eps", _log("eps_target"), -1, "attention elsewhere falls to eps_target", STAGE_2),
+    "gap_peak": fs.Crossing("gap_growth", 0.0, -1, "the gap's size has a maximum", STAGE_2),
+    "loss_threshold": fs.Crossing("log_loss", _log("loss_target"), -1, "the loss falls to loss_target"),
+    "stage_k_end": fs.Crossing("log_loss", lambda p: log_loss_threshold(p.C_B, p.d), -1, "the loss falls to d^(3.025 - "
+                               "C_B), where the stages of algorithm_2 end in the proofs", STAGE_2),
+    "look": fs.Mark("t_look", "t = t_look", STAGE_2),
+    "phase_1": fs.Crossing("x", "rho", +1, "x = V_psi + b reaches rho: the winner enters the linear branch", STAGE_1),
+    "phase_2_1": fs.Crossing("V_psi", "V_level", +1, "V_psi reaches V_level", STAGE_1),
+    "phase_2_2": fs.Crossing("log_miss", _log("miss_target"), -1, "1 - p(correct) falls to miss_target", STAGE_1),
+    "phase_2_3": fs.Crossing("unsettled", 0.0, -1, "after phase_2_2, both confounders have fallen to delta_2", STAGE_1),
+    "stage_1_end": fs.Crossing("F_c", lambda p: clip_level(p.C_B, p.d) - p.clip_margin, +1,
+                               "the correct logit comes within clip_margin of B", STAGE_1),
+}  # fmt: skip
 
 STAGE_2_OBSERVABLES = {
     "alpha": "score of the right predicate",
@@ -143,7 +162,7 @@ STAGE_2_OBSERVABLES = {
     "alpha_rate": "time derivative of alpha, -dLoss/dalpha of the trained steps",
     "gamma_rate": "time derivative of gamma, -dLoss/dgamma of the trained steps",
     "c_1": "1.005 log d / (2 B), the level of attention in the symmetry proof (Lemma E.35), in closed form",
-    "spread": "largest difference of an entry of Q from the mean of its kind (finite levels)",
+    "score_spread": "largest difference of an entry of Q from the mean of its kind (finite levels)",
     "unsettled": "positive until stage_2_3 (stage 1: until phase_2_3)",
     "loss": "the loss that is trained",
     "log_loss": "log of the loss",

@@ -1,0 +1,92 @@
+"""Stage 1 with slots that are constant in the variable: χ = ½ (X + U) of a neuron is one number, and n_x a parameter.
+
+    exchangeable     dχ/dt = 3/(2 n_x) E[ω], ω = ½ ξ s'(Λ)      (∂L/∂χ = -2 E[ω]: the rate of χ is 3/(4 n_x))
+    many_variables   n_x = ∞: χ stays at 0
+
+The classes outside Y, never a target, are one class of multiplicity d - n_y with the constant logit F_0 = m s(b), or
+what is given; d is a free number. Inputs are the n_g n_y pairs (g, y).
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+import flowsys as fs
+from flowsys.system import Setup
+from flowsys.system.problem import Problem
+from flowsys.systems.lego import SYSTEM, groups
+from flowsys.systems.lego.model import cross_entropy, feedforward, logits
+from flowsys.systems.lego.observables import ABOUT_LAYER, layer_observables
+
+
+def blocks(p) -> dict[str, fs.Direct]:
+    """V(g), V(y) ~ N(0, σ_0²) of the classes in Y, and χ = 0."""
+    group, m = groups.named(p.group), p.width
+    rng, n_y = np.random.default_rng(p.seed), group.n_y
+    V_g, V_y = (p.sigma_0 * rng.standard_normal((n_y, m, size)) for size in (group.n_g, n_y))
+    moves = np.isfinite(p.n_x)
+    return {
+        "V_g": fs.Direct(*V_g.shape, start=V_g),
+        "V_y": fs.Direct(*V_y.shape, start=V_y),
+        "chi": fs.Direct(n_y, m, trains=bool(moves), rate=0.75 / p.n_x if moves else 1.0),
+    }
+
+
+def samples(p) -> fs.Samples:
+    """Every (g, y), equally likely."""
+    group = groups.named(p.group)
+    g, y = (index.ravel() for index in np.indices((group.n_g, group.n_y)))
+    return fs.Samples(actions=g[:, None], values=np.column_stack([y, group.action[g, y]]))
+
+
+def _logits(ops, w, X, p, layer):
+    read = w.V_g[:, :, X.actions[:, 0]] + w.V_y[:, :, X.values[:, 0]]
+    return logits(ops, read / 2 + w.chi[:, :, None] + layer.bias, layer)
+
+
+def input_loss(ops, w, X, p):
+    """Loss_5¹ of every input."""
+    F = _logits(ops, w, X, p, feedforward(ops, p))
+    return cross_entropy(ops, F, X.values[:, 1], (p.d - F.shape[0], p.F_0))
+
+
+def _observed(ops, w, X, p):
+    F = _logits(ops, w, X, p, feedforward(ops, p, clips=False))
+    return layer_observables(ops, X, p, w.V_g, w.V_y, F, input_loss(ops, w, X, p))
+
+
+def observe(p):
+    """The observables of stage 1."""
+    return {
+        name: lambda ops, w, X, p, name=name: w.once("layer", X, lambda: _observed(ops, w, X, p))[name]
+        for name in ABOUT_LAYER
+    }
+
+
+ALONE = SYSTEM.given[1] | {
+    "stages": {"stage_1": [fs.Stage("stage_1")]}, "modes": None, "looks": None, "mode_defaults": {}, "clocks": {},
+    "variants": None, "events": {name: replace(event, modes=None)
+                                 for name, event in SYSTEM.declaration.events_in("stage_1").items()},
+}  # fmt: skip
+FROZEN_X = fs.Model("frozen_layer", **ALONE | {"stages": {"stage_1": [fs.Stage("stage_1", trains=("V_g", "V_y"))]}})
+EXCHANGEABLE = fs.Model(
+    "exchangeable_layer",
+    **ALONE | {"blocks": blocks, "samples": samples, "loss": input_loss, "observe": observe},
+)
+
+
+def _exchangeable(setup: Setup, mode: str, start=None) -> Problem:
+    """The flow from the seed's neurons, or from given ones."""
+    return EXCHANGEABLE.started(setup, "L2", "reduced", mode, start)
+
+
+def _many_variables(setup: Setup, mode: str, start=None) -> Problem:
+    return _exchangeable(replace(setup, values={**setup, "n_x": np.inf}), mode, start)
+
+
+def _frozen_x(setup: Setup, mode: str, start=None) -> Problem:
+    """The full flow, X and U as they start (Assumption B.1)."""
+    return FROZEN_X.started(setup, "L2", "reduced", mode, start)
+
+
+PROBLEMS = {"exchangeable": _exchangeable, "many_variables": _many_variables, "frozen_x": _frozen_x}
