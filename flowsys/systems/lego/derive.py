@@ -5,6 +5,9 @@ many_variables    stage 1: the n_y² (n_g + n_y) features of one neuron per fibr
 found             stage 2, by the engine alone
 """
 
+from collections.abc import Callable
+
+import jax
 import numpy as np
 
 from flowsys.model.derivation import derivation
@@ -58,14 +61,26 @@ def _layer(setup: Setup) -> Derivation:
 
 def _certified(statement, full: AskedField, start: np.ndarray, stated: AskedField, size: str, names) -> Derivation:
     """The stated program beside the lumping found; its state stands for the entries of these names."""
+    names_of_all, full = full.names, _compiled(full)
     derived, partition = Stated.assembled(statement), lump(full, start)
-    at = np.array([full.names.index(name) for name in names])
+    at = np.array([names_of_all.index(name) for name in names])
     arguments = stated.problem.stages[0].arguments
     agreement = _agreement(vector_field(derived.program, "exact", np), arguments, full, partition, at)
-    return derived.beside(partition, full, full.names, agreement, size, LATEX)
+    return derived.beside(partition, full, names_of_all, agreement, size, LATEX)
 
 
-def _agreement(stated, arguments, full: AskedField, partition: Partition, at: np.ndarray, seed: int = 0) -> float:
+def _compiled(asked: AskedField) -> Callable[[np.ndarray], np.ndarray]:
+    """The field for many single states."""
+    rate = jax.jit(asked.jax)
+
+    def evaluate(y: np.ndarray) -> np.ndarray:
+        with jax.enable_x64(True):
+            return np.asarray(rate(np.asarray(y, dtype=float)))
+
+    return evaluate
+
+
+def _agreement(stated, arguments, full: Callable, partition: Partition, at: np.ndarray, seed: int = 0) -> float:
     """The largest difference between the stated field and the unlumped one at random points of the subspace."""
     rng, worst = np.random.default_rng(seed), 0.0
     for _ in range(5):
