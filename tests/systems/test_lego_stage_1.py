@@ -11,7 +11,7 @@ from flowsys.model import ops
 from flowsys.model.concrete import View
 from flowsys.model.flows import flow_of_weights
 from flowsys.systems import load
-from flowsys.systems.lego import closed_forms, data, groups, isotropic, model, stage_1
+from flowsys.systems.lego import closed_forms, data, groups, isotropic, model
 from flowsys.systems.lego.exchangeable import EXCHANGEABLE
 from flowsys.systems.lego.feedforward import FeedForward
 from tests.systems import lego_oracle as oracle
@@ -103,13 +103,6 @@ def test_final_features_keep_the_conserved_quantity_at_zero():
     features = closed_forms.final_features(120, 5, 20.0)
     assert isotropic.conserved(features, 120, 5) == pytest.approx(0, abs=1e-12)
     assert features.a / 20 == pytest.approx(1.552, abs=5e-4)
-
-
-def test_learned_combinations_recognise_an_isotropic_layer():
-    group = groups.symmetric(3)
-    table = model.isotropic_features(closed_forms.final_features(6, 3, 10.0), group)
-    found = stage_1.learned_combinations(table.action, table.value, group)
-    assert (found["neurons"] == 1).all() and found["distinct"] == 1.0
 
 
 def test_the_loss_is_accurate_when_it_is_tiny():

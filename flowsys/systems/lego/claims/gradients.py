@@ -187,10 +187,10 @@ def weights_and_features(run: Kit, seed: int = 0) -> dict[str, Sides]:
 
 def blocks_and_four_values(run: Kit, n_x: int = 6) -> dict[str, Sides]:
     """[ours] Q_43 and Q_44 from 0 (L2) against the four values they keep (L3), at τ = 33."""
-    finite = run.at(level="L2", n_x=6).run(33.0, observe=(*SCORES, "loss", "spread"))
+    finite = run.at(level="L2", n_x=6).run(33.0, observe=(*SCORES, "loss", "score_spread"))
     limit = run.at(level="L3", n_x=n_x, d=13.0).run(33.0, observe=(*SCORES, "loss"))
     found = {name: Sides(finite[name][-1], limit[name][-1]) for name in (*SCORES, "loss")}
-    return found | {"spread": Sides(1 + finite["spread"][-1], 1.0)}
+    return found | {"spread": Sides(1 + finite["score_spread"][-1], 1.0)}
 
 
 LAYERS = [{"group": g, "n_x": 4, "width": 3, **FINITE} for g in ("C3", "S3")]
