@@ -52,7 +52,7 @@ def layer_sides(W: np.ndarray, tokens: np.ndarray, target: np.ndarray, p) -> tup
 
 
 def gradients_of_the_layer(run: Kit, factor: float = 1.0) -> Sides:
-    """Facts B.1, C.2: -∂Loss/∂W_{5,j,r,p} on every token against ½ E[ξ_j s'(Λ) Σ_k ⟨Z_{k,p}, e_v⟩], every entry."""
+    """Facts B.1, C.2: -∂Loss/∂W_{5,j,r,p} on every token that is read against ½ E[ξ_j s'(Λ) Σ_k ⟨Z_{k,p}, e_v⟩]."""
     setup, p = run.setup, run.p
     asked = field(run.system, setup, level="L1", mode="stage_1")
     tokens, targets = one_step_tokens(named(p.group), int(p.n_x))
@@ -64,7 +64,9 @@ def gradients_of_the_layer(run: Kit, factor: float = 1.0) -> Sides:
         is_token = np.eye(d - 1)[tokens[:, slot]]
         printed[:, :, slot] = np.einsum("njr,nv->jrv", ω, is_token) / len(tokens)
     printed[:, :, 4] *= factor
-    return Sides(asked(W.ravel()), printed.ravel())
+    x, g, y = slice(0, int(p.n_x)), slice(int(p.n_x), -sizes(p.group)[1]), slice(-sizes(p.group)[1], None)
+    read = lambda W: np.concatenate([W[:, :, slots, at].ravel() for slots, at in ((1, g), (4, y), (0, x), ([2, 3], x))])
+    return Sides(asked(read(W)), read(printed))
 
 
 def gradients_of_copying(run: Kit, sign: float = -1.0) -> dict[str, Sides]:
