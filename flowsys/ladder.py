@@ -10,13 +10,14 @@ rung that does not close is a finding and is reported as one.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from flowsys.errors import InputError
 from flowsys.laws.fits import Fit, power_law
+from flowsys.runs import robust
 from flowsys.system import Setup, System
 
 
@@ -126,7 +127,14 @@ def compare(
             if name not in known:
                 raise InputError(f"rung = {name} is not one of {system.name}'s: {', '.join(known)}.")
         stated = [rung for name in rungs for rung in known[name]]
+    if fragile := robust.known(system, setup, system.mode(setup.mode)):
+        stated = [_with_remark(rung, fragile) for rung in stated]
     return Ladder(system.name, setup, tuple(_measured(rung, on_progress) for rung in stated))
+
+
+def _with_remark(rung: Rung, fragile: str) -> Rung:
+    """The rung to a limit that is known to be fragile says so."""
+    return replace(rung, meaning=f"{rung.meaning}; {fragile}") if (rung.start, rung.end) == ("L2", "L3") else rung
 
 
 def _measured(rung: Rung, on_progress) -> MeasuredRung:

@@ -16,6 +16,8 @@ def analyse(
     linearise: Sequence[str | float] | None = None,
     sensitivities: Sequence[str] | None = None,
     equilibria: bool = False,
+    robust: bool = False,
+    draws: int = 0,
     at: Sequence[str | float] | None = None,
     observe: Sequence[str] | None = None,
     level: str | None = None,
@@ -30,12 +32,20 @@ def analyse(
         fs.analyse(system, linearise=["T_1", "T_2"])        rates, unstable directions, the lengths of plateaus
         fs.analyse(system, sensitivities=["omega", "b"])    exact derivatives of event times and observables
         fs.analyse(system, equilibria=True)                 stationary points and their spectra; growth to infinity
+        fs.analyse(system, robust=True, at=[150.0])         does the full flow return to the limit, and from how far
 
-    The result shows itself in a notebook; `rows`, `as_dict()`, `to_pandas()` and `figure()` give its parts.
+    With `draws`, robustness also predicts the constants of the rung from finite to infinite width. The result shows
+    itself in a notebook; `rows`, `as_dict()`, `to_pandas()` and `figure()` give its parts.
     """
     if not isinstance(system, System):
         raise InputError(f"system = {system!r} is none: flowsys.load(name) gives one.")
-    asked = {"exponents": exponents, "linearise": linearise, "sensitivities": sensitivities, "equilibria": equilibria}
+    asked = {
+        "exponents": exponents,
+        "linearise": linearise,
+        "sensitivities": sensitivities,
+        "equilibria": equilibria,
+        "robust": robust,
+    }
     given = [name for name, value in asked.items() if value not in (None, False)]
     if len(given) != 1:
         what = "none" if not given else " and ".join(given)
@@ -55,6 +65,10 @@ def analyse(
         from flowsys.analysis.equilibria import equilibria as stationary
 
         return stationary(system, setup, **common)
+    if robust:
+        from flowsys.analysis.robustness import robust as perturbed
+
+        return perturbed(system, setup, at=at, draws=draws, **common)
     from flowsys.analysis.linearisation import linearise as linearised
 
     return linearised(system, setup, linearise, **common)

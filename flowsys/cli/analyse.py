@@ -47,6 +47,12 @@ def analyse(
     equilibria: Annotated[
         bool, typer.Option("--equilibria", help="Stationary points, their spectra, and growth towards infinity.")
     ] = False,
+    robust: Annotated[
+        bool, typer.Option("--robust", help="Whether the full flow (L2) returns to the limit from a perturbed start.")
+    ] = False,
+    draws: Annotated[
+        int, typer.Option(min=0, help="With --robust: predict the constants of the L2-L3 rung from so many starts.")
+    ] = 0,
     level: options.Level = None,
     variant: options.Variant = None,
     mode: options.Mode = None,
@@ -76,6 +82,8 @@ def analyse(
         linearise=options.requests(linearise),
         sensitivities=options.names(sensitivities),
         equilibria=equilibria,
+        robust=robust,
+        draws=draws,
         at=options.requests(at),
         observe=options.names(observe),
         level=level,

@@ -6,12 +6,14 @@ All dynamics run in float64 inside a precision scope of their own; the importing
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from flowsys.errors import InputError
 from flowsys.integrate.record import Tolerances
+from flowsys.runs import robust
 from flowsys.runs.automatic import SOLVERS, integrate
 from flowsys.runs.trajectory import Origin, Trajectory
 from flowsys.system import Setup, System
@@ -61,11 +63,16 @@ def solve(
     _check_observables(system, problem, observe, f"{level} ({variant}) in mode {mode}")
     check_numbers(rtol, atol, solver, max_steps, kink_width)
     atol = atol if atol is not None else 1e-4 * rtol * problem.scale
-    return _integrate(
+    fragile = robust.known(system, setup, mode) if level == "L3" and start is None else ""
+    trajectory = _integrate(
         problem, requests, events, times, observe,
         (rtol, atol, max_steps), solver, kink_width, on_progress,
         Origin(system.name, level, variant, mode, dict(setup), VERSION, command, system.place), system.names,
     )  # fmt: skip
+    if not fragile:
+        return trajectory
+    outcome = trajectory.outcome
+    return replace(trajectory, outcome=replace(outcome, remarks=(*outcome.remarks, fragile)))
 
 
 def _trained(system: System, setup: Setup, variant, mode, at, observe, start, command: str) -> Trajectory:

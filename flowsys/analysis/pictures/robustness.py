@@ -1,0 +1,31 @@
+"""Deviation of the end over the size of the perturbation: linear where the full flow returns to the limit."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.figure import Figure
+
+if TYPE_CHECKING:
+    from flowsys.analysis.robustness import Robustness
+
+
+def robustness(result: "Robustness") -> Figure:
+    """Trials as dots (hollow where the end lies elsewhere), the linear law of the smallest, widths along the top."""
+    figure = Figure(figsize=(6.2, 4.4), layout="constrained")
+    ax = figure.subplots()
+    sizes = np.array([trial.size for trial in result.trials])
+    for returns, look in ((True, {"color": "C0"}), (False, {"color": "C3", "markerfacecolor": "none"})):
+        chosen = [t for t in result.trials if t.returns == returns and np.isfinite(t.deviation)]
+        label = "returns" if returns else "ends elsewhere"
+        ax.loglog([t.size for t in chosen], [t.deviation for t in chosen], "o", label=label, **look)
+    ax.loglog(sizes, result.growth * sizes, color="0.6", linewidth=1, label=f"{result.growth:.3g} × size")
+    ax.set_xlabel("size of the perturbation of every coordinate")
+    ax.set_ylabel(f"deviation at {result.symbol(result.at) if '=' not in result.at else f'${result.at}$'}")
+    top = ax.secondary_xaxis("top", functions=(lambda x: x, lambda x: x))
+    widths = [w for w in 10.0 ** np.arange(2, 15, 2) if sizes.min() <= result.scale / np.sqrt(w) <= sizes.max()]
+    top.set_xticks([result.scale / np.sqrt(w) for w in widths], [f"$10^{{{int(np.log10(w))}}}$" for w in widths])
+    top.set_xlabel("width that starts so far away")
+    top.minorticks_off()
+    ax.legend(frameon=False, fontsize="small")
+    figure.suptitle(f"{result.origin.system}, {result.subtitle}", fontsize="medium")
+    return figure

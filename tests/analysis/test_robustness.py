@@ -1,0 +1,110 @@
+"""Robustness: whether the full flow returns to the limit, what is kept of it, and the constants of the rung."""
+
+import numpy as np
+import pytest
+
+import flowsys as fs
+from flowsys.analysis.flow import flow_of
+from flowsys.analysis.perturbed import Perturbed
+from flowsys.analysis.robustness import robust
+from flowsys.analysis.surfaces import nearest_surface
+from flowsys.ladder import Rung
+from flowsys.runs.robust import keep, known
+
+
+def saddle():
+    """Two weights pulled to their sum: u - v leaves 0 at the rate c, so perturbations that break u = v grow."""
+    return fs.Model(
+        "pitchfork",
+        parameters={"c": fs.Real(-1.0, -2.0, 2.0, "rate at which u - v grows")},
+        blocks=lambda p: {"w": fs.Direct(2, start=0.1)},
+        loss=lambda ops, w, X, p: (
+            (w.w[0] + w.w[1] - 2) ** 2 / 2 - p.c * (w.w[0] - w.w[1]) ** 2 / 4 + (w.w[0] - w.w[1]) ** 4 / 4
+        ),
+        observe={"difference": lambda ops, w, X, p: (w.w[0] - w.w[1]) ** 2},
+        ladder=lambda setup: [Rung("L2", "L3", "a rung", _nothing), Rung("L0", "L1", "another", _nothing)],
+        t_max=100.0,
+    )
+
+
+def _nothing(_) -> float:
+    return 0.0
+
+
+def test_a_symmetric_limit_that_attracts_is_robust_and_one_that_repels_is_not():
+    model = saddle()
+    calm = robust(model, model.setup(c=-1.0), at=[10.0], sizes=(1e-2, 1e-4, 1e-6))
+    assert calm.radius == 1e-2 and not calm.is_fragile and "robust" in calm.sentence
+    wild = robust(model, model.setup(c=1.0), at=[60.0], sizes=(1e-2, 1e-4, 1e-6))
+    assert wild.radius == 0 and wild.is_fragile and "no width follows it" in wild.sentence
+    assert "<svg" in wild._repr_html_()
+
+
+def test_what_is_known_is_said_by_solve_and_by_the_rung(tmp_path, monkeypatch):
+    monkeypatch.setenv("FLOWSYS_CACHE", str(tmp_path))
+    model = saddle()
+    setup = model.setup(c=1.0)
+    assert known(model, setup, model.mode(None)) == ""
+    found = robust(model, setup, at=[60.0], sizes=(1e-2, 1e-4))
+    assert fs.solve(model, setup, at=[1.0]).outcome.remarks == (found.sentence,)
+    assert fs.solve(model, setup, at=[1.0], level="L2").outcome.remarks == ()
+    ladder = fs.compare(model, setup)
+    assert [row["meaning"] for row in ladder.rows()] == [f"a rung; {found.sentence}", "another"]
+    keep(model, setup, model.mode(None), "")
+    assert fs.solve(model, setup, at=[1.0]).outcome.remarks == ()
+
+
+def test_the_fragile_limit_slides_next_to_another_surface():
+    system = fs.load("mixture")
+    flow = flow_of(system, system.setup("simultaneous", L=4, b=0.1), mode="simultaneous")
+    nearest = nearest_surface(flow, 150.0, 1e-10)
+    assert nearest.distance == pytest.approx(1.9e-6, rel=0.05) and nearest.t == pytest.approx(0.806, abs=0.02)
+
+
+def test_a_system_without_blocks_is_refused():
+    system = fs.load("lego")
+    if isinstance(system, fs.Model):
+        pytest.skip("lego declares its blocks")
+    with pytest.raises(fs.InputError, match="does not declare its blocks"):
+        fs.analyse(system, robust=True)
+
+
+CASES = {
+    "mixture (2, 3, 0.5)": ("mixture", "simultaneous", [150.0], {"K": 2, "L": 3, "b": 0.5}),
+    "mixture (2, 4, 0.5)": ("mixture", "simultaneous", [150.0], {"K": 2, "L": 4, "b": 0.5}),
+    "mixture (3, 3, 0.5)": ("mixture", "simultaneous", [150.0], {"K": 3, "L": 3, "b": 0.5}),
+    "cooccurrence": ("cooccurrence", None, ["T_1"], {"n": 12}),
+    "prompt": ("prompt", None, ["T_2"], {"M": 5}),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_limits_that_are_robust(name):
+    system, mode, at, given = CASES[name]
+    loaded = fs.load(system)
+    found = fs.analyse(loaded, loaded.setup(mode, **given), robust=True, at=at, mode=mode)
+    assert found.radius == 1e-2, found.rows
+
+
+@pytest.mark.slow
+def test_the_limit_of_longer_samples_is_fragile():
+    system = fs.load("mixture")
+    found = fs.analyse(system, system.setup("simultaneous", L=4, b=0.1), robust=True, at=[150.0], mode="simultaneous")
+    assert found.is_fragile and 1e-7 <= found.radius < 1e-5
+    assert found.limit["w_c"] == pytest.approx(2.066, abs=1e-3) and found.limit["accuracy"] == 1
+
+
+@pytest.mark.slow
+def test_the_constant_of_the_rung_is_predicted():
+    """24 seeds at width 1000, the largest deviation of an entry of the state at T_2."""
+    system = fs.load("mixture")
+    around = Perturbed(flow_of(system, None), "T_2")
+    found = robust(system, None, at=["T_2"], sizes=(1e-6, 1e-7), draws=48)
+    base = around.run(np.zeros(len(around.problem.initial)))
+    deviations = []
+    for seed in range(24):
+        run = fs.solve(system, system.setup(width=1000, seed=seed), level="L2", at=["T_2"], observe=["loss"])
+        deviations.append(np.abs(run.states[0] - base.state).max())
+    measured = np.sqrt(1000 * np.mean(np.square(deviations)))
+    assert found.rung_constant == pytest.approx(measured, rel=0.15)
