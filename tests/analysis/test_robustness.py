@@ -61,14 +61,6 @@ def test_the_fragile_limit_slides_next_to_another_surface():
     assert nearest.distance == pytest.approx(1.9e-6, rel=0.05) and nearest.t == pytest.approx(0.806, abs=0.02)
 
 
-def test_a_system_without_blocks_is_refused():
-    system = fs.load("lego")
-    if isinstance(system, fs.Model):
-        pytest.skip("lego declares its blocks")
-    with pytest.raises(fs.InputError, match="does not declare its blocks"):
-        fs.analyse(system, robust=True)
-
-
 CASES = {
     "mixture (2, 3, 0.5)": ("mixture", "simultaneous", [150.0], {"K": 2, "L": 3, "b": 0.5}),
     "mixture (2, 4, 0.5)": ("mixture", "simultaneous", [150.0], {"K": 2, "L": 4, "b": 0.5}),
