@@ -14,7 +14,7 @@ import numpy as np
 
 from flowsys.runs.stored import StoredRuns
 from flowsys.systems.parity.data import shuffled
-from flowsys.systems.parity.frozen_batch import batch_margins, batch_steps, sample_bits
+from flowsys.systems.parity.frozen_batch import batch_attention, batch_margins, batch_steps, sample_bits
 from flowsys.systems.parity.three_step import batch_rates
 
 SEEDS, SHARE, TEST_SEQUENCES = 10, 0.9, 1024
@@ -66,6 +66,17 @@ def success(at: Point) -> list[float]:
         test = sample_bits(jax.random.fold_in(key, 1), problem, at.test)
         shares.append(round(float((batch_margins(last, problem, test) > 0).all(axis=1).mean()), 4))
     return shares
+
+
+def in_dimension(d: int | None, n: int = 8, k: int = 2, seeds: int = 5, m: int = 1600, batch: int = 4096) -> np.ndarray:
+    """Share of sequences right and median attention on S[i], mean over seeds, with hypercube embeddings in R^d."""
+    rates, found = batch_rates(m, 1.0, batch, 0.08), []
+    for seed in range(seeds):
+        problem, key = shuffled(seed, n, k), jax.random.key(seed)
+        last, test = batch_steps(key, problem, m, 1.0, batch, rates, d=d)[-1], sample_bits(key, problem, 1024)
+        right = (batch_margins(last, problem, test) > 0).all(axis=1).mean()
+        found.append([right, np.median(batch_attention(last, problem, test))])
+    return np.mean(found, axis=0)
 
 
 def fill(sizes: Iterable[int] = SIZES, on_progress: Callable[[Point], None] | None = None) -> None:

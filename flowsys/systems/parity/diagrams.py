@@ -75,6 +75,15 @@ DIAGRAMS = {
         fixed={"k": 2, "m": 400.0},
         logarithmic=True,
     ),
+    "escape": NamedDiagram(
+        title="Without a chain of thought: time to leave a random start of size σ, to margin 0.2 (L2)",
+        axes=("sigma=0.05:0.4:6:log", "k=1,2,3,4"),
+        observables=("margin_1",),
+        mode="no_chain",
+        level="L2",
+        fixed={"n": 8, "m": 16.0, "epsilon": 5.0, "margin_threshold": 0.2},
+        logarithmic=True,
+    ),
     "gates": NamedDiagram(
         title="Share of gates that flipped before n+1 locks, live gates",
         axes=("epsilon=0.02:4:10:log", "m=4:1000:6:log"),

@@ -42,16 +42,17 @@ def phases_of_the_flow(setup: Setup) -> Drawing:
 
 
 def batch_success(setup: Setup) -> Drawing:
-    """Three steps of stochastic gradient descent over (B, n, m): sequences right, and the batch B* they need."""
-    figure = Figure(figsize=(11, 4.6), layout="constrained")
-    shares, needed = figure.subplots(1, 2, width_ratios=(1.15, 1))
+    """Three steps of stochastic gradient descent over B/n, n, m: sequences right, the batch B* they need; over d."""
+    figure = Figure(figsize=(14.5, 4.6), layout="constrained")
+    shares, needed, finite = figure.subplots(1, 3, width_ratios=(1.15, 1, 1))
     for number, n in enumerate(batches.SIZES):
         found = batches.shares(batches.PROPORTIONAL, n)
         if found:
-            shares.plot(list(found), list(found.values()), "o", markersize=4, color=f"C{number}", label=f"n = {n}")
-            shares.axvline(batches.predicted(batches.PROPORTIONAL, n), color=f"C{number}", linewidth=1)
+            per_bit = [batch / n for batch in found]
+            shares.plot(per_bit, list(found.values()), "o", markersize=4, color=f"C{number}", label=f"n = {n}")
+            shares.axvline(batches.predicted(batches.PROPORTIONAL, n) / n, color=f"C{number}", linewidth=1)
     shares.axhline(batches.SHARE, color="0.7", linestyle=":")
-    shares.set(xscale="log", xlabel="batch B", ylabel="sequences right after three steps", title="m = 200 n")
+    shares.set(xscale="log", xlabel="batch over bits, B/n", ylabel="sequences right", title="m = 200 n")
     shares.legend(frameon=False, fontsize="small", title="line: theory's B*", title_fontsize="small")
     fine = np.geomspace(batches.SIZES[0], batches.SIZES[-1], 60)
     for number, law in enumerate(batches.LAWS):
@@ -65,6 +66,13 @@ def batch_success(setup: Setup) -> Drawing:
     needed.set_xticks(batches.SIZES, batches.SIZES)
     needed.xaxis.set_minor_formatter(NullFormatter())
     needed.legend(frameon=False, fontsize="small")
+    n, k, dimensions = 8, 2, (8, 16, 32, 64, 128, 256, 512)
+    right, attention = np.array([batches.in_dimension(d, n, k) for d in dimensions]).T
+    times = [d / (k * np.log(n)) for d in dimensions]
+    finite.plot(times, right, "o-", label="sequences right")
+    finite.plot(times, attention, "s-", label="attention on S[i], median")
+    finite.set(xscale="log", xlabel=r"$d/(k\,\log n)$", ylabel="mean of 5 seeds", title=f"n = {n}, k = {k}, B = 4096")
+    finite.legend(frameon=False, fontsize="small")
     return Drawing(figure, {}, "B* follows the theory's line from n = 32 on; wide networks at small n need more")
 
 

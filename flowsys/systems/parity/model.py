@@ -116,11 +116,14 @@ def neuron_blocks(p: Any, n_neurons: int, start: Any, rate: float) -> dict[str, 
     gram = E.queries @ E.queries.T
     d = E.keys.shape[1]
     is_orthonormal = np.array_equal(gram, np.eye(len(gram)))
+    stirred = lambda *shape: (
+        {"start": lambda rng: p.sigma * rng.standard_normal(shape), "limit": 0.0} if p.sigma else {}
+    )
     return {
         "nu": fs.Direct(n_neurons, E.query_names, start=start, trains=False, read=None if is_orthonormal else gram),
         "W_own": fs.Direct(n_neurons, d, rate=rate, read=E.queries),
-        "W_att": fs.Direct(n_neurons, d, rate=rate, read=E.keys),
-        "A": fs.Direct(d, d, read=(E.keys, E.queries)),
+        "W_att": fs.Direct(n_neurons, d, rate=rate, read=E.keys, **stirred(n_neurons, d)),
+        "A": fs.Direct(d, d, read=(E.keys, E.queries), **stirred(d, d)),
     }
 
 

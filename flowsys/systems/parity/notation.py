@@ -6,7 +6,8 @@ for _key, _mark in {"x0": "x0", "x1": "x1", "z": "z", "o": "o", "e": "e", "f": "
     LATEX |= {f"K_{_key}": f"K_{{{_mark}}}", f"a_{_key}": f"a_{{{_mark}}}"}
 LATEX |= {
     "k": "k", "epsilon": r"\epsilon", "lock_threshold": r"s_{\mathrm{lock}}", "margin_threshold": r"\mathrm{margin}_1",
-    "rho": r"\rho", "eta_0": r"\eta_0", "eta_1": r"\eta_1", "eta_2": r"\eta_2", "d": "d", "width": "m",
+    "rho": r"\rho", "sigma": r"\sigma", "eta_0": r"\eta_0", "eta_1": r"\eta_1", "eta_2": r"\eta_2", "d": "d",
+    "width": "m",
     "s_target": "s_{S[i]}", "one_hot_error": "1-s_{S[i]}", "entropy": r"\mathrm{Ent}", "s_1": "s_1",
     "s_ordinary": r"s_{\mathrm{ordinary}}", "s_sure": r"s_{\mathrm{sure}}", "s_x0": "s_{x0}", "s_x1": "s_{x1}",
     "s_z0": "s_{z0}", "s_z1": "s_{z1}", "s_2_min": r"\min(s_{x0},s_{x1})", "margin_n1": r"\mathrm{margin}_{n+1}",

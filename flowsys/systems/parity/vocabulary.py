@@ -68,6 +68,8 @@ PARAMETERS = {
                      default_text="eta_0"),
     "eta_2": fs.Real(lambda p: 16 * p["m"] * p["epsilon"] / 3, 0.0, _RATE, "three_step: rate of step 3", open_low=True,
                      default_text="16 m epsilon / 3"),
+    "sigma": fs.Real(0.0, 0.0, 10.0, "size of a random start of W_att and A, which are 0 in the paper: without a chain "
+                     "of thought that start is at rest for k >= 2", levels=FINITE),
     "d": fs.Size(float("inf"), 1, 10**6, "dimension of the hypercube embeddings; inf makes tokens orthonormal",
                  infinite=True, levels=FINITE),
     "batch": fs.Size(float("inf"), 1, 10**6, "fresh sequences a step in the variant sgd of L0; inf is the population",

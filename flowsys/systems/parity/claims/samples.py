@@ -1,6 +1,5 @@
 """Batches and dimensions: how many samples three steps need, and what embeddings of finite dimension cost."""
 
-import jax
 import numpy as np
 
 from flowsys.claims import Claim, Condition, Inequality, Kit, Order, Path, Regime, Sides
@@ -8,9 +7,6 @@ from flowsys.claims.kit import NotReached
 from flowsys.laws.fits import power_law
 from flowsys.systems.parity import batches
 from flowsys.systems.parity.claims.regimes import DELTA, SECRETS
-from flowsys.systems.parity.data import shuffled
-from flowsys.systems.parity.frozen_batch import batch_attention, batch_margins, batch_steps, sample_bits
-from flowsys.systems.parity.three_step import batch_rates
 
 FIRST = 32
 
@@ -38,21 +34,12 @@ def width_law(run: Kit, power_of_m: float = -1.0) -> dict[str, Sides]:
 def finite_dimension(run: Kit, d: int | None = None, seeds: int = 5) -> dict[str, Sides]:
     """Sequences right and median attention on S[i] with hypercube embeddings against orthonormal ones (less 0.05).
 
-    n = 8, k = 2, m = 1600; B = 4096 is four times what orthonormal tokens need, so that what fails is the dimension.
+    The batch is four times what orthonormal tokens need, so that what fails is the dimension.
     """
-    n, k, m, B = run.p.n, run.p.k, 1600, 4096
-    rates, found = batch_rates(m, 1.0, B, 0.08), {}
-    for dimension in (d or run.p.d, None):
-        rows = []
-        for seed in range(seeds):
-            problem, key = shuffled(seed, n, k), jax.random.key(seed)
-            last, test = batch_steps(key, problem, m, 1.0, B, rates, d=dimension)[-1], sample_bits(key, problem, 1024)
-            rows.append([(batch_margins(last, problem, test) > 0).all(axis=1).mean(),
-                         np.median(batch_attention(last, problem, test))])  # fmt: skip
-        found[dimension] = np.mean(rows, axis=0)
-    finite, exact = found[d or run.p.d], found[None]
+    n, k, d = run.p.n, run.p.k, d or run.p.d
+    finite, exact = (batches.in_dimension(x, n, k, seeds) for x in (d, None))
     run.note(right=float(finite[0]), attention=float(finite[1]),
-             times=(d or run.p.d) / (k * np.log(n / DELTA) ** 1.1))  # fmt: skip
+             times=d / (k * np.log(n / DELTA) ** 1.1))  # fmt: skip
     return {"right": Sides(finite[0], exact[0] - 0.05), "attention": Sides(finite[1], exact[1] - 0.05)}
 
 
