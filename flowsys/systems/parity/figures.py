@@ -53,7 +53,9 @@ def batch_success(setup: Setup) -> Drawing:
             shares.axvline(batches.predicted(batches.PROPORTIONAL, n) / n, color=f"C{number}", linewidth=1)
     shares.axhline(batches.SHARE, color="0.7", linestyle=":")
     shares.set(xscale="log", xlabel="batch over bits, B/n", ylabel="sequences right", title="m = 200 n")
-    shares.legend(frameon=False, fontsize="small", title="line: theory's B*", title_fontsize="small")
+    shares.xaxis.set_minor_formatter(NullFormatter())
+    shares.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=5, frameon=False, fontsize="small",
+                  title="line: theory's B*", title_fontsize="small")  # fmt: skip
     fine = np.geomspace(batches.SIZES[0], batches.SIZES[-1], 60)
     for number, law in enumerate(batches.LAWS):
         found = batches.needed(law)
