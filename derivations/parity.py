@@ -15,9 +15,17 @@ from flowsys.symbolic.primitives import AttentionMean, Softmax
 from flowsys.symbolic.render import flow_equations, latex, module_text
 from flowsys.systems.parity import position
 from flowsys.systems.parity.derive import unlumped
-from flowsys.systems.parity.limit import BLOCK_STATE
 from flowsys.systems.parity.notation import LATEX
-from flowsys.systems.parity.statement import block_statement, c, i, m, n, position_statement, surrogate_statement
+from flowsys.systems.parity.statement import (
+    BLOCK_STATE,
+    block_statement,
+    c,
+    i,
+    m,
+    n,
+    position_statement,
+    surrogate_statement,
+)
 
 g, u, v, w = (symbol(name) for name in "guvw")
 KEYS = ("x", "z", "o", "e", "f")

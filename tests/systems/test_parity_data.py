@@ -55,7 +55,7 @@ def test_more_secrets_than_strings_can_be_written_out_are_refused():
     [
         (lambda: data.Parity(4, (1, 1)), "secrets"),
         (lambda: data.Parity(4, (5,)), "secrets"),
-        (lambda: data.ascending(3, 4), "k = 4"),
+        (lambda: data.ascending(3, 4), "secrets"),
         (lambda: data.ascending(0, 1), "n = 0"),
         (lambda: data.all_bits(20), "n = 20"),
     ],

@@ -92,7 +92,6 @@ def test_under_gradient_flow_attention_at_n_plus_2_does_not_become_one_hot():
     ("make", "name"),
     [
         (lambda: position.later_position(9, 3, 11, 4.0), "i = 11"),
-        (lambda: position.only_position(9, -1.0), "m = -1"),
         (lambda: position.lock(position.only_position(9, 1.0), 0.05), "threshold"),
     ],
 )

@@ -8,8 +8,7 @@ from flowsys.errors import InputError
 from flowsys.runs.solving import solve
 from flowsys.systems import load
 from flowsys.systems.parity import position
-from flowsys.systems.parity.population_map import expected_counts, population_map
-from flowsys.systems.parity.three_step import Rates
+from flowsys.systems.parity.population_map import Rates, expected_counts, population_map
 
 PARITY = load("parity")
 

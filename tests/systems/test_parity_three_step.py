@@ -8,8 +8,16 @@ import pytest
 
 from flowsys.runs.solving import solve
 from flowsys.systems import load
-from flowsys.systems.parity import data, frozen_batch, three_step
-from flowsys.systems.parity.population_map import Counts, drawn_counts, expected_counts, population_map
+from flowsys.systems.parity import data, frozen_batch
+from flowsys.systems.parity.population_map import (
+    Counts,
+    Rates,
+    batch_rates,
+    drawn_counts,
+    expected_counts,
+    population_map,
+    usable_rates,
+)
 
 PARITY = load("parity")
 
@@ -29,7 +37,7 @@ def carried_out():
     signs = np.random.default_rng(3).choice([-1.0, 1.0], (2 * m, 2 * k))
     setup = PARITY.setup(n=n, k=k, m=m, epsilon=1.0, eta_2=4 * m / 3)
     run = solve(PARITY, setup, level="L2", variant="reduced", mode="three_step", start={"nu": signs})
-    rates = three_step.Rates(*(setup[f"eta_{j}"] for j in range(3)))
+    rates = Rates(*(setup[f"eta_{j}"] for j in range(3)))
     return population_map(n, counted(signs), m, m, 1.0, rates), run
 
 
@@ -59,7 +67,7 @@ def test_counts_drawn_by_words_have_the_moments_of_signs(width):
 
 def test_the_expected_counts_are_the_limit():
     n, k, m = 12, 4, 50.0
-    rates = three_step.usable_rates(n, m, 1.0)
+    rates = usable_rates(n, m, 1.0)
     ours, i = population_map(n, expected_counts(k, m), m, m, 1.0, rates), np.arange(n + 1, n + k + 1)
     once = rates.eta_0 / i / np.where(i == n + 1, 8 * m, 32 * m)
     assert np.allclose(ours.signals[:2, :, 0], [once, 2 * once], rtol=1e-12)
@@ -80,7 +88,7 @@ def one_hot_by_hand(n, k, ρ, seed):
 def test_theorem_3_at_its_width_agrees_with_a_count_by_hand():
     n, k = 30_000, 1500
     m = 2 * k
-    rates = three_step.usable_rates(n, m, 1.0, 0.3, eta_2=4 * m / 3)
+    rates = usable_rates(n, m, 1.0, 0.3, eta_2=4 * m / 3)
     ours = [np.nanmax(population_map(n, drawn_counts(s, k, m), m, m, 1.0, rates).log_error[0, 2:]) for s in range(8)]
     theirs = [one_hot_by_hand(n, k, 0.3, seed) for seed in range(8)]
     assert abs(np.mean(ours) - np.mean(theirs)) < 4 * np.sqrt((np.var(ours) + np.var(theirs)) / 8) + 1e-9
@@ -92,9 +100,9 @@ def test_batches_large_enough_succeed_and_small_ones_fail():
     test = frozen_batch.sample_bits(jax.random.key(9), problem, 1024)
     shares = []
     for batch in (128, 1024):
-        last = frozen_batch.batch_steps(
-            jax.random.key(2), problem, m, 1.0, batch, three_step.batch_rates(m, 1.0, batch, c=0.08)
-        )[-1]
+        last = frozen_batch.batch_steps(jax.random.key(2), problem, m, 1.0, batch, batch_rates(m, 1.0, batch, c=0.08))[
+            -1
+        ]
         shares.append((frozen_batch.batch_margins(last, problem, test) > 0).all(axis=1).mean())
     assert shares[0] < 0.9 and shares[1] > 0.95
 

@@ -92,7 +92,7 @@ def test_exact_one_step_success_is_the_mean_of_sampled_votes():
 
 
 def test_counting_is_refused_beyond_its_bounded_cost():
-    with pytest.raises(ValueError, match="n_examples = 601, but n_examples must be an integer from 1 to 600"):
+    with pytest.raises(ValueError, match=r"n = 601 .* must be at most 600"):
         plurality.correct_through(0.6, 10, 3, 601, 0.4)
 
 
@@ -163,7 +163,7 @@ def test_condition_1_changes_at_its_boundary_and_not_where_returns_are_neglected
 def test_runner_up_matrices_have_no_negative_entry_where_all_errors_go_to_the_runner_up():
     A = transitions.runner_up_transitions(10, 3, 0.7, 0.8, is_exact=False)
     assert A.min() == 0 and A.sum(axis=2) == pytest.approx(1)
-    with pytest.raises(ValueError, match="row must hold probabilities"):
+    with pytest.raises(ValueError, match="no probability negative"):
         plurality.win_table([0.8, 0.3, -0.1], 0, 5)
 
 
@@ -228,7 +228,7 @@ def test_blocks_of_prompts_do_not_change_the_law_of_examples():
             lambda: transitions.runner_up_transitions(10, 3, 0.5, 0.8, "some"),
             'style = .some., but style must be "equal" or "one"',
         ),
-        (lambda: errors(DEFAULT, 20, queries=10), "queries = .*10.*, but queries must be an integer from 0 to 9"),
+        (lambda: Law(DEFAULT, TASK, [10]).checked(3, 10), "queries = .*10.*, but they must be pattern indices"),
         (lambda: errors(DEFAULT, 5, 0.05), "alpha_test = 0.05 with n_examples = 5 gives no example"),
         (lambda: Law(DEFAULT[:2], TASK).checked(3, 10), r"transitions of shape \(2, 10, 10\) must be"),
         (lambda: Law(2 * DEFAULT, TASK).checked(3, 10), "every row probabilities that sum to 1"),

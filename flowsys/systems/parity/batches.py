@@ -15,7 +15,7 @@ import numpy as np
 from flowsys.runs.stored import StoredRuns
 from flowsys.systems.parity.data import shuffled
 from flowsys.systems.parity.frozen_batch import batch_attention, batch_margins, batch_steps, sample_bits
-from flowsys.systems.parity.three_step import batch_rates
+from flowsys.systems.parity.population_map import batch_rates
 
 SEEDS, SHARE, TEST_SEQUENCES = 10, 0.9, 1024
 SIZES = (8, 16, 32, 64, 128)

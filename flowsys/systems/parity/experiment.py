@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from flowsys.systems.parity.data import Parity, check_positive, check_size, sequences
+from flowsys.systems.parity.data import Parity, sequences
 from flowsys.systems.parity.entropy import attention_entropy
 from flowsys.systems.parity.transformer import Architecture, forward, next_bit_loss, transformer_weights
 
@@ -38,11 +38,6 @@ class Run:
     seed: int = 0
 
     def __post_init__(self):
-        check_positive("learning_rate", self.learning_rate)
-        for name in ("batch", "budget", "validation", "evaluate_every"):
-            check_size(name, getattr(self, name))
-        if self.training_set is not None:
-            check_size("training_set", self.training_set, self.batch)
         if 2 * self.validation > 2**self.problem.n:
             raise ValueError(
                 f"validation = {self.validation}, but at most half of the 2^{self.problem.n} inputs may be."

@@ -18,10 +18,10 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from flowsys.systems.parity.data import Parity, check_size, sequences
+from flowsys.systems.parity.data import Parity, sequences
 from flowsys.systems.parity.frozen import gate_overlaps
 from flowsys.systems.parity.model import output_weights
-from flowsys.systems.parity.three_step import Rates
+from flowsys.systems.parity.population_map import Rates
 
 CHUNK = 4096  # sequences at a time: bounds the memory of a large batch
 
@@ -36,7 +36,6 @@ class State(NamedTuple):
 
 def sample_bits(key: jax.Array, problem: Parity, batch: int) -> np.ndarray:
     """`batch` fresh input strings."""
-    check_size("batch", batch)
     # NumPy's generator, since JAX's would be compiled anew for every batch size
     return np.random.default_rng(np.asarray(jax.random.key_data(key))).integers(0, 2, (batch, problem.n))
 

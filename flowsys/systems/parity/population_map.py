@@ -14,19 +14,40 @@ up to a split of S[n+2]'s tokens by the common mode κ_{q,n+1} at n+2. Attention
 (at n+2 also on the bit of S[n+2]), and the third step follows: K moves by the attended signal, scores by O(1 - s).
 Of the neurons only the counts within a position and with (n+1, 0) are needed, which are drawn bit by bit.
 
-Left out are the outputs on other positions' secrets, weighed by the attention off target: `spill` bounds them; at n+2
-they would move the scores of the third step too, by O(1 - s). Gates are kept as long as `shift`, the largest move of a
-neuron's input over ε, is below 1.
+The rates take the place of Assumption 2's, which need astronomical n (Lemma 5). Left out are the outputs on other
+positions' secrets, weighed by the attention off target: `spill` bounds them; at n+2 they would move the scores of the
+third step too, by O(1 - s). Gates are kept as long as `shift`, the largest move of a neuron's input over ε, is below 1.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from flowsys.systems.parity.data import check_positive, check_secret_count, check_size
-from flowsys.systems.parity.three_step import Rates
-
 AT_A_TIME = 256  # positions
+
+
+class Rates(NamedTuple):
+    """Learning rates of the three steps."""
+
+    eta_0: float
+    eta_1: float
+    eta_2: float
+
+
+def usable_rates(n: int, m: float, epsilon: float, rho: float = 0.3, eta_2: float | None = None) -> Rates:
+    """η_0 = η_1 = ρ·4mnε: ρ is the shift of a neuron's input over ε once attention is on S[i], so gates need ρ < 1.
+
+    η_2 defaults to the 16mε/3 that shifts the input by 2ε/3, as Theorem 3 intends; Lemma 25 uses 4mε/3.
+    """
+    eta = rho * 4 * m * n * epsilon
+    return Rates(eta, eta, 16 * m * epsilon / 3 if eta_2 is None else eta_2)
+
+
+def batch_rates(m: float, epsilon: float, batch: int, c: float, eta_2: float | None = None) -> Rates:
+    """η_0 = η_1 = c·mε√B: as large as the noise of a batch allows the gates to stay (c ≲ 0.5)."""
+    eta = c * m * epsilon * np.sqrt(batch)
+    return Rates(eta, eta, 16 * m * epsilon / 3 if eta_2 is None else eta_2)
 
 
 @dataclass(frozen=True)
@@ -105,9 +126,6 @@ class PopulationMap:
 def population_map(n: int, counts: Counts, width: float, m: float, epsilon: float, rates: Rates) -> PopulationMap:
     """The map from Assumption 1; `width` neurons of each sign of h, moving width/m times as fast."""
     k = len(counts.both)
-    check_secret_count(n, k)
-    check_size("n", n, 2)
-    check_positive("m", m)
     η_0, η_1, η_2 = rates
     i = np.arange(n + 1, n + k + 1, dtype=float)
     c = np.where(i == n + 1, 0.5, 0.25)

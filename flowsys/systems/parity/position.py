@@ -16,8 +16,10 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
-from flowsys.systems.parity.data import check_positive, check_secret_count
-from flowsys.systems.parity.limit import key_counts
+
+def key_counts(n, k: int, i):
+    """(N_o, N_w): ordinary and sure keys at query position i, for k = 1 (i = n+1) or i ≥ n+3."""
+    return (n - 1, 1) if k == 1 else (i - 3, 2)
 
 
 @dataclass(frozen=True)
@@ -32,8 +34,6 @@ class Position:
 
 def later_position(n: int, k: int, i: int, m: float) -> Position:
     """Position i ≥ n+3 of a chain of k ≥ 3."""
-    check_secret_count(n, k)
-    check_positive("m", m)
     if not n + 3 <= i <= n + k:
         raise ValueError(f"i = {i}, but a decoupled position lies between n+3 = {n + 3} and n+k = {n + k}.")
     return Position(*key_counts(n, k, i), alpha=1 / (32 * m), beta=0.25)
@@ -41,10 +41,6 @@ def later_position(n: int, k: int, i: int, m: float) -> Position:
 
 def only_position(n: int, m: float) -> Position:
     """Position n+1 when k = 1."""
-    check_secret_count(n, 1)
-    check_positive("m", m)
-    if n < 2:
-        raise ValueError(f"n = {n}, but at least 2 input bits are needed for an ordinary key.")
     return Position(*key_counts(n, 1, n + 1), alpha=1 / (8 * m), beta=0.5)
 
 

@@ -1,9 +1,14 @@
 """The infinite-width limit of parity stated for the derivation engine, with n, i and m as symbols.
 
 While gates are frozen and the loss is linear, a position i ≥ n+3 (or the only one, k = 1) is a system of its own in
-(g, u, v, w), and positions n+1, n+2 form a block of 16 coordinates; `limit` has their losses and what each coordinate
-stands for. With c the number of bits the query token takes (2, or 1 for k = 1), a position sees one target, c sure
-keys (end of sequence, own token) and i - 1 - c ordinary ones.
+(g, u, v, w), and positions n+1, n+2 form a block of 16 coordinates. Each is dy/dt = -metric ∂L/∂y with a constant
+metric: the entry of a coordinate is 1 over the number of weights it stands for (times 1/(8m) for the neurons' part),
+and the common mode of the gate overlaps Γ = (I + 11ᵀ)/(8m) couples the two coordinates on the tokens of S[n+1]. All
+start at 0.
+
+With c the number of bits the query token takes (2, or 1 for k = 1), a position sees one target, c sure
+keys (end of sequence, own token) and i - 1 - c ordinary ones. Key kinds at n+2 for query bit 0 (query bit 1 is its
+mirror image): x_β = (S[n+2], β), z = (S[n+1], 0), o = n-2 ordinary ones, e = end of sequence, f = own token.
 """
 
 import sympy as sp
@@ -11,19 +16,70 @@ import sympy as sp
 from flowsys.symbolic import primitives as ops
 from flowsys.symbolic.assemble import Statement, symbol
 from flowsys.symbolic.flow import Direct
-from flowsys.systems.parity.limit import (
-    BLOCK_STATE,
-    POSITION_STATE,
-    block_loss,
-    block_margins,
-    block_metric,
-    position_copies,
-    position_loss,
-)
+from flowsys.systems.parity.model import loss_of_margin
 
 n, i, m, c = (symbol(name) for name in ("n", "i", "m", "query_bits"))
 # which of n+1 and n+2 the block reports under the names of a position: 1 or 0
 is_first = symbol("is_first")
+HALF = sp.Rational(1, 2)
+POSITION_STATE = ("g", "u", "v", "w")
+BLOCK_STATE = (
+    *("g_1", "u_1", "v_1", "w_1"),
+    *("K_x0", "K_x1", "K_z", "K_o", "K_e", "K_f"),
+    *("a_x0", "a_x1", "a_z", "a_o", "a_e", "a_f"),
+)
+
+
+def target_attention(u, v, w, n_ordinary, n_sure):
+    """Attention on S[i]."""
+    return ops.softmax(ops.stack([u, v, w]), ops.array([1, n_ordinary, n_sure]))[0]
+
+
+def position_loss(y, n_ordinary, n_sure, kind: str = "linear"):
+    """Loss of one position, (g, u, v, w) -> ℓ(s g): the margin without the common mode, whose mean is 0."""
+    g, u, v, w = y
+    return loss_of_margin(ops, target_attention(u, v, w, n_ordinary, n_sure) * g, kind)
+
+
+def position_copies(m, n_ordinary, n_sure, query_bits):
+    """How many weights (g, u, v, w) each stand for: both bits of a token, one or two bits of the query.
+
+    `query_bits` is 2 at i ≥ n+3, and 1 for k = 1, where the only query token is (n+1, 0).
+    """
+    return (8 * m * query_bits**2, 2 * query_bits, 2 * query_bits * n_ordinary, query_bits * n_sure)
+
+
+def block_margins(y, n):
+    """Margins at n+1, and at n+2 for β = 0 and 1."""
+    g_1, u_1, v_1, w_1, K_x0, K_x1, K_z, K_o, K_e, K_f, a_x0, a_x1, a_z, a_o, a_e, a_f = y
+    first = target_attention(u_1, v_1, w_1, n - 1, 1) * g_1
+    counts = ops.array([1, 1, n - 2, 1, 1])
+    second = []
+    for sign, K_x, a_x in ((-1, K_x0, a_x0), (1, K_x1, a_x1)):
+        output = ops.attend(ops.stack([K_x, K_z, K_o, K_e, K_f]), ops.stack([a_x, a_z, a_o, a_e, a_f]), counts)
+        second.append(sign * output)
+    return (first, *second)
+
+
+def block_loss(y, n):
+    """Linear loss of positions n+1 and n+2."""
+    first, zero, one = block_margins(y, n)
+    return -first - (zero + one) / 2
+
+
+def block_metric(m, n):
+    """The metric of `BLOCK_STATE` as {(row, column): value}; what is not listed is 0."""
+    unit = 1 / (16 * m)  # two weights per coordinate, each with 1/(8m)
+    diagonal = {
+        **{"g_1": 2 * unit, "u_1": HALF, "v_1": 1 / (2 * (n - 1)), "w_1": 1},
+        **{"K_x0": unit, "K_x1": unit, "K_z": 2 * unit, "K_o": unit / (2 * (n - 2)), "K_e": unit, "K_f": 2 * unit},
+        **{"a_x0": HALF, "a_x1": HALF, "a_z": HALF, "a_o": 1 / (4 * (n - 2)), "a_e": HALF, "a_f": HALF},
+    }
+    place = {name: number for number, name in enumerate(BLOCK_STATE)}
+    entries = {(place[name], place[name]): value for name, value in diagonal.items()}
+    # common mode: g_1 and K_z both live on token (S[n+1], 0), where K of n+1 is -g_1
+    entries[place["g_1"], place["K_z"]] = entries[place["K_z"], place["g_1"]] = -unit
+    return entries
 
 
 def attention_and_entropy(scores, counts) -> tuple[list[sp.Expr], sp.Expr]:
@@ -39,7 +95,7 @@ def position_statement(loss: str = "linear") -> Statement:
     g, u, v, w = y
     n_ordinary = i - 1 - c
     (s, s_ordinary, s_sure), entropy = attention_and_entropy([u, v, w], [1, n_ordinary, c])
-    summand = position_loss(y, n_ordinary, c, loss, ops)
+    summand = position_loss(y, n_ordinary, c, loss)
     return Statement(
         blocks=[Direct(tuple(y), position_copies(m, n_ordinary, c, c))],
         parameters=(i, m, c),
@@ -80,7 +136,7 @@ def block_statement() -> Statement:
     return Statement(
         blocks=[Direct(tuple(y), metric)],
         parameters=(n, m, is_first),
-        loss=block_loss(y, n, ops),
+        loss=block_loss(y, n),
         observables=block_observables(y),
     )
 
@@ -89,27 +145,26 @@ def block_observables(y) -> dict[str, sp.Expr]:
     """Both positions by name, and under a position's own names the one that `is_first` chooses."""
     g_1, u_1, v_1, w_1, K_x0, K_x1, *_ = y
     a_x0, a_x1, a_z, a_o, a_e, a_f = y[-6:]
-    first, zero, one = block_margins(y, n, ops)
+    first, zero, one = block_margins(y, n)
     p_1, entropy_1 = attention_and_entropy([u_1, v_1, w_1], [1, n - 1, 1])
     seen = [attention_and_entropy([a_x, a_z, a_o, a_e, a_f], [1, 1, n - 2, 1, 1]) for a_x in (a_x0, a_x1)]
     (p_0, entropy_0), (p_2, entropy_2) = seen
-    half = sp.Rational(1, 2)
     at_first = {
         **{"g": g_1, "u": u_1, "v": v_1, "w": w_1, "s_target": p_1[0], "one_hot_error": p_1[1] + p_1[2]},
         **{"margin": first, "accuracy": ops.is_positive(first)},
     }
     at_second = {
-        **{"g": half * (K_x1 - K_x0), "u": half * (a_x0 + a_x1), "v": a_o, "w": a_e},
-        **{"s_target": half * (p_0[0] + p_2[0]), "one_hot_error": half * sum([*p_0[1:], *p_2[1:]])},
-        **{"margin": half * (zero + one), "accuracy": half * (ops.is_positive(zero) + ops.is_positive(one))},
+        **{"g": HALF * (K_x1 - K_x0), "u": HALF * (a_x0 + a_x1), "v": a_o, "w": a_e},
+        **{"s_target": HALF * (p_0[0] + p_2[0]), "one_hot_error": HALF * sum([*p_0[1:], *p_2[1:]])},
+        **{"margin": HALF * (zero + one), "accuracy": HALF * (ops.is_positive(zero) + ops.is_positive(one))},
     }
     chosen = {name: is_first * at_first[name] + (1 - is_first) * at_second[name] for name in at_first}
     normalised = entropy_1 / sp.log(n + 1)
     entropies = [ops.smallest([normalised, e / sp.log(n + 2)]) for e in (entropy_0, entropy_2)]
     return {
         **chosen,
-        "entropy": half * (entropies[0] + entropies[1]),
-        "loss": -first - half * (zero + one),
+        "entropy": HALF * (entropies[0] + entropies[1]),
+        "loss": -first - HALF * (zero + one),
         **dict(zip(BLOCK_STATE, y)),
         "s_1": p_1[0],
         **{"s_x0": p_0[0], "s_x1": p_2[0], "s_z0": p_0[1], "s_z1": p_2[1]},

@@ -10,8 +10,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from flowsys.systems.parity.data import check_positive, check_size
-
 VOCABULARY = 2
 
 
@@ -30,12 +28,8 @@ class Architecture:
     initial_size: float | None = None
 
     def __post_init__(self):
-        for name in ("n_layers", "n_heads", "hidden", "feed_forward"):
-            check_size(name, getattr(self, name))
         if self.hidden % self.n_heads:
             raise ValueError(f"n_heads = {self.n_heads}, but it must divide hidden = {self.hidden}.")
-        if self.initial_size is not None:
-            check_positive("initial_size", self.initial_size)
 
     @property
     def size(self) -> float:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flowsys.systems.prompt.checks import check_count, n_matching_examples
+from flowsys.errors import InputError
 from flowsys.systems.prompt.transitions import Law
 
 N_HELD = 1 << 20  # examples in memory at a time
@@ -36,14 +36,21 @@ class ReasoningErrors(NamedTuple):
     n_prompts: int
 
 
+def n_matching_examples(alpha: float, n_examples: int) -> int:
+    """round(α' l): how many examples start at the query's pattern; refuses prompts that would have none."""
+    n_matching = round(alpha * n_examples)
+    if n_matching == 0:
+        raise InputError(f"alpha_test = {alpha!r} with n_examples = {n_examples} gives no example that matches the "
+                         "query, but alpha_test * n_examples must be above 0.5.")  # fmt: skip
+    return n_matching
+
+
 def sampled_prompts(
     rng: np.random.Generator, law: Law, n_prompts: int, n_examples: int, alpha_test: float, n_held: int = N_HELD
 ) -> Iterator[Examples]:
     """`n_prompts` prompts in blocks of bounded size; the query is uniform on all patterns, or on the law's queries."""
     K, M_test, _ = law.transitions.shape
     asked = np.arange(M_test) if law.queries is None else np.atleast_1d(law.queries)
-    for query in asked:
-        check_count("queries", query, 0, M_test - 1)
     n_matching = n_matching_examples(alpha_test, n_examples)
     tables = [_alias_table(step) for step in law.transitions]
     per_block = max(1, n_held // n_examples)

@@ -14,7 +14,6 @@ import numpy as np
 from scipy.integrate import quad
 
 from flowsys.errors import InputError
-from flowsys.systems.prompt.checks import check_count, check_fraction
 
 
 def masses(ops, a, g, K, alpha):
@@ -36,15 +35,13 @@ def stage_1_velocity(n, K, alpha):
 
 def stage_1_time(epsilon, K: int, alpha) -> float:
     """T_1: time until the attention on other steps falls to ε while the patterns are still unlearnt (a = 0)."""
-    check_count("K", K, 2)
-    check_fraction("alpha", alpha, closed="1")
-    start, end = 1 - 1 / K, check_fraction("epsilon", epsilon)
-    if end > start:
+    start = 1 - 1 / K
+    if not 0 < epsilon <= start:
         raise InputError(f"epsilon = {epsilon!r}, but attention on other steps starts at 1 - 1/K = {start:.6g}.")
     # In log(1 - n) the integrand varies by 1/(1 - n) only, however small ε is.
     return quad(
         lambda y: np.exp(y) / stage_1_velocity(-np.expm1(y), K, alpha),
-        np.log(end), np.log(start), epsabs=0, epsrel=1e-12, limit=400,
+        np.log(epsilon), np.log(start), epsabs=0, epsrel=1e-12, limit=400,
     )[0]  # fmt: skip
 
 
@@ -61,8 +58,7 @@ def stage_2_clock(p):
 
 def stage_2_time(p, M: int, alpha) -> float:
     """Time from p = α to `p` once all attention is on the query's step: (M - 1)[Φ(p) - Φ(α)]. No factor K."""
-    check_count("M", M, 2)
-    return float((M - 1) * (stage_2_clock(check_fraction("p", p)) - stage_2_clock(check_fraction("alpha", alpha))))
+    return float((M - 1) * (stage_2_clock(p) - stage_2_clock(alpha)))
 
 
 def late_pattern_score(t, M, alpha):

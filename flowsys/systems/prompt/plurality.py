@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import gammaln, xlogy
 
 from flowsys.errors import InputError
-from flowsys.systems.prompt.checks import check_count, check_fraction, n_matching_examples
+from flowsys.systems.prompt.examples import n_matching_examples
 
 N_MOST_EXAMPLES = 600
 
@@ -48,8 +48,6 @@ def one_step_success(row, correct: int, n_examples: int, alpha_test: float) -> f
 
 def uniform_win_table(p_correct: float, M_test: int, n_most: int) -> np.ndarray:
     """`win_table` of a step that is right with probability p_correct and else uniform."""
-    check_fraction("p_correct", p_correct, closed="1")
-    check_count("M_test", M_test, 2)
     row = np.full(M_test, (1 - p_correct) / (M_test - 1))
     row[0] = p_correct
     return win_table(row, 0, n_most)
@@ -59,8 +57,6 @@ def correct_through(
     p_correct: float, M_test: int, K: int, n_examples: int, alpha_test: float, table=None
 ) -> np.ndarray:
     """P(v_1..v_k all right), k = 1..K, when every step errs uniformly; `table` may be a shared `uniform_win_table`."""
-    check_count("K", K, 1)
-    check_count("n_examples", n_examples, 1, N_MOST_EXAMPLES)
     start = n_matching_examples(alpha_test, n_examples)
     if table is None:
         table = uniform_win_table(p_correct, M_test, n_examples)
@@ -81,8 +77,6 @@ def examples_needed(
     target: float, p_correct: float, M_test: int, K: int, alpha_test: float, n_most: int = 150
 ) -> int | None:
     """The least n_examples with P(all K steps right) ≥ target, or None if that is above n_most."""
-    check_fraction("target", target)
-    check_count("n_most", n_most, 1, N_MOST_EXAMPLES)
     n_table, table = 0, None
     for n_examples in range(max(1, ceil(0.5 / alpha_test)), n_most + 1):
         if round(alpha_test * n_examples) == 0:
@@ -115,10 +109,10 @@ class _Counts:
     """Truncated Poisson series, in t^count, of the labels of a row: of the right one, of the others, of all."""
 
     def __init__(self, row, correct: int, n_most: int):
-        check_count("n_most", n_most, 0, N_MOST_EXAMPLES)
         row = np.asarray(row, dtype=float)
-        if row.min() < 0:
-            raise InputError(f"row = {row}, but row must hold probabilities, none of them negative.")
+        if n_most > N_MOST_EXAMPLES or row.min() < 0:
+            raise InputError(f"a vote of n = {n_most} with least probability {row.min():g}: n must be at most "
+                             f"{N_MOST_EXAMPLES}, and no probability negative.")  # fmt: skip
         each, self.multiplicity = np.unique(np.delete(row, correct), return_counts=True)
         j, rate = np.arange(n_most + 1), max(n_most, 1)
         self.right, self.others = (_poisson(rate * p, j) for p in (row[correct], row.sum() - row[correct]))

@@ -13,7 +13,6 @@ import numpy as np
 from scipy.optimize import brentq
 
 from flowsys.errors import InputError
-from flowsys.systems.prompt.checks import check_count, check_fraction
 
 
 class Law(NamedTuple):
@@ -36,13 +35,13 @@ class Law(NamedTuple):
                              "every row probabilities that sum to 1.")  # fmt: skip
         if task.shape != (K, M_test) or not np.isin(task, np.arange(M_test)).all():
             raise InputError(f"task of shape {task.shape} must be (K, M_test) = {(K, M_test)} of pattern indices.")
+        if self.queries is not None and not np.isin(self.queries, np.arange(M_test)).all():
+            raise InputError(f"queries = {self.queries}, but they must be pattern indices from 0 to {M_test - 1}.")
         return Law(A, task, self.queries)
 
 
 def shifting_task(M_test: int, K: int) -> np.ndarray:
     """f_k(i) = i + k mod M' as a table (K, M')."""
-    check_count("M_test", M_test, 3)
-    check_count("K", K, 1)
     return (np.arange(M_test)[None, :] + np.arange(1, K + 1)[:, None]) % M_test
 
 
@@ -62,9 +61,6 @@ def runner_up_transitions(
     style "equal": p_k = τ^(1/K) at every step; style "one": p = τ at `noisy_step`, the other steps exact.
     With `is_exact` False a primacy that such steps cannot have is replaced by the nearest one that they can.
     """
-    check_fraction("tau", tau, closed="1")
-    check_fraction("rho", rho, closed="0")
-    check_count("noisy_step", noisy_step, 1, K)
     if style not in ("equal", "one"):
         raise InputError(f'style = {style!r}, but style must be "equal" or "one".')
     noisy_steps = range(K) if style == "equal" else [noisy_step - 1]
@@ -93,8 +89,6 @@ def uniform_transitions(M_test: int, K: int, p_correct) -> np.ndarray:
     """A_k with probability p_correct (a number, or one a step) of the right pattern and equal ones of all others."""
     task = shifting_task(M_test, K)
     p = np.broadcast_to(np.asarray(p_correct, dtype=float), (K,))
-    for value in p:
-        check_fraction("p_correct", value, closed="1")
     transitions = np.repeat(((1 - p) / (M_test - 1))[:, None, None], M_test, axis=1).repeat(M_test, axis=2)
     transitions[np.arange(K)[:, None], np.arange(M_test)[None, :], task] = p[:, None]
     return transitions
@@ -102,8 +96,6 @@ def uniform_transitions(M_test: int, K: int, p_correct) -> np.ndarray:
 
 def attractor_transitions(M_test: int, K: int, p_correct: float, beta: float) -> np.ndarray:
     """A_k whose errors go with fraction β to the wrong chain w_k, w_0 = M' - 1, and else uniformly."""
-    check_fraction("p_correct", p_correct, closed="1")
-    check_fraction("beta", beta, closed="01")
     task = shifting_task(M_test, K)
     attractor = trajectories(task)[:, M_test - 1]
     row = np.arange(M_test)
@@ -147,8 +139,6 @@ def attractor_boundary(beta: float, K: int, M_test: int = 10) -> float:
     M' = inf neglects returns to the right chain: p^K = x_K(p, β). nan if no p does, for β of about 1/M' and
     less: errors then favour no pattern.
     """
-    check_fraction("beta", beta, closed="1")
-    check_count("K", K, 2)
     gap = lambda p: right_mass(p, beta, K, M_test) - attractor_mass(p, beta, K)
     return brentq(gap, 1e-6, 1 - 1e-12, xtol=1e-14) if gap(1e-6) < 0 else np.nan
 

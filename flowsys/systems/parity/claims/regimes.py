@@ -4,8 +4,7 @@ from functools import lru_cache
 from math import log
 
 from flowsys.claims import Condition, Kit
-from flowsys.systems.parity.population_map import PopulationMap, drawn_counts, population_map
-from flowsys.systems.parity.three_step import usable_rates
+from flowsys.systems.parity.population_map import PopulationMap, drawn_counts, population_map, usable_rates
 
 DELTA = 0.1
 FARTHEST = 1e12
