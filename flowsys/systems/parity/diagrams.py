@@ -76,7 +76,7 @@ DIAGRAMS = {
         logarithmic=True,
     ),
     "escape": NamedDiagram(
-        title="Without a chain of thought: time to leave a random start of size σ, to margin 0.2 (L2)",
+        title="Without a chain of thought: time to leave a random start of size σ, to margin 0.2",
         axes=("sigma=0.05:0.4:6:log", "k=1,2,3,4"),
         observables=("margin_1",),
         mode="no_chain",
