@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from flowsys.claims import Word
-from flowsys.claims.conditions import Conditions, under
+from flowsys.claims.conditions import Conditions
 from flowsys.errors import InputError
 from flowsys.runs.solving import solve
 from flowsys.runs.training import train
@@ -145,8 +145,7 @@ def test_finite_models_that_do_not_fit_are_refused(parameters, level, sentence):
 def test_claims_at_finite_levels_hold_and_their_controls_do_not(id, level):
     claim = next(c for c in SYSTEM.claims if c.id == id)
     assert claim.check(SYSTEM, Conditions(level)).word is Word.HOLDS
-    with under(Conditions(level)):
-        assert claim.control().word is Word.FAILS
+    assert claim.controlled().check(SYSTEM, Conditions(level)).word is Word.FAILS
 
 
 def test_self_training_of_the_finite_model_follows_its_limit():

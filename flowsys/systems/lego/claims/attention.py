@@ -215,7 +215,7 @@ CLAIMS = [
     Claim("D.45_gap", "Lemma D.45, Section 6.2.1", "the gap closes: Δ^{2,2} = o(1), O(τ^(-1/2)) here",
           Order("O", lambda p, x: x**-0.5, along="τ"), gap_over_time,
           at=[{"group": g, "C_B": 3.0} for g in ("C3", "C5")], regime=SIMPLY_TRANSITIVE,
-          takes=f"group d n_x {LAYER_SHAPE}", levels="L2 L3",
+          takes=f"group d n_x {LAYER_SHAPE}", levels="L3",
           control={"at": {"group": "S3", "C_B": 3.0}, "regime": ANYWHERE}),
     Claim("D.45_scores", "Lemma D.45, Lemma D.43", "α, γ = Ω(log d) in the end, Õ(1) throughout",
           Order("Ω", lambda p: np.log(p.d)), scores_late, at=[{"group": g, "C_B": 3.0} for g in ("C3", "C5")],
