@@ -92,7 +92,8 @@ def answer_over_predicate(run: Kit, slack: float = 0.0) -> Sides:
     """E.34: -Δ against Attn(pred_1) - c_2 = ε/2 - c_2 over the whole of stage 1.2.2."""
     there = stage_1_2_2(run)
     allowed = there["eps_attention"] / 2 - c_2(run.p.C_B) + slack
-    run.note(**{run.p.group: float((-there["gap"] > allowed).mean())})
+    share = float((-there["gap"] > allowed).mean())
+    run.note(shares=run.noted.get("shares", "") + f"; {run.p.group}, C_B = {run.p.C_B:g}: {share:.2f}")
     return Sides(-there["gap"], allowed, there.t)
 
 
@@ -171,8 +172,7 @@ CLAIMS = [
           at=PLACES, **STAGE, control={"scale": 0.05}),
     Claim("E.34", "Lemma E.34", "Attn(ans_1) - Attn(pred_2) ≤ Attn(pred_1) - c_2 throughout stage 1.2.2",
           Inequality("<="), answer_over_predicate, at=PLACES, **STAGE, control={"slack": 1.0},
-          note="at the largest clip it is violated at these shares of times: {S3:.2f}, {S4:.2f}, {S5:.2f} of the three "
-          "groups in turn; the proof lets n_y → ∞",
+          note="the proof lets n_y → ∞; violated at these shares of the times looked at{shares}",
           erratum=Erratum("Attn(ans_1) - Attn(pred_2) ≤ Attn(pred_1) - c_2", "the same for n_y large enough: S5 keeps "
                           "it, S3 and S4 do not", "affects a statement")),
     Claim("E.2_d", "Induction E.2", "(d) Attn(ans_1) - Attn(pred_2) ≤ min(Attn(pred_1) - c_2, 0)", Inequality("<="),
