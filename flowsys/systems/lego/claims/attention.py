@@ -29,18 +29,20 @@ AT_ONCE = 1e-9
 
 def stage_2_1(run: Kit, n: int = 24) -> Trajectory:
     """From the start to where α = 1/log d."""
-    return run.course(AT_ONCE, "stage_2_1", n, log=True, observe=RATES)
+    last = run.at(t_max=LONG).reached("stage_2_1")
+    return run.at(t_max=10 * last).course(np.geomspace(1e-4 * last, last, n), observe=RATES)
 
 
 def stage_2_2(run: Kit, n: int = 24) -> Trajectory:
-    return run.course("stage_2_1", "stage_2_2", n, observe=(*SCORES, *RATES))
+    first, last = (run.at(t_max=LONG).reached(event) for event in ("stage_2_1", "stage_2_2"))
+    return run.at(t_max=10 * last).course(np.linspace(first, last, n + 1)[1:], observe=(*SCORES, *RATES))
 
 
 def stage_2_3(run: Kit, until: float = 1.5, n: int = 60) -> Trajectory:
     """From α = 1 on, by the logarithm of τ, to d^(C_B - 1 + until) or 30 times the scale, where the gap has digits."""
-    first = run.reached("stage_2_2")
-    last = min(late_time(run.p, until), 30 * late_time(run.p, 0.0))
-    return run.at(t_max=LONG).course(np.geomspace(1.01 * first, max(last, 2 * first), n), observe=SCORES)
+    first = 1.01 * run.at(t_max=LONG).reached("stage_2_2")
+    last = max(min(late_time(run.p, until), 30 * late_time(run.p, 0.0)), 2 * first)
+    return run.at(t_max=10 * last).course(np.geomspace(first, last, n), observe=SCORES)
 
 
 def rate_of_alpha(run: Kit) -> dict[str, float]:
@@ -73,7 +75,7 @@ def gap_without_the_first_step(run: Kit, trained_steps: str = "second") -> dict[
 
 def growth_of_gamma(run: Kit) -> float:
     """D.19: dγ/dτ over dα/dτ where α = 1/log d."""
-    end = run.values("stage_2_1", observe=RATES)
+    end = run.at(t_max=LONG).values("stage_2_1", observe=RATES)
     return end["gamma_rate"] / end["alpha_rate"]
 
 
@@ -101,7 +103,7 @@ def off_diagonal(run: Kit) -> dict[str, float]:
 
 def gap_at_the_end_of_stage_2_1(run: Kit) -> float:
     """D.21 (b): α - γ where α = 1/log d."""
-    return run.values("stage_2_1", observe=SCORES)["alpha_minus_gamma"]
+    return run.at(t_max=LONG).values("stage_2_1", observe=SCORES)["alpha_minus_gamma"]
 
 
 def least_gap_of_stage_2_2(run: Kit) -> float:
@@ -183,13 +185,13 @@ CLAIMS = [
     Claim("drive_of_step_2", "Section 6.2.1", "at first -∇Loss^{2,2} is negligible beside -∇Loss^{2,1}, as n_y → ∞",
           Order("O", lambda p: 1 / p.n), drive_of_the_second_step, at={"C_B": 4.0},
           path=Path("n", (3, 4, 5, 6, 8), group=lambda p: f"C{p.n}"), regime=SIMPLY_TRANSITIVE, what="remark",
-          takes="C_B rho q", control={"kind": Order("O", lambda p: p.n**-2.0)}),
+          takes="C_B", control={"kind": Order("O", lambda p: p.n**-2.0)}),
     Claim("D.20", "Lemma D.20, Lemma D.32, Lemma D.41, Induction D.1",
           "off-diagonal scores are O(1/n_x) of diagonal ones", Order("O", lambda p: 1 / p.n_x), off_diagonal,
-          at={"group": "C3"}, path=MORE_VARIABLES, takes=f"group d C_B {LAYER_SHAPE}",
+          at={"group": "C3"}, path=MORE_VARIABLES, regime=SIMPLY_TRANSITIVE, takes=f"group d C_B {LAYER_SHAPE}",
           control={"kind": Order("O", lambda p: p.n_x**-2.0)}),
     Claim("D.20-law", "Lemma D.20", "they are Θ(1/n_x)", Order("Θ", lambda p: 1 / p.n_x), off_diagonal,
-          at={"group": "C3"}, path=MORE_VARIABLES, sharpens="D.20", takes=f"group d C_B {LAYER_SHAPE}",
+          at={"group": "C3"}, path=MORE_VARIABLES, regime=SIMPLY_TRANSITIVE, sharpens="D.20", takes="group d C_B",
           control={"kind": Order("Θ")}),
     Claim("D.21", "Lemma D.21, Section 6.2.1", "a gap α - γ = Ω(1/log d) has opened where α = Θ(1/log d)",
           Order("Ω", inverse_log), gap_at_the_end_of_stage_2_1, at=HERE, path=MUCH_LARGER_D, **STAGE,

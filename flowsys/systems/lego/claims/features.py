@@ -14,7 +14,8 @@ from flowsys.systems.lego.groups import sizes
 
 MODE = "stage_1"
 SMALL = {"bias": 1e-3, "V_0": 1.1e-3, "C_B": 2.0, "clip": "hard"}
-TIMES = np.geomspace(1e11, 1e16, 11)
+TIMES = np.geomspace(0.1, 1e4, 11)
+"""Over `late`."""
 
 
 def late(run: Kit) -> float:
@@ -69,13 +70,13 @@ def features_and_closed_form(run: Kit, clip: str = "hard") -> dict[str, Sides]:
 
 def confounders(run: Kit) -> dict[str, Series]:
     """Eqs. (17c), (18c): (a + e)/2 and (b' + c)/2 along t."""
-    there = run.at(t_max=LONG).course(TIMES, observe=("confounder_ae", "confounder_bc"))
+    there = run.at(t_max=LONG).course(TIMES * late(run), observe=("confounder_ae", "confounder_bc"))
     return {name: Series(there.t, np.abs(there[name])) for name in ("confounder_ae", "confounder_bc")}
 
 
 def ratio(run: Kit) -> Series:
     """Theorem C.1 (C): V(g)/V(y) along t."""
-    there = run.at(t_max=LONG).course(TIMES, observe=("a_over_c",))
+    there = run.at(t_max=LONG).course(TIMES * late(run), observe=("a_over_c",))
     return Series(there.t, there["a_over_c"])
 
 
@@ -104,29 +105,29 @@ EARLY = [{"group": g, "q": q, **STARTS} for g in ("C3", "C5", "S3") for q in (4,
 SMALLER_START = Path("bias", (0.01, 0.005, 0.0025, 0.00125, 0.000625), V_0=lambda p: p.bias)
 CYCLIC, SYMMETRIC_ONLY = Regime(TRANSITIVE), Regime(SYMMETRIC)
 LARGER_D = Path("d", (1e2, 1e3, 1e4, 1e6, 1e8, 1e10, 1e12))
-SHAPE = "group d rho q"
+SHAPE = "group d"
 CLAIMS = [
     Claim("Eq16", "Eq. (16), Lemma B.2", "in phase I dV/dt ≥ Ω((V + b)^(q-1))", Inequality(">=", None), growth,
-          at={"group": "C3"}, path=SMALLER_START, mode=MODE, takes="group q rho", control={"extra": -1}),
+          at={"group": "C3"}, path=SMALLER_START, mode=MODE, takes="group", control={"extra": -1}),
     Claim("Eq16-rate", "Eq. (16)", "dV/dt = (1 + f)/(4 n_g n_y ϱ^(q-1)) (V + b)^(q-1)", Identity(5e-3),
-          growth_and_its_rate, at=EARLY, mode=MODE, sharpens="Eq16", takes="d rho", control={"factor": 1.1}),
+          growth_and_its_rate, at=EARLY, mode=MODE, sharpens="Eq16", takes="", control={"factor": 1.1}),
     Claim("phase_1_exponent", "Theorem 4.1, Lemma B.8", "phase I takes a time Õ(σ_0^-(q-2)), b and V_0 ∝ σ_0",
           Order("Õ", lambda p: p.bias ** -(p.q - 2.0)), time_of_phase_1, at=[{"group": "C3", "q": q} for q in (4, 6)],
-          path=SMALLER_START, mode=MODE, takes="group q rho d",
+          path=SMALLER_START, mode=MODE, takes="group d",
           control={"kind": Order("Õ", lambda p: p.bias ** -(p.q - 3.0))}),
     Claim("phase_1_time", "Theorem 4.1, Lemma B.13, Corollary B.1",
           "phase I ends at t_* (1 - (x_0/ϱ)^(q-2)), t_* = 4 n_g n_y ϱ^(q-1) / ((1 + f)(q - 2) x_0^(q-2))",
-          Identity(5e-3), time_and_closed_form, at=EARLY, mode=MODE, sharpens="phase_1_exponent", takes="d rho",
+          Identity(5e-3), time_and_closed_form, at=EARLY, mode=MODE, sharpens="phase_1_exponent", takes="",
           control={"extra_power": 2}),
     Claim("B.5", "Lemma B.5", "(a) V(g) and V(y) are both log(d)/2 + o(1) where V is", Limit(1.0), halves,
           at=[{"group": g, **SMALL} for g in ("C3", "C5")], path=LARGER_D, regime=CYCLIC, mode=MODE,
-          takes="group rho q", control={"at": {"group": "S4", **SMALL}, "regime": ANYWHERE}),
+          takes="group", control={"at": {"group": "S4", **SMALL}, "regime": ANYWHERE}),
     Claim("Eq17ab", "Eq. (17), Theorem B.1", "(A, C) V(g), V(y) → B in the combination and -B off it, over B",
           Limit(1.0), features_over_B, at=[{"group": g, **SMALL} for g in ("C3", "C5")], path=LARGER_D, regime=CYCLIC,
-          mode=MODE, takes="group rho q", control={"at": {"group": "C3", **SMALL, "clip": "none"}}),
+          mode=MODE, takes="group", control={"at": {"group": "C3", **SMALL, "clip": "none"}}),
     Claim("Eq17-law", "Eq. (17), Eq. (18)", "V ends at B + ϱ(1 - 1/q) - b, where min(F, B) stops it, shared as C_α : 1",
           Identity(1e-3), features_and_closed_form, at=[{"group": g, **SMALL} for g in ("C3", "C5", "S3", "S4")],
-          mode=MODE, sharpens="Eq17ab", takes=SHAPE, control={"clip": "none"}),
+          mode=MODE, sharpens="Eq17ab", takes="group d", control={"clip": "none"}),
     Claim("Eq17c_18c", "Eqs. (17), (18), Theorem B.1, Theorem C.1", "(B) confounding features cancel: o(1)",
           Limit(0.0), confounders, at=[{"group": g, **SMALL, "clip": clip} for g in ("C3", "S3") for clip in
                                        ("hard", "smooth")],
@@ -136,11 +137,11 @@ CLAIMS = [
           control={"at": {"group": "S3", **SMALL, "clip": "none"}}),
     Claim("Eq18", "Eq. (18)", "V(g) = 2B and V(y) = 2B/n_y to leading order in 1/n_y", Order("O", lambda p: 1 / p.n),
           symmetric_features, at=SMALL, path=Path("n", (3, 4, 5, 6), group=lambda p: f"S{p.n}"), mode=MODE,
-          regime=SYMMETRIC_ONLY, takes="d rho q", control={"kind": Order("O", lambda p: p.n**-3.0)}),
+          regime=SYMMETRIC_ONLY, takes="d", control={"kind": Order("O", lambda p: p.n**-3.0)}),
     Claim("additive_trap", "Section 6.1.2 [ours]", "too large a bias traps the layer: F_c = F_w, loss log n_y",
           Identity(1e-3), trapped,
           at=[{"group": "C3", "bias": 0.1, "V_0": 0.1 * r} for r in (0.05, 0.1, 0.2, 0.4, 0.8)], mode=MODE,
-          takes="rho q d", control={"at": {"group": "C3", "bias": 0.01, "V_0": 0.001}}),
+          takes="", control={"at": {"group": "C3", "bias": 0.01, "V_0": 0.001}}),
     Claim("clip_creep", "Assumption 3.4 [ours]", "a rounded clip is passed at ω log t", Identity(0.05), creep,
-          at={"group": "C3", **SMALL}, mode=MODE, takes=SHAPE, control={"width": 2.0}),
+          at={"group": "C3", **SMALL}, mode=MODE, takes="", control={"width": 2.0}),
 ]  # fmt: skip

@@ -47,7 +47,7 @@ def course(run: Kit, L: int, n: int = 30) -> Trajectory:
     last = there.reached(END)
     first = max(1e-9 * (last - before), 1e-7 * before)  # ends are known to about 1e-9
     times = before + np.geomspace(first, last - before, n)
-    return there.course(np.unique(times), observe=SEEN)
+    return there.at(t_max=10 * last).course(np.unique(times), observe=SEEN)
 
 
 def missed(run: Kit, L: int) -> float:
