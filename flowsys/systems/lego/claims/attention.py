@@ -167,7 +167,7 @@ HERE = [{"group": g, "C_B": 4.0} for g in ("C3", "C5")]
 inverse_log = lambda p: 1 / np.log(p.d)
 CLAIMS = [
     Claim("D.16", "Lemma D.16, Lemma D.29", "dα/dτ = Θ(log d) in stage 2.1", Order("Θ", lambda p: np.log(p.d)),
-          rate_of_alpha, at=HERE, path=MUCH_LARGER_D, **STAGE, control={"kind": Order("Θ")}),
+          rate_of_alpha, at=HERE, path=MUCH_LARGER_D, **STAGE, is_cheap=False, control={"kind": Order("Θ")}),
     Claim("D.17", "Lemma D.17", "dγ/dτ ≥ -O(1/log d) dα/dτ in stage 2.1", Inequality("<=", None), decrease_of_gamma,
           at=HERE, path=MUCH_LARGER_D, **STAGE, control={"sign": -1.0}),
     Claim("D.18", "Lemma D.18", "d(α - γ)/dτ ≥ Ω(dα/dτ) in stage 2.1", Inequality(">=", None), growth_of_the_gap,
@@ -192,7 +192,7 @@ CLAIMS = [
           control={"kind": Order("O", lambda p: p.n_x**-2.0)}),
     Claim("D.20-law", "Lemma D.20", "they are Θ(1/n_x)", Order("Θ", lambda p: 1 / p.n_x), off_diagonal,
           at={"group": "C3"}, path=MORE_VARIABLES, regime=SIMPLY_TRANSITIVE, sharpens="D.20", takes="group d C_B",
-          control={"kind": Order("Θ")}),
+          is_cheap=False, control={"kind": Order("Θ")}),
     Claim("D.21", "Lemma D.21, Section 6.2.1", "a gap α - γ = Ω(1/log d) has opened where α = Θ(1/log d)",
           Order("Ω", inverse_log), gap_at_the_end_of_stage_2_1, at=HERE, path=MUCH_LARGER_D, **STAGE,
           control={"at": {"group": "C5", "C_B": 2.0}, "regime": ANYWHERE}),
@@ -206,7 +206,7 @@ CLAIMS = [
           control={"at": {"group": "C5", "C_B": 2.0}, "regime": ANYWHERE}),
     Claim("D.33-upper", "Lemma D.33, Induction D.2", "α - γ = O(1) through stage 2.2", Order("O"),
           largest_gap_of_stage_2_2, at=HERE, path=MUCH_LARGER_D, **STAGE,
-          control={"kind": Order("O", lambda p: p.d**-0.2)}),
+          is_cheap=False, control={"kind": Order("O", lambda p: p.d**-0.2)}),
     Claim("D.42", "Lemma D.42, Induction D.3", "Δ^{2,1}, Δ^{2,2} ≥ 0 in stage 2.3", Sign({"alpha_minus_gamma": 1,
           "gap": 1}), stage_2_3, at=[{"group": g, "C_B": C} for g in ("C3", "C5", "C6") for C in (3.0, 4.0, 6.0)],
           regime=SIMPLY_TRANSITIVE, takes=f"group d C_B {LAYER_SHAPE}",
