@@ -25,6 +25,10 @@ def prove(
     set: options.Set = None,
     at: options.At = None,
     observe: options.Observe = None,
+    state: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TEXT", help="Prove this: 'w_v > 2*w_c on (T_1, T_2]', 'loss < 1/2 at T_2'; repeatable."),
+    ] = None,
     tolerance: Annotated[float, typer.Option(help="The residual that every step must stay below.")] = 1e-24,
     format: Annotated[str, typer.Option(help="table | json")] = "table",
     out: Annotated[
@@ -50,11 +54,13 @@ def prove(
     with _told() as told:
         proof = enclose(
             found, setup, level=level, variant=variant, mode=mode, at=options.requests(at),
-            observe=options.names(observe), tolerance=tolerance, on_progress=told, command=options.command_line(),
+            observe=options.names(observe), state=state or (), tolerance=tolerance, on_progress=told,
+            command=options.command_line(),
         )  # fmt: skip
     if out:
         proof.save(out)
-    typer.echo(as_json(proof) if format == "json" else as_table(proof))
+    if format == "json" or proof.rows:
+        typer.echo(as_json(proof) if format == "json" else as_table(proof))
     if format == "table":
         for sentence in as_sentences(proof):
             typer.echo(sentence)

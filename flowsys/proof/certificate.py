@@ -36,14 +36,15 @@ def written(x: arb | Fraction) -> str:
 def posed_content(posed: Posed) -> dict[str, Any]:
     """The problem that the proof is about."""
     return {
-        "program": str(posed.program),
-        "digest": hashlib.sha256(str(posed.program).encode()).hexdigest(),
+        "program": str(posed.stated),
+        "digest": hashlib.sha256(str(posed.stated).encode()).hexdigest(),
         "initial": [str(number) for number in posed.initial],
         "stages": [_stage(stage) for stage in posed.stages],
         "events": [
             {"name": w.name, "observable": w.observable, "threshold": str(w.threshold), "direction": w.direction}
             for w in posed.events
         ],
+        "marks": {name: written(t) for name, t in posed.marks.items()},
     }
 
 

@@ -46,19 +46,13 @@ class Enclosing:
         self._stage = 0
         self._stepper = Stepper(self.tolerance, self.order, self.bits)
         with precision(self.bits):
-            self._position = self._first_position()
+            self._position = replace(first_position(self.posed), exponents=self.exponents[0])
         self._flow = self._opened(Flow(self.posed.stages[0].unrolled, self.bits))
         self._check_first_signs()
         while not self._is_done():
             self._next_stage_at_time()
             self._advance()
             self.on_progress(float(self._position.t), float(self._position.error))
-
-    def _first_position(self) -> Position:
-        balls = [number.arb() for number in self.posed.initial]
-        centre = tuple(b.mid() for b in balls)
-        radii = tuple((b - c).abs_upper() for b, c in zip(balls, centre))
-        return Position(Fraction(0), centre, arb(0), radii, (), self.exponents[0])
 
     def _opened(self, flow: Flow) -> Flow:
         """The flow with its gates as the position has them."""
@@ -276,6 +270,14 @@ class Enclosing:
                 self.events[watched.name] = Bracket(watched.name, found.start, found.end, len(self.pieces))
             else:
                 raise Declined(f"{watched.name} is not certain at the end of a switch, t = {float(found.end):.10g}")
+
+
+def first_position(posed: Posed) -> Position:
+    """The start, every coordinate at rest in its own ball."""
+    balls = [number.arb() for number in posed.initial]
+    centre = tuple(b.mid() for b in balls)
+    radii = tuple((b - c).abs_upper() for b, c in zip(balls, centre))
+    return Position(Fraction(0), centre, arb(0), radii, (), np.zeros(len(balls), dtype=int))
 
 
 def _hull(balls: Sequence[arb]) -> arb:

@@ -66,7 +66,8 @@ def _confined(fields: Sequence[Flow], position: Position, length: Fraction) -> l
         needed = [abs(rate) * time for rate in _rates(fields, tube)]
         if all(n.upper() < r.upper() or n.is_zero() for n, r in zip(needed, reach)):
             return tube
-        reach = [arb(0) if n.is_zero() else (2 * n).upper() for n in needed]
+        # with room, so that the box also holds for whoever rounds its sides otherwise
+        reach = [arb(0) if n.is_zero() else (2 * n + y.rad() / 2**20).upper() for n, y in zip(needed, start)]
     raise Declined(f"no box confines the solution at a switch near t = {float(position.t):.8g}")
 
 

@@ -8,8 +8,10 @@ import numpy as np
 
 from flowsys.errors import InputError
 from flowsys.program import Program
+from flowsys.proof.choices import with_gates
 from flowsys.proof.exact import Exact, exactly
 from flowsys.proof.flow import Flow
+from flowsys.proof.stating import Stated, with_statements
 from flowsys.proof.unrolled import Data, Unrolled
 from flowsys.system.problem import Problem, ProgramField
 
@@ -40,8 +42,9 @@ class PosedStage:
 
 @dataclass(frozen=True, eq=False)
 class Posed:
-    """An initial-value problem in exact numbers."""
+    """An initial-value problem in exact numbers. `stated` is the program as it stands, `program` the same in ReLUs."""
 
+    stated: Program
     program: Program
     initial: tuple[Exact, ...]
     stages: tuple[PosedStage, ...]
@@ -50,14 +53,14 @@ class Posed:
     t_max: Fraction
 
 
-def posed_exactly(problem: Problem) -> Posed:
-    """The problem with the exact numbers behind its floats."""
+def posed_exactly(problem: Problem, statements: Sequence[Stated] = ()) -> Posed:
+    """The problem with the exact numbers behind its floats, and what is stated observed."""
     if not isinstance(problem.field, ProgramField):
         raise InputError("only derived programs can be proven: this level is given by functions, not by a program.")
     if problem.start != 0:
         raise InputError(f"the run starts at t = {problem.start:g}, but a proof starts at 0.")
-    program = problem.field.program
-    stages = []
+    stated = problem.field.program
+    program, stages = None, []
     for stage in problem.stages:
         data = Data(
             tuple(exactly(float(x)) for x in stage.arguments.parameters),
@@ -65,9 +68,14 @@ def posed_exactly(problem: Problem) -> Posed:
             {name: _rows(matrix) for name, matrix in stage.arguments.links.items()},
         )
         until = None if stage.until is None else _dyadic(stage.until, f"the end of {stage.name}")
+        if program is None:
+            observed = with_statements(stated, statements)
+            program = with_gates(observed, Unrolled(observed, data).tops)
         stages.append(PosedStage(stage.name, Unrolled(program, data), until, stage.ends_on))
+    assert program is not None
     own = set(program.observables)
     return Posed(
+        stated,
         program,
         tuple(exactly(float(x)) for x in problem.initial),
         tuple(stages),
@@ -76,7 +84,7 @@ def posed_exactly(problem: Problem) -> Posed:
             for e in problem.events
             if e.observable in own
         ),
-        {name: Fraction(float(t)) for name, t in problem.marks.items()},
+        {name: _dyadic(t, name) for name, t in problem.marks.items() if np.isfinite(t)},
         Fraction(float(problem.t_max)),
     )
 

@@ -15,6 +15,8 @@ from flowsys.proof import certificate
 from flowsys.proof.enclosing import Bracket, Enclosing
 from flowsys.proof.observing import Row, row_at
 from flowsys.proof.posing import Posed, posed_exactly
+from flowsys.proof.signs import ProvenSign, proven_sign
+from flowsys.proof.stating import Stated
 from flowsys.proof.stepping import Declined
 from flowsys.proof.steps import Passage, Step
 from flowsys.proof.weights import fitted_exponents
@@ -35,6 +37,7 @@ class Proof:
     pieces: Sequence[Step | Passage]
     events: dict[str, Bracket]
     rows: Sequence[Row]
+    signs: Sequence[ProvenSign]
     declined: str
     seconds: float = field(compare=False, default=0.0)
 
@@ -56,6 +59,11 @@ class Proof:
                     between = [written(_outward(value, -1)), written(_outward(value, 1))]
                     at = [written(row.low), written(row.high)]
                     found.append({"kind": "value", "observable": name, "at": at, "between": between})
+        for number, sign in enumerate(self.signs):
+            found.append({
+                "kind": "sign", "text": sign.stated.text, "index": number, "low": written(sign.low),
+                "high": written(sign.high), "order": sign.order, "leading_until": written(sign.leading_until),
+            })  # fmt: skip
         return found
 
     def save(self, path: str) -> None:
@@ -80,6 +88,7 @@ def prove(
     mode: str | None = None,
     at: Sequence[str | float] | None = None,
     observe: Sequence[str] | None = None,
+    state: Sequence[str] = (),
     tolerance: float = 1e-24,
     on_progress: Callable[[float, float], None] = lambda t, error: None,
     command: str = "",
@@ -87,7 +96,8 @@ def prove(
     """Enclose a system's reduced flow rigorously, and bracket events on it.
 
     `at` mixes event names and times, as in `solve`. `tolerance` bounds the polynomials' residual at every step; bounds
-    of the error follow from it. What cannot be proven is declined in a sentence (`Proof.declined`).
+    of the error follow from it. `state` are statements to be proven, such as "w_v > 2*w_c on (T_1, T_2]". What cannot
+    be proven is declined in a sentence (`Proof.declined`).
     """
     if not 1e-60 <= tolerance <= 1e-6:
         raise InputError(f"tolerance = {tolerance:g} is not allowed: it must lie between 1e-60 and 1e-6.")
@@ -104,22 +114,25 @@ def prove(
     }  # fmt: skip
     own = problem.field.observables
     names = tuple(observe) if observe is not None else tuple(n for n in system.unasked(level, problem) if n in own)
-    return prove_problem(problem, at, names, tolerance=tolerance, on_progress=on_progress, head=head)
+    return prove_problem(problem, at, names, state, tolerance=tolerance, on_progress=on_progress, head=head)
 
 
 def prove_problem(
     problem: Problem,
     at: Sequence[str | float] | None,
     observe: Sequence[str] = (),
+    state: Sequence[str] = (),
     *,
     tolerance: float = 1e-24,
     on_progress: Callable[[float, float], None] = lambda t, error: None,
     head: dict[str, Any] | None = None,
 ) -> Proof:
     """Enclose the solution of a problem whose field is a program."""
-    posed = posed_exactly(problem)
-    requests = plain_requests(at if at is not None else problem.default_at)
-    events, times = _sorted(posed, requests)
+    statements = [Stated.parse(text) for text in state]
+    posed = posed_exactly(problem, statements)
+    ends = [end for stated in statements for end in (stated.low, stated.high)]
+    requests = plain_requests(at if at is not None else () if statements else problem.default_at)
+    events, times = _sorted(posed, (*requests, *(_request(end, posed) for end in ends)))
     for name in observe:
         if name not in posed.program.observables:
             raise InputError(f"observe = {name} is not an observable of the program: nothing is proven of it.")
@@ -134,8 +147,24 @@ def prove_problem(
         run.run()
     except Declined as reason:
         declined = f"{reason}."
+    signs: list[ProvenSign] = []
+    for index, stated in enumerate(statements):
+        try:
+            signs.append(proven_sign(stated, index, posed, run.pieces, run.events, bits))
+        except Declined as reason:
+            declined = f"{declined} {reason}.".strip()
     rows = _rows(run, posed, requests, times, observe, bits)
-    return Proof(head or {}, posed, bits, run.pieces, run.events, rows, declined, time.perf_counter() - begun)
+    return Proof(head or {}, posed, bits, run.pieces, run.events, rows, signs, declined, time.perf_counter() - begun)
+
+
+def _request(end: str, posed: Posed) -> str | float:
+    """An end of a window as something to reach."""
+    if end in posed.marks or any(end == watched.name for watched in posed.events):
+        return end
+    try:
+        return float(Fraction(end))
+    except ValueError:
+        raise InputError(f"{end}, the end of a window, is neither an event nor a number.") from None
 
 
 def _sorted(posed: Posed, requests) -> tuple[list[str], dict[str | float, Fraction]]:
@@ -151,8 +180,8 @@ def _sorted(posed: Posed, requests) -> tuple[list[str], dict[str | float, Fracti
                 raise InputError(f"at = {request} is no event that can be proven: there are {there}.")
             events.append(request)
         else:
-            if not (math.isfinite(request) and 0 < request <= posed.t_max):
-                raise InputError(f"at: t = {request:g} is not allowed: it must lie in (0, {float(posed.t_max):g}].")
+            if not (math.isfinite(request) and 0 <= request <= posed.t_max):
+                raise InputError(f"at: t = {request:g} is not allowed: it must lie in [0, {float(posed.t_max):g}].")
             times[request] = Fraction(repr(request))
     if not requests:
         raise InputError("at is empty: name an event or a time (t=NUMBER) to look at.")

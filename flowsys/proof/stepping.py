@@ -10,11 +10,10 @@ from flint import arb
 
 from flowsys.proof.flow import Flow
 from flowsys.proof.norms import logarithmic_norm
-from flowsys.proof.numbers import precision
-from flowsys.proof.steps import Position, Step, along, ball, weighted
+from flowsys.proof.numbers import Undecided, precision
+from flowsys.proof.steps import Passage, Position, Step, along, ball, weighted
 from flowsys.proof.taylor import over, residual, taylor_polynomials, value_at
 
-_BEYOND = 4  # coefficients of the residual that are enclosed beyond the polynomials' order
 _SHORTEST = Fraction(1, 2**40)
 _TRIES = 60
 _USELESS = 0.1
@@ -34,6 +33,7 @@ class Stepper:
     bits: int
     parts: int = 2
     guess: float = math.inf
+    growth: float = 2.0  # of a step over the one before; less after one that had to be shortened
 
     def step(self, flow: Flow, position: Position, stage: int, exponents: np.ndarray, most: Fraction) -> Step:
         """A proven step of at most the length `most`; gates are not looked at."""
@@ -53,10 +53,14 @@ class Stepper:
             for _ in range(_TRIES):
                 if length < _SHORTEST and reason:
                     break
-                found = self._try(flow, position, stage, exponents, polynomials, length)
+                try:
+                    found = self._try(flow, position, stage, exponents, polynomials, length)
+                except Undecided as doubt:
+                    found = 0.5, str(doubt)
                 if isinstance(found, Step):
                     return found
                 shrink, reason = found
+                self.growth = 1.2
                 length = self._rounded(float(length) * shrink, length)
         raise Declined(f"no step from t = {float(position.t):.8g} could be proven: {reason}")
 
@@ -68,7 +72,7 @@ class Stepper:
         start = position.regrouped(moving, exponents)
         tube = tube.max(16 * start.error).upper()
         width = [arb(0) if i in moving else arb(0, start.radii[i]) for i in range(flow.size)]
-        bounds = residual(flow.rates, polynomials, width, h, self.order + _BEYOND)
+        bounds = residual(flow.rates, polynomials, width, h)
         size = (weighted(bounds, exponents, moving) * ROOM).upper()
         least = self.tolerance + 1e-3 * float(start.error)
         own = weighted(_inherent(flow, polynomials, width), exponents, moving)
@@ -76,7 +80,7 @@ class Stepper:
             if not size.is_finite():
                 return 0.5, "the field is not finite around the solution: it may blow up or leave where it is defined"
             shrink = (least / float(size)) ** (1 / self.order)
-            return min(0.95, max(0.3, 0.9 * shrink)), "the residual does not fall below the tolerance"
+            return min(0.9, max(0.6, 0.9 * shrink)), "the residual does not fall below the tolerance"
         norms, widths, errors = [], 0.0, [start.error]
         for part in range(self.parts):
             low, high = h * part / self.parts, h * (part + 1) / self.parts
@@ -117,7 +121,7 @@ class Stepper:
 
     def _first_length(self, polynomials: Sequence[Sequence[arb]], exponents: np.ndarray) -> float:
         """Where the last terms reach the tolerance."""
-        longest = 2 * self.guess
+        longest = self.growth * self.guess
         for k in (self.order, self.order - 1):
             size = max(abs(float(p[k])) * 2.0 ** int(e) for p, e in zip(polynomials, exponents))
             if size > 0:
@@ -125,6 +129,7 @@ class Stepper:
         return longest if math.isfinite(longest) else 1.0
 
     def _remember(self, widths: float, length: Fraction) -> None:
+        self.growth = min(2.0, 1.2 * self.growth) if float(length) >= self.guess else self.growth
         self.guess = float(length)
         if widths > 0.03:
             self.parts = min(2 * self.parts, 32)
@@ -156,6 +161,11 @@ def grown(error: arb, residual: arb, norm: arb, length: arb) -> tuple[arb, arb]:
     share = (exponent.exp() - 1) / norm if abs(exponent) > 2**-20 else length * exponent.exp().max(arb(1))
     end = (error * exponent.exp() + residual * share).upper()
     return end.max(error).upper(), end
+
+
+def arrived(piece: Step | Passage, bits: int) -> Position:
+    """Where the solution is at a piece's end."""
+    return moved(piece, bits) if isinstance(piece, Step) else piece.after
 
 
 def moved(step: Step, bits: int) -> Position:

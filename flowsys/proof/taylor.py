@@ -1,7 +1,7 @@
 """Taylor polynomials of a solution, and how far they are from solving the equation.
 
-The polynomials p only need to be good; what is proven is the residual p' - f(p) on the whole step: its first
-coefficients are enclosed at the step's start, and the next one, by Lagrange, over the step's interval.
+The polynomials p only need to be good; what is proven is the residual p' - f(p) on the whole step: on each half of it,
+the first coefficients are enclosed around the middle, and the next one, by Lagrange, over the half's interval.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import flint
 from flint import arb, arb_poly, arb_series
 
+PARTS = 2
 Field = Callable[[Sequence], list]  # values or series of the state -> those of the derivative
 
 
@@ -43,31 +44,34 @@ def over(polynomial: Sequence[arb], low: arb, high: arb, length: int) -> list[ar
     return [shifted[k] for k in range(min(length, len(polynomial)))]
 
 
-def residual(
-    field: Field, polynomials: Sequence[Sequence[arb]], width: Sequence[arb], step: arb, order: int
-) -> list[arb]:
+def residual(field: Field, polynomials: Sequence[Sequence[arb]], width: Sequence[arb], step: arb) -> list[arb]:
     """Upper bounds of |p_i' - f_i(p + w)| on [0, step], w anything in the balls `width` (of what rests)."""
+    order = max(len(p) for p in polynomials)
+    bounds = [arb(0)] * len(polynomials)
     cap = flint.ctx.cap
     try:
-        flint.ctx.cap = order
-        series = [arb_series([p[0] + w, *p[1:order]], order) for p, w in zip(polynomials, width)]
-        rates = field(series)
         flint.ctx.cap = order + 1
-        shifted = [over(p, arb(0), step, order + 1) for p in polynomials]
-        shifted = [arb_series([s[0] + w, *s[1:]], order + 1) for s, w in zip(shifted, width)]
-        last = field(shifted)
+        for part in range(PARTS):
+            low, high = step * part / PARTS, step * (part + 1) / PARTS
+            middle, half = (low + high) / 2, ((high - low) / 2).upper()
+            at_middle = [over(p, middle, middle, order + 1) for p in polynomials]
+            rates = field(_widened(at_middle, width, order + 1))
+            rests = field(_widened([over(p, low, high, order + 1) for p in polynomials], width, order + 1))
+            for i, (p, rate, rest) in enumerate(zip(at_middle, rates, rests)):
+                slopes = [(k + 1) * c for k, c in enumerate(p[1:])]
+                bound, power = arb(0), arb(1)
+                for k in range(order):
+                    own = slopes[k] if k < len(slopes) else arb(0)
+                    bound += abs(own - coefficient(rate, k)) * power
+                    power *= half
+                bounds[i] = bounds[i].max((bound + abs(coefficient(rest, order)) * power).upper()).upper()
     finally:
         flint.ctx.cap = cap
-    bounds = []
-    for p, rate, rest in zip(polynomials, rates, last):
-        derivative = [(k + 1) * c for k, c in enumerate(p[1:])]
-        bound, power = arb(0), arb(1)
-        for k in range(order):
-            own = derivative[k] if k < len(derivative) else arb(0)
-            bound += abs(own - coefficient(rate, k)) * power
-            power *= step
-        bounds.append((bound + abs(coefficient(rest, order)) * power).upper())
     return bounds
+
+
+def _widened(shifted: Sequence[Sequence[arb]], width: Sequence[arb], length: int) -> list[arb_series]:
+    return [arb_series([s[0] + w, *s[1:]], length) for s, w in zip(shifted, width)]
 
 
 def value_at(polynomial: Sequence[arb], s: arb) -> arb:

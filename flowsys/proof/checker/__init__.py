@@ -1,8 +1,8 @@
 """The checker of certificates: small, on its own, without the integrator.
 
 It reads a certificate and verifies every step (residual, logarithmic norms, error, gates), every passage and every
-statement anew, from the program's text. It shares with the integrator the program's grammar and the lemma on softmax
-tops, and nothing that computes.
+statement anew, from the program's text. It shares with the integrator the program's grammar and two lemmas about its
+text (tops of softmaxes, choices as ReLUs), and nothing that computes.
 """
 
 from flowsys.proof.checker.verify import Refused as Refused

@@ -1,12 +1,12 @@
 """Verifies what a certificate states: events in brackets, values, signs on windows."""
 
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
-from flowsys.proof.checker.enclosures import Polynomials, has_signs, values_on
+from flowsys.proof.checker.known import Known
 from flowsys.proof.checker.reading import Refused, fraction, number, rational
+from flowsys.proof.checker.signs import check_sign
 
 if TYPE_CHECKING:
     from flowsys.proof.checker.verify import _Checking
@@ -14,45 +14,10 @@ if TYPE_CHECKING:
 
 def check_statement(checking: "_Checking", statement: dict[str, Any]) -> None:
     """Refuses a statement that does not follow from the pieces."""
-    kinds = {"event": _check_event, "value": _check_value}
+    kinds = {"event": _check_event, "value": _check_value, "sign": check_sign}
     if statement["kind"] not in kinds:
         raise Refused(f"a statement of the kind {statement['kind']} is not known")
     kinds[statement["kind"]](checking, statement)
-
-
-class _Known:
-    """The solution on one piece: boxes, signs and values of an observable."""
-
-    def __init__(self, checking: "_Checking", piece: dict[str, Any]):
-        self.piece, self.reading = piece, checking.readings[piece["stage"]]
-        self.start = fraction(piece["before"]["t"])
-        self.end = self.start + fraction(piece["length"])
-        self.gates = [arb(0.5, 0.5) if gate is None else gate for gate in piece["gates"]]
-        if piece["kind"] == "step":
-            largest = arb(0)
-            for error in piece["errors"]:
-                largest = largest.max(rational(fraction(error)))
-            radii = []
-            for i in range(len(piece["polynomials"])):
-                if i in piece["before"]["moving"]:
-                    exponent = piece["before"]["exponents"][i]
-                    radii.append((largest / rational(Fraction(2) ** exponent)).upper())
-                else:
-                    radii.append(rational(fraction(piece["before"]["radii"].get(str(i), "0p0"))))
-            coefficients = [[rational(fraction(c)) for c in p] for p in piece["polynomials"]]
-            self.solution = Polynomials(coefficients, radii)
-
-    def values(self, function, low: Fraction, high: Fraction) -> arb:
-        if self.piece["kind"] == "step":
-            return values_on(function, self.solution, low - self.start, high - self.start)[0]
-        tube = [rational(fraction(m)) + arb(0, rational(fraction(r))) for m, r in self.piece["tube"]]
-        return arb(function(tube)[0])
-
-    def is_below(self, function, low: Fraction, high: Fraction) -> bool:
-        """Whether a function is negative on a part of the piece."""
-        if self.piece["kind"] == "step":
-            return has_signs(function, [-1], self.solution, low - self.start, high - self.start)
-        return self.values(function, low, high) < 0
 
 
 def _check_event(checking: "_Checking", statement: dict[str, Any]) -> None:
@@ -61,7 +26,7 @@ def _check_event(checking: "_Checking", statement: dict[str, Any]) -> None:
     value, name = _event_function(checking, statement["name"])
     is_over = False
     for piece in checking.content["pieces"]:
-        known = _Known(checking, piece)
+        known = Known(checking, piece)
         function = lambda y, k=known: value(k, y)
         if known.start < low and not known.is_below(function, known.start, min(low, known.end)):
             raise Refused(f"{name} may come before its bracket")
@@ -83,7 +48,7 @@ def check_ends_of_stages(checking: "_Checking") -> None:
             raise Refused("a stage without an event ends on one")
         if is_last or stage["ends_on"] is None:
             continue
-        known, (function, name) = _Known(checking, piece), _event_function(checking, stage["ends_on"])
+        known, (function, name) = Known(checking, piece), _event_function(checking, stage["ends_on"])
         watched = lambda y, k=known, f=function: f(k, y)
         if leaves:
             if not _is_over_at_the_end(checking, piece, known, watched, name):
@@ -101,7 +66,7 @@ def _event_function(checking: "_Checking", name: str):
     return (lambda k, y: [direction * (k.reading.observed(event["observable"], y, k.gates) - threshold)]), name
 
 
-def _is_over_at_the_end(checking, piece, known: _Known, function, name: str) -> bool:
+def _is_over_at_the_end(checking, piece, known: Known, function, name: str) -> bool:
     """On a passage a function moves at some speed; the event that ends a stage comes while the stage's field holds."""
     from flowsys.proof.checker.enclosures import Around
     from flowsys.proof.checker.verify import hull, speeds_of
@@ -120,7 +85,7 @@ def _check_value(checking: "_Checking", statement: dict[str, Any]) -> None:
     low, high = (rational(fraction(x)) for x in statement["between"])
     seen = False
     for piece in checking.content["pieces"]:
-        known = _Known(checking, piece)
+        known = Known(checking, piece)
         a, b = max(at[0], known.start), min(at[1], known.end)
         if a > b:
             continue

@@ -9,6 +9,7 @@ from typing import Any
 import flint
 from flint import arb, arb_series
 
+from flowsys.errors import InputError
 from flowsys.program import Program
 from flowsys.proof.checker.enclosures import (
     Around,
@@ -20,10 +21,11 @@ from flowsys.proof.checker.enclosures import (
 )
 from flowsys.proof.checker.reading import Reading, Refused, constant, fraction, number, rational
 from flowsys.proof.checker.statements import check_ends_of_stages, check_statement
+from flowsys.proof.choices import with_gates
+from flowsys.proof.stating import Stated, with_statements
 
 _EXTRA_BITS = 24
 _NORM_BITS = 80
-_BEYOND = 4
 UNKNOWN = arb(0.5, 0.5)
 
 
@@ -40,7 +42,7 @@ def verify(path: str, on_progress: Callable[[int, int], None] = lambda done, of:
     flint.ctx.prec = int(content["bits"]) + _EXTRA_BITS
     try:
         _Checking(content, on_progress).all()
-    except (KeyError, TypeError, IndexError, ValueError, ZeroDivisionError) as error:
+    except (InputError, KeyError, TypeError, IndexError, ValueError, ZeroDivisionError) as error:
         raise Refused(f"{path} does not have the form of a certificate: {error!r}") from error
     finally:
         flint.ctx.prec, flint.ctx.cap = before
@@ -53,8 +55,11 @@ class _Checking:
         problem = content["problem"]
         if hashlib.sha256(problem["program"].encode()).hexdigest() != problem["digest"]:
             raise Refused("the digest is not that of the program")
-        self.program = Program.parse(problem["program"])
+        stated = Program.parse(problem["program"])
         self.stages = problem["stages"]
+        self.stated = [Stated.parse(s["text"]) for s in content["statements"] if s["kind"] == "sign"]
+        observed = with_statements(stated, self.stated)
+        self.program = with_gates(observed, Reading(observed, self.stages[0]).tops)
         self.readings = [Reading(self.program, stage) for stage in self.stages]
 
     def all(self) -> None:
@@ -64,11 +69,13 @@ class _Checking:
             raise Refused("the start does not have the program's size")
         centre = tuple(b.mid() for b in balls)
         radii = tuple(abs(b - c).upper() for b, c in zip(balls, centre))
+        self.starts: list[Around] = []
         known = Around(Fraction(0), centre, arb(0), radii, (), (0,) * len(centre))
         crossed: dict[int, int] = {}
         for i, piece in enumerate(pieces):
             where = f"piece {i} at t = {float(fraction(piece['before']['t'])):.6g}"
             self._check_stage(piece, stage, known, where)
+            self.starts.append(known)
             if piece["kind"] == "step":
                 known = self._step(piece, known, crossed, where)
                 stage, crossed = piece["stage"], {}
@@ -271,22 +278,21 @@ def _radii(start: Around, error: arb) -> list[arb]:
 
 
 def _residual(reading: Reading, coefficients, start: Around, length: Fraction, gates) -> list[arb]:
-    """Bounds of |p' - f(p)| on a step: coefficients at its start, the last one over its interval."""
-    order = max(len(p) for p in coefficients) - 1 + _BEYOND
+    """Bounds of |p' - f(p)| on a step, half by half: coefficients around the middle, the last over the half."""
+    order = max(len(p) for p in coefficients)
     width = [arb(0) if i in start.moving else start.radii[i] for i in range(len(coefficients))]
-    solution, h, cap = Polynomials(coefficients, width), rational(length), flint.ctx.cap
-    try:
-        flint.ctx.cap = order
-        at_start = reading.rates(solution.series(arb(0), arb(0), order), gates)
-        flint.ctx.cap = order + 1
-        everywhere = reading.rates(solution.series(arb(0), h, order + 1), gates)
-    finally:
-        flint.ctx.cap = cap
-    bounds = []
-    for p, rate, rest in zip(coefficients, at_start, everywhere):
-        powers, total = arb(1), arb(0)
-        for k in range(order):
-            slope = (k + 1) * p[k + 1] if k + 1 < len(p) else arb(0)
-            total, powers = total + abs(slope - term(rate, k)) * powers, powers * h
-        bounds.append((total + abs(term(rest, order)) * powers).upper())
-    return bounds
+    inexact, exact = Polynomials(coefficients, width), Polynomials(coefficients, [arb(0)] * len(width))
+    found, cap = [arb(0)] * len(width), flint.ctx.cap
+    flint.ctx.cap = order + 1
+    for half in range(2):
+        low, high = rational(length * half / 2), rational(length * (half + 1) / 2)
+        middle, reach = (low + high) / 2, ((high - low) / 2).upper()
+        rates = reading.rates(inexact.series(middle, middle, order + 1), gates)
+        rests = reading.rates(inexact.series(low, high, order + 1), gates)
+        for i, p in enumerate(exact.series(middle, middle, order + 1)):
+            total, power = arb(0), arb(1)
+            for k in range(order):
+                total, power = total + abs((k + 1) * p[k + 1] - term(rates[i], k)) * power, power * reach
+            found[i] = found[i].max(total + abs(term(rests[i], order)) * power).upper()
+    flint.ctx.cap = cap
+    return found
