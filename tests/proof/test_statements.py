@@ -1,4 +1,4 @@
-"""Statements on windows: proven, with zeros at open ends too; refused by the checker once changed; declined if false."""
+"""Statements on windows: proven, with zeros at open ends too; refused once changed; declined if false."""
 
 import json
 
