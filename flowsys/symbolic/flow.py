@@ -11,6 +11,7 @@ exactly M_b ← (I - ηΓ_b) M_b (I - ηΓ_b).
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 import sympy as sp
 
@@ -105,12 +106,17 @@ def chain_rule(
     An entry may be a function of earlier entries too.
     """
     in_state: dict[sp.Symbol, sp.Expr] = {}
+    reads: dict[sp.Symbol, list[sp.Symbol]] = {}
     for entry, value in entries.items():
         in_state[entry] = value.xreplace(in_state)
+    for entry in entry_gradient:
+        for x in in_state.get(entry, entry).free_symbols:
+            reads.setdefault(x, []).append(entry)
 
+    @cache
     def gradient(x: sp.Symbol) -> sp.Expr:
         if x in entries:
             return entry_gradient.get(x, sp.S.Zero)
-        return sp.Add(*[g * in_state.get(e, e).diff(x) for e, g in entry_gradient.items()])
+        return sp.Add(*[entry_gradient[e] * in_state.get(e, e).diff(x) for e in reads.get(x, ())])
 
     return gradient
