@@ -21,6 +21,11 @@ PINS = np.load(Path(__file__).parent / "cooccurrence_pins.npz")
 HEAD = json.loads(str(PINS["head"]))
 
 
+FEW = ("loss", "test_loss", "tau", "clock", "c", "G_mu1", "G_mu3", "G_r2", "d_G_mu2", "S_12", "S_31", "S_2_r1",
+       "S_r3_1", "S_r1_same_word", "S_r4_same_sample", "VV_12", "KK_11", "QQ_23", "F_type2", "d_F_type2", "g_type3", "R",
+       "p_type1_1_2", "p_type3_r_r", "least_margin", "attention_deviation")  # fmt: skip
+
+
 def same(found, expected, tolerance=1e-9):
     scale = np.maximum(1.0, np.abs(expected))
     return np.abs(np.asarray(found) - expected) / scale <= tolerance
@@ -57,15 +62,18 @@ def test_finite_levels_from_the_recorded_weights_keep_their_numbers(case, number
     mode, run = case["mode"], case["runs"][number]
     start = {name: PINS[f"{mode}_{name}"] for name in ("W", "W_V", "W_K", "W_Q")}
     t, *expected = PINS[f"{mode}_run_{number}"]
+    recorded = dict(zip(run["names"], expected))
+    # every level reads its observables alike: all of them are looked at once in each mode
+    names = run["names"] if run["variant"] == "small" else FEW
     setup = SYSTEM.setup(mode, **case["parameters"] | {"learning_rate": 0.05})
     if run["level"] == "L0":
-        found = train(SYSTEM, setup, variant=run["variant"], mode=mode, steps=40, records=4, start=start)
+        found = train(SYSTEM, setup, variant=run["variant"], mode=mode, steps=40, records=4, start=start, observe=names)
     elif run["variant"] == "six_families":
         setup = FAMILIES.setup(mode, **case["parameters"])
         found = solve(FAMILIES, setup, level="L2", mode=mode, at=list(t), rtol=1e-12, atol=1e-14, start=start,
-                      observe=run["names"])  # fmt: skip
+                      observe=names)  # fmt: skip
     else:
         found = solve(SYSTEM, setup, level=run["level"], mode=mode, at=list(t), rtol=1e-12, atol=1e-14, start=start,
-                      observe=run["names"])  # fmt: skip
-    wrong = [name for name, values in zip(run["names"], expected) if not same(found[name], values, 1e-8).all()]
+                      observe=names)  # fmt: skip
+    wrong = [name for name in names if not same(found[name], recorded[name], 1e-8).all()]
     assert not wrong

@@ -13,12 +13,13 @@ from flowsys.systems.mixture.observables import OBSERVE
 
 S = load("mixture")
 MEASURED = ("loss", *OBSERVE)
+FEW = ("loss", "w_c", "w_v", "S_cv_same", "KK_cc_diff", "QQ_vv_same", "accuracy", "p_plus_v_c", "score_spread")
 
 
 # -- the closure ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("K", "L", "width"), [(2, 3, 1), (2, 3, 20), (3, 4, 4)])
+@pytest.mark.parametrize(("K", "L", "width"), [(2, 3, 1), (2, 3, 20), (3, 3, 4)])
 def test_the_reduced_rates_are_those_of_the_weights(K, L, width):
     """d(FᵀF)/dt = ḞᵀF + FᵀḞ by hand, from the flow on the weights."""
     setup = S.setup(K=K, L=L, width=width)
@@ -40,7 +41,12 @@ def test_the_reduced_rates_are_those_of_the_weights(K, L, width):
 @cache
 def run(level, mode, at, seed=0):
     setup = S.setup(width=5, seed=seed)  # narrower than the 8 vectors it maps
-    return solve(S, setup, level=level, mode=mode, at=at, rtol=1e-10, observe=MEASURED)
+    # what is compiled for all observables is large: they are read alike in every mode
+    return solve(S, setup, level=level, mode=mode, at=at, rtol=1e-10, observe=observed(mode))
+
+
+def observed(mode):
+    return MEASURED if mode == "three_stage" else FEW
 
 
 @pytest.mark.parametrize(
@@ -49,7 +55,7 @@ def run(level, mode, at, seed=0):
 def test_weights_and_reduced_flow_agree_through_all_stages(mode, at):
     weights, reduced = (run(level, mode, at) for level in ("L1", "L2"))
     assert np.abs(weights.t - reduced.t).max() <= 1e-8 * reduced.t.max()
-    for name in MEASURED:
+    for name in observed(mode):
         size = max(1.0, np.abs(reduced[name]).max())
         assert np.abs(weights[name] - reduced[name]).max() <= 1e-8 * size, name
 
