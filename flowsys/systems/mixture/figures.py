@@ -13,6 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from flowsys.plot import lettered
 from flowsys.plot.drawing import Drawing, PaperFigure
 from flowsys.plot.trajectory import shown
 from flowsys.runs.solving import solve
@@ -73,8 +74,10 @@ def training_dynamics(setup: Setup, K: int) -> Drawing:
     groups = {"loss": tuple(LOSSES), "neuron alignments": NEURONS, "attention scores": SCORES}
     runs = _both(setup, 150.0 * K, [name for names in groups.values() for name in names])
     figure = Figure(figsize=(13, 3.9), layout="constrained")
-    for ax, (title, names) in zip(figure.subplots(1, 3), groups.items()):
+    panels = figure.subplots(1, 3)
+    for ax, (title, names) in zip(panels, groups.items()):
         _panel(ax, runs, names, title, setup["learning_rate"])
+    lettered(panels)
     figure.suptitle(_where(setup), fontsize="medium")
     return Drawing(figure, runs)
 
