@@ -21,9 +21,10 @@ PINS = np.load(Path(__file__).parent / "cooccurrence_pins.npz")
 HEAD = json.loads(str(PINS["head"]))
 
 
-FEW = ("loss", "test_loss", "tau", "clock", "c", "G_mu1", "G_mu3", "G_r2", "d_G_mu2", "S_12", "S_31", "S_2_r1",
-       "S_r3_1", "S_r1_same_word", "S_r4_same_sample", "VV_12", "KK_11", "QQ_23", "F_type2", "d_F_type2", "g_type3", "R",
-       "p_type1_1_2", "p_type3_r_r", "least_margin", "attention_deviation")  # fmt: skip
+FEW = (
+    "loss test_loss tau clock c G_mu1 G_mu3 G_r2 d_G_mu2 S_12 S_31 S_2_r1 S_r3_1 S_r1_same_word S_r4_same_sample VV_12 "
+    "KK_11 QQ_23 F_type2 d_F_type2 g_type3 R p_type1_1_2 p_type3_r_r least_margin attention_deviation"
+).split()
 
 
 def same(found, expected, tolerance=1e-9):
