@@ -50,7 +50,7 @@ def bounded(x: ArrayLike, ratio: ArrayLike, tilde: str) -> tuple[Word, str]:
     if allowed >= CLEARLY * growing and goes_on and end > SLIGHT:
         how = "a power" if power <= logarithm else "a logarithm"
         return Word.FAILS, f"the constants grow like {how}, local exponents {listed(local)}"
-    if not goes_on or end <= SLIGHT:
+    if not goes_on or end <= SLIGHT or _jumps_once(local):
         return Word.HOLDS, f"the constants level off, local exponents {listed(local)}"
     return Word.NOT_TESTABLE, f"not yet asymptotic: local exponents of the constants {listed(local)}"
 
@@ -67,6 +67,11 @@ def _steepens(local: np.ndarray) -> bool:
     first, last = float(np.mean(local[:n])), float(np.mean(local[-n:]))
     middle = float(np.mean(local[n:-n])) if len(local) > 2 * n else first
     return last >= ABOUT * max(middle, 0.0) and middle >= first
+
+
+def _jumps_once(local: np.ndarray) -> bool:
+    """Whether constants are level before and after one jump, as where a gate opens."""
+    return len(local) > 3 and int((np.abs(local) > SLIGHT).sum()) == 1 and abs(float(local[-1])) <= SLIGHT
 
 
 def _is_power(X: np.ndarray, local: np.ndarray) -> bool:

@@ -21,11 +21,26 @@ class Line(NamedTuple):
     label: str
 
     def within(self, *plane: np.ndarray) -> "Line":
-        """The part of the line that lies in the plane drawn: points beyond the axes' values are left out."""
-        kept = np.isfinite(self.x) & np.isfinite(self.y)
-        for places, values in zip((self.x, self.y), plane):
-            kept &= (places >= values.min()) & (places <= values.max())
-        return Line(np.asarray(self.x)[kept], np.asarray(self.y)[kept], self.label)
+        """The part of the line that lies in the plane drawn, to the edges of its outermost cells; NaN parts pieces."""
+        x, y = np.asarray(self.x, float), np.asarray(self.y, float)
+        kept = np.isfinite(x) & np.isfinite(y)
+        gaps = ~kept
+        for places, values in zip((x, y), plane):
+            low, high = outer_edges(values)
+            kept &= (places >= low) & (places <= high)
+        kept |= gaps if kept.any() else False
+        return Line(x[kept], y[kept], self.label)
+
+
+def outer_edges(values: np.ndarray) -> tuple[float, float]:
+    """Half a cell beyond an axis' ends, by factors where its values are spaced by factors."""
+    low, high = float(np.min(values)), float(np.max(values))
+    if len(values) < 2:
+        return low, high
+    order = np.sort(values.astype(float))
+    if low > 0 and len(order) > 2 and np.allclose(order[1:] / order[:-1], order[1] / order[0]):
+        return low * (order[0] / order[1]) ** 0.5, high * (order[-1] / order[-2]) ** 0.5
+    return low - (order[1] - order[0]) / 2, high + (order[-1] - order[-2]) / 2
 
 
 class Contour(NamedTuple):

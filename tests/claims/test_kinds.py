@@ -162,3 +162,11 @@ def test_constants_of_any_size_along_a_path_of_ten_decades(size, power, word):
 def test_what_is_claimed_of_a_note_is_said_outside_the_regime_too():
     more = INSIDE | {"note": "with n = {n}"}
     assert "with n = 30" in verdict(Inequality("<="), lambda run: (run.p.n, 1.0), more, {"n": 30}).note
+
+
+def test_constants_that_jump_once_and_are_level_before_and_after_are_bounded():
+    x = np.geomspace(1, 1e6, 20)
+    jump = np.where(x < 1e4, 0.25, 0.5) * (1 + 1e-6 * np.log(x))
+    assert bounded(x, jump, "")[0].value == "holds"
+    stairs = 2.0 ** np.floor(np.log10(x))  # jumps that go on are a power
+    assert bounded(x, stairs, "")[0].value != "holds"

@@ -9,6 +9,7 @@ from flowsys.plot import phase as draw
 from flowsys.plot.outcomes import rectangles, told
 from flowsys.sweeps import Axis, PhaseDiagram
 from flowsys.sweeps.diagram import CODES, OUTCOMES, has_value
+from flowsys.sweeps.named import Line
 
 
 def diagram(*shape: int) -> PhaseDiagram:
@@ -57,3 +58,12 @@ def test_whole_numbers_have_whole_ticks():
     ax = draw(PhaseDiagram(axes, {"T_2": np.ones((3, 3))}, np.zeros((3, 3), np.uint8)), Figure().subplots())
     assert all(float(tick).is_integer() for tick in ax.get_xticks())
     assert not all(float(tick).is_integer() for tick in ax.get_yticks())
+
+
+def test_lines_reach_to_the_edges_of_the_outermost_cells_and_keep_their_gaps():
+    b, L = np.array([0.1, 0.2, 0.3]), np.array([3.0, 4.0, 5.0])
+    steps = Line(np.array([0.2, 0.2, np.nan, 0.34, 0.36]), np.array([4.5, 5.5, np.nan, 4.0, 4.0]), "edge").within(b, L)
+    np.testing.assert_allclose(steps.x, [0.2, 0.2, np.nan, 0.34])
+    np.testing.assert_allclose(steps.y, [4.5, 5.5, np.nan, 4.0])
+    factors = Line(np.array([0.3, 0.32, 310.0, 320.0]), np.full(4, 4.0), "").within(np.array([1.0, 10.0, 100.0]), L)
+    np.testing.assert_allclose(factors.x, [0.32, 310.0])

@@ -125,9 +125,8 @@ def _phases(axes: tuple[str, str], end: int, title: str, boundary, kink_width: f
     Gates of different orbits share a surface up to about 1e-6 for L ≥ 4. A flow that does not resolve that (smoothed
     over more, or descent with a finite step) slides on both, and can get stuck where the exact limit slides on one.
     """
-    kinks = "exact kinks" if kink_width is None else f"kinks smoothed over {kink_width:g}"
     return NamedDiagram(
-        title=f"{title}, {kinks}: $w_c$ in the end",
+        title=f"{title}{', exact kinks' if kink_width is None else ''}: $w_c$ in the end",
         axes=axes,
         observables=(f"w_c@t={end}", f"accuracy@t={end}"),
         mode="simultaneous",
