@@ -122,7 +122,9 @@ class Sweep:
     @property
     def _usual(self) -> dict[str, Any]:
         """The system's leading parameters where they are neither swept nor set: a picture names them too."""
-        taken = {axis.name for axis in self.axes} | set(self.fixed)
+        example = example_of(self.system, self.axes, self.fixed)
+        idle = self.system.fixes(example, self.level, self.variant, self.mode)  # a level's or mode's own values
+        taken = {axis.name for axis in self.axes} | set(self.fixed) | set(idle)
         leading = [p for p in self.system.parameters if self.level in p.levels][:LEADING]
         defaults = self.system.mode_defaults.get(self.mode, {})
         free = {p.name: defaults.get(p.name, p.default) for p in leading if p.name not in taken}

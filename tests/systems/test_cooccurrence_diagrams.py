@@ -8,7 +8,7 @@ from scipy.stats import spearmanr
 from flowsys.ladder import compare
 from flowsys.plot import phase as draw
 from flowsys.sweeps import make_sweep, parse_axis
-from flowsys.sweeps.memory import run_in_memory
+from flowsys.sweeps.memory import run_in_memory, sweep_of
 from flowsys.systems.cooccurrence import SYSTEM
 from flowsys.systems.cooccurrence.diagrams import DIAGRAMS, TEST_EXPONENT
 from flowsys.systems.cooccurrence.max_margin import max_margin
@@ -49,13 +49,13 @@ def test_every_rung_of_the_ladder_holds():
 def test_the_loss_of_one_target_rises_on_one_side_of_the_predicted_line_only():
     rises = chunk_of("rise", ["n=30,60", "L=4,11,13,21,23"])["loss_type2@loss_peak-loss_type2@t=0"] > 1e-9
     np.testing.assert_array_equal(rises, [[True, True, False, False, False], [True, True, True, True, False]])
-    line = lines_of("rise", [30, 60], [4, 23])["theory: n = 3(L - 2)"]
+    line = lines_of("rise", [30, 60], [4, 23])["theory: $n = 3(L - 2)$"]
     np.testing.assert_allclose(line.x, 3 * (line.y - 2))
 
 
 def test_with_other_shares_the_rise_ends_where_the_line_for_them_says():
     shares = {"share_1": 0.6, "share_4": 0.2}  # 2 p_1 - 2 p_2 - p_3 - p_4 = 0.7
-    line = lines_of("rise", [30, 50], [4, 40], **shares)["theory: n = 1.43(L - 2)"]
+    line = lines_of("rise", [30, 50], [4, 40], **shares)["theory: $n = 1.43(L - 2)$"]
     np.testing.assert_allclose(line.y, 2 + 0.7 * line.x)
     rises = swept("rise", ["n=30", "L=22.9,23.1"], **shares).quantities["loss_type2@loss_peak-loss_type2@t=0"] > 1e-12
     np.testing.assert_array_equal(rises, [[True, False]])
@@ -165,3 +165,8 @@ def test_the_dimensionless_mode_is_the_limit_in_units_of_tau():
         np.testing.assert_allclose(one[name], two[name], rtol=1e-7, err_msg=name)
     with pytest.raises(InputError, match="mode = dimensionless is not allowed at finite width"):
         solve(SYSTEM, setup, level="L2", mode="dimensionless", at=[1.0])
+
+
+def test_a_picture_names_no_parameter_that_its_mode_sets_by_itself():
+    shown = sweep_of(SYSTEM, DIAGRAMS["attention"]).origin["usual"]
+    assert "L" in shown and not {"alpha", "beta", "m1", "score_scale"} & set(shown)

@@ -32,7 +32,7 @@ def _rise(setup: Setup, n: np.ndarray, L: np.ndarray) -> list[Line]:
     per_sample = 2 * p_1 - 2 * p_2 - p_3 - p_4  # L - 2 irrelevant words take as much back as n of these give
     lines = [(np.sqrt(fine), r"Condition 1: $n = L^2$")]
     if per_sample > 0:
-        lines = [(2 + fine * per_sample, f"theory: n = {1 / per_sample:.3g}(L - 2)"), *lines]
+        lines = [(2 + fine * per_sample, f"theory: $n = {1 / per_sample:.3g}(L - 2)$"), *lines]
     return [_within(fine, y, L.min(), L.max(), label) for y, label in lines]
 
 
