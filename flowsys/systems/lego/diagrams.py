@@ -6,9 +6,18 @@ solvable while ε^{L,L} stays below ½(1 - 1/C_B), and a loss fixes ε^{2,2} (cl
 
 import numpy as np
 
+from flowsys.runs.solving import solve
 from flowsys.sweeps.named import Contour, Line, NamedDiagram
 from flowsys.system import Setup
-from flowsys.systems.lego.closed_forms import eps_at_loss, least_separating_d, solvable_length, trap_boundary
+from flowsys.systems.lego import SYSTEM
+from flowsys.systems.lego.closed_forms import (
+    clip_level,
+    eps_at_loss,
+    least_separating_d,
+    solvable_length,
+    time_at_eps,
+    trap_boundary,
+)
 from flowsys.systems.lego.groups import sizes
 
 D = 1000.0
@@ -28,7 +37,14 @@ def _trap(setup: Setup, bias: np.ndarray, V_0: np.ndarray) -> list[Line]:
     fine = np.geomspace(bias.min(), bias.max(), 3000)
     edge = trap_boundary(fine, *sizes(setup["group"]), setup["q"], setup["rho"], setup["d"])
     escape = _inside(fine, edge, (bias, V_0), "heuristic: head start = half a linear phase")
-    return [escape, _inside(fine, fine, (bias, V_0), r"$V_0 = b$")]
+    return [escape, _inside(fine, fine, (bias, V_0), r"$V_0 = b$"), _papers_start(setup["d"])]
+
+
+def _papers_start(d: float) -> Line:
+    """A cross at the bias b = σ_0 log d and a winner's V_0 = 2 σ_0, σ_0 = d^(-1/2): the largest of some Gaussians."""
+    b, V = np.log(d) / np.sqrt(d), 2 / np.sqrt(d)
+    across, up = np.array([0.85, 1.18, 1, 1, 1]), np.array([1, 1, 1, 0.7, 1.4])
+    return Line(b * across, V * up, r"the paper's start: $b = d^{-1/2}\log d$, $V_0 = 2d^{-1/2}$")
 
 
 def _separation(setup: Setup, d: np.ndarray, width: np.ndarray) -> list[Line]:
@@ -66,13 +82,15 @@ def _doubling(setup: Setup, L_test: np.ndarray, C_B: np.ndarray) -> list[Line]:
     return [_inside(length, fine, (L_test, C_B), "theory: the longest solvable"), doubled]
 
 
-def _inverse_floor(setup: Setup, tau: np.ndarray, C_B: np.ndarray) -> list[Line]:
-    """The inverse loss floor, through the peak of the gap of C5 at d = 1000, C_B = 3."""
+def _floor(setup: Setup, tau: np.ndarray, C_B: np.ndarray) -> list[Line]:
+    """Where the loss comes within a factor e of its floor d^(1 - C_B), ε^{2,2} = 1/(2B): the gap is closing there."""
     fine = np.linspace(C_B.min(), C_B.max(), 300)
+    at = time_at_eps(1 / (2 * clip_level(fine, setup["d"])), fine, setup["d"])
+    turns = [solve(SYSTEM, SYSTEM.setup(**dict(setup) | {"C_B": float(c)}), at=["gap_peak"], observe=()).t for c in C_B]
+    turned = [(t[0], c) for t, c in zip(turns, C_B) if len(t)]
     return [
-        _inside(
-            0.0032 * setup["d"] ** (fine - 1), fine, (tau, C_B), r"$\tau = 0.0032\, d^{C_B - 1}$: the peak of $C_B = 3$"
-        )
+        Line(at, fine, r"theory: $\epsilon^{2,2} = 1/(2B)$, $\tau = 0.30\, d^{C_B-1}$"),
+        Line(*np.array(turned).reshape(-1, 2).T, "measured: the gap turns"),
     ]
 
 
@@ -110,9 +128,11 @@ DIAGRAMS = {
     "additive_trap_C6": _trap_diagram("C6", 4),
     "additive_trap_S4": _trap_diagram("S4", 4),
     "one_neuron": NamedDiagram(
-        title="Share of combinations learned by exactly one of $m$ neurons (Eq. 16), $n_x = \\infty$, one draw",
-        axes=("d=1e4:1e10:7:log", "width=4:32:6:log"),
-        observables=("one_neuron@t=1e10", "loss@t=1e10"),
+        title="Share of combinations learned by exactly one of $m$ neurons (Eq. 16), $n_x = \\infty$, mean of 4 draws",
+        axes=("d=1e4:1e12:9:log", "width=4:32:4:log"),
+        observables=("mean(one_neuron@t=1e11)", "mean(loss@t=1e11)"),
+        seeds=4,
+        fresh_seeds=True,
         mode="stage_1",
         variant="many_variables",
         fixed={"group": "C3", "q": 4, "rho": 0.3, "bias": 0.0, "bias_scale": 1.0, "clip": "none"},
@@ -143,11 +163,11 @@ DIAGRAMS = {
         boundary=_doubling,
     ),
     "gap_cyclic": NamedDiagram(
-        title=r"Gap $\Delta^{2,2}$ along training: it opens, and closes beyond $\tau \sim d^{C_B - 1}$",
+        title=r"Gap $\Delta^{2,2}$ along training: it opens, turns, and has closed where the loss nears its floor",
         axes=("t_look=0.1:1e11:25:log", "C_B=1.5:5:15"),
         observables=("gap_22@look", "eps_22@look"),
         fixed={"group": "C5", "d": D},
-        boundary=_inverse_floor,
+        boundary=_floor,
     ),
     "gap_symmetric": NamedDiagram(
         title=r"Gap $\Delta^{2,2}$ along training: at large $C_B$ negative first, then positive; not closing",

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from flowsys.errors import InputError
 from flowsys.plot.drawing import Drawing, PaperFigure
 from flowsys.sweeps import Axis, PhaseDiagram
 from flowsys.system import Setup
@@ -73,9 +74,22 @@ def _where_below_1(results: dict[str, Any]) -> str:
 
 
 def _shown(setup: Setup, on_run: OnRun, groups: Sequence[str] = GROUPS, lengths: Sequence[int] = ()) -> Runs:
-    """The kept runs; or, told to `on_run` every few epochs, one of the setup's seed trained in this directory first."""
+    """The kept runs; or, told to `on_run` every few epochs, one of the setup's seed trained in this directory first.
+
+    A seed that was asked for is shown alone; nothing else of a setup plays a part in the experiment.
+    """
+    for name in sorted(setup.given - {"seed"}):
+        raise InputError(
+            f"{name} = {setup[name]} plays no part here: figures show the experiment, of which seed is set."
+        )
     if on_run is None:
-        return {group: {seed: packaged(group, seed=seed) for seed in packaged_seeds(group)} for group in groups}
+        kept = {group: packaged_seeds(group) for group in groups}
+        asked = (lambda seed: seed == setup["seed"]) if "seed" in setup.given else (lambda seed: True)
+        for group, seeds in kept.items():
+            if not any(map(asked, seeds)):
+                listed = ", ".join(map(str, seeds)) or "none"
+                raise InputError(f"seed = {setup['seed']} of {group} is not kept: there are {listed}; --paper runs it.")
+        return {group: {s: packaged(group, seed=s) for s in filter(asked, seeds)} for group, seeds in kept.items()}
     told = lambda stage, epoch: on_run(f"{stage.group}, L = {stage.L}: epoch {epoch} of {stage.epochs}")
     seed = setup["seed"]
     options = {"doubled_lengths": lengths, "experiment": Experiment(seed=seed), "on_epochs": told}
@@ -159,17 +173,17 @@ def attention_maps(setup: Setup, shown: str, on_run: OnRun = None) -> Drawing:
         panels[0].set(xlabel="place shown", ylabel="query", title="predicate the query needs")
         panels[0].set_xticks(range(L), labels=range(1, L + 1))
         panels[0].set_yticks(range(L), labels=[f"ans$_{i}$" for i in range(L)])
-    maps = []
-    for ax, stage in zip(panels[-2:], stages):
+    maps = [np.array(stage["attention"][str(L)][shown]["map"]) for stage in stages]
+    largest = max(0.6, *(attention.max() for attention in maps))
+    for ax, stage, found in zip(panels[-2:], stages, maps):
         attention = stage["attention"][str(L)]
-        maps.append(np.array(attention[shown]["map"]))
-        image = ax.imshow(maps[-1], cmap="viridis", vmin=0, vmax=max(0.6, maps[-1].max()), aspect="auto")
-        figure.colorbar(image, ax=ax, shrink=0.9).set_label("attention")
+        image = ax.imshow(found, cmap="viridis", vmin=0, vmax=largest, aspect="auto")
         names = [i + 1 for i in attention["order"]] if is_shuffled else range(1, L + 1)
         columns = [f"p$_{i}$" for i in names] + [f"a$_{i}$" for i in range(L)]
         ax.set_xticks(range(2 * L), labels=columns)
         ax.set_yticks(range(L), labels=[f"ans$_{i}$" for i in range(L)])
         ax.set(xlabel="clause attended to", ylabel="query", title=f"{TASKS[stage['group']]}, seed {seeds[0]}")
+    figure.colorbar(image, ax=panels[-2:], shrink=0.9).set_label("attention")
     axes = {"group": GROUPS, "query": range(L), "clause": range(2 * L)}
     return Drawing(
         figure, {"attention": _table(axes, attention=np.array(maps))}, f"seed {seeds[0]}; {_masses(stages, L, shown)}"
