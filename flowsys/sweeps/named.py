@@ -33,7 +33,9 @@ class Line(NamedTuple):
 
 
 def outer_edges(values: np.ndarray) -> tuple[float, float]:
-    """Half a cell beyond an axis' ends, by factors where its values are spaced by factors."""
+    """Half a cell beyond an axis' ends, by factors where its values are spaced by factors; names count from 0."""
+    if values.dtype.kind not in "iuf":
+        return -0.5, len(values) - 0.5
     low, high = float(np.min(values)), float(np.max(values))
     if len(values) < 2:
         return low, high

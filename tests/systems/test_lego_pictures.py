@@ -11,6 +11,7 @@ from flowsys import cli, load
 from flowsys.errors import InputError
 from flowsys.runs.solving import solve
 from flowsys.sweeps import make_sweep, parse_axis, run
+from flowsys.sweeps.named import outer_edges
 from flowsys.systems.lego import closed_forms, figures, section_7, tables
 from flowsys.systems.lego.configurations import distinct_rows
 
@@ -21,7 +22,8 @@ def sweep_of(name, axes=None):
     named = SYSTEM.diagrams[name]
     axes = [parse_axis(a) for a in axes or named.axes]
     fixed = {k: v for k, v in named.fixed.items() if k not in {axis.name for axis in axes}}
-    return make_sweep(SYSTEM, axes, named.observables, mode=named.mode, variant=named.variant, fixed=fixed)
+    return make_sweep(SYSTEM, axes, named.observables, mode=named.mode, variant=named.variant, fixed=fixed,
+                      seeds=named.seeds, fresh_seeds=named.fresh_seeds)  # fmt: skip
 
 
 def swept(name, axes):
@@ -35,8 +37,9 @@ def test_every_diagram_is_a_sweep_with_lines_inside_it(name):
     x, y = (axis.values for axis in sweep_of(name).axes)
     named = SYSTEM.diagrams[name]
     setup = SYSTEM.setup(named.mode, **named.fixed)
-    for line in named.boundary(setup, np.array(x), np.array(y)) if named.boundary else ():
-        assert len(line.x) > 1 and min(line.x) >= min(x) * 0.999 and max(line.x) <= max(x) * 1.001
+    low, high = outer_edges(np.array(x))
+    for line in named.lines(setup, *map(np.array, (x, y))):
+        assert len(line.x) > 1 and low <= min(line.x) and max(line.x) <= high
 
 
 def test_boundaries_move_with_what_is_fixed():
@@ -47,6 +50,7 @@ def test_boundaries_move_with_what_is_fixed():
     assert at(more_words) > 1.5 * at(usual) and at(steeper) < at(usual) / 5
 
 
+@pytest.mark.slow
 def test_one_neuron_wins_only_beyond_the_heuristic_vocabulary():
     edge = float(closed_forms.least_separating_d(6, 3, 3, 4, 0.3)[0])
     few, many = swept("one_neuron", [f"d={edge / 100:.6g},{edge * 1000:.6g}", "width=6"])[0, :, 0]
@@ -199,7 +203,7 @@ def test_a_later_round_with_wrong_labels_ends_in_an_outcome():
     assert end["label_accuracy"][0] < 0.9 and end["loss"][0] == pytest.approx(1.5, rel=1e-6)
 
 
-def made(group, seed=0):
+def made(group, adds_query=False, seed=0):
     """Results in the form that runs leave, of a model that forgets with the length."""
     lengths = (5, 10, 20)
     lines = {L: np.linspace(0.5, 0.3, L) for L in lengths}
@@ -208,14 +212,15 @@ def made(group, seed=0):
     attention = {str(L): {"order": list(range(L))[::-1], "in_order": shown[L] | maps, "shuffled": shown[L] | maps}
                  for L in lengths}  # fmt: skip
     return [{"group": group, "trained_to": L, "sentences": 100, "all_right": {"5": 1.0, "10": 0.5, "20": 0.0},
-             "attention": attention, "losses": [1.0], "experiment": {"seed": seed}} for L in (5, 10)]  # fmt: skip
+             "attention": attention, "losses": [1.0],
+             "experiment": {"seed": seed, "architecture": {"adds_query": adds_query}}} for L in (5, 10)]  # fmt: skip
 
 
 @pytest.fixture
 def results(monkeypatch):
     monkeypatch.setattr(figures, "packaged", made)
     monkeypatch.setattr(figures, "packaged_controls", lambda group: {1: made(group, seed=1)[0]})
-    monkeypatch.setattr(figures, "packaged_seeds", lambda group: [0, 1] if group == "S5" else [0])
+    monkeypatch.setattr(figures, "packaged_seeds", lambda group, adds_query: [0, 1] if group == "S5" else [0])
 
 
 @pytest.mark.parametrize("number", figures.FIGURES)
@@ -240,12 +245,21 @@ def test_at_the_papers_size_a_figure_runs_the_experiment_with_the_seed_asked_for
     def run(group, directory, *, doubled_lengths, experiment, on_epochs):
         asked.append((group, tuple(doubled_lengths), experiment.seed))
         on_epochs(experiment, 10)
-        return made(group, experiment.seed)
+        return made(group, seed=experiment.seed)
 
     monkeypatch.setattr(figures, "run", run)
     drawing = SYSTEM.figures[number](SYSTEM.setup(seed=3), on_run=said.append)
     assert asked == ([("S5", (10, 20, 40), 3)] if number == "1b" else [("C6", (), 3), ("S5", (), 3)])
     assert said[0] == "C6, L = 5: epoch 10 of 300" and "seed 3" in drawing.notes
+
+
+def test_a_figure_shows_the_seed_asked_for_and_refuses_what_plays_no_part(results):
+    shown = figures.accuracy_by_stage(SYSTEM.setup(seed=1)).data["accuracy"]
+    assert shown.axes[1].values == ("seed 1 to 5", "seed 1 to 10", "seed 1 control")
+    with pytest.raises(InputError, match="seed = 1 of C6 is not kept: there are 0"):
+        figures.accuracy_by_group(SYSTEM.setup(seed=1))
+    with pytest.raises(InputError, match=r"C_B = 7.0 plays no part here"):
+        figures.accuracy_by_group(SYSTEM.setup(C_B=7))
 
 
 @pytest.mark.parametrize("group", figures.GROUPS)

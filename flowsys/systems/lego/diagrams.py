@@ -25,19 +25,11 @@ CYCLIC = ",".join(f"C{n}" for n in range(2, 13))
 SYMMETRIC = ",".join(f"S{n}" for n in range(3, 7))
 
 
-def _inside(x: np.ndarray, y: np.ndarray, plane: tuple[np.ndarray, np.ndarray], label: str) -> Line:
-    """The part of a curve that lies in the plane that is drawn."""
-    kept = np.ones(len(x), dtype=bool)
-    for curve, axis in zip((x, y), plane):
-        kept &= (curve >= axis.min()) & (curve <= axis.max())
-    return Line(x[kept], y[kept], label)
-
-
 def _trap(setup: Setup, bias: np.ndarray, V_0: np.ndarray) -> list[Line]:
     fine = np.geomspace(bias.min(), bias.max(), 3000)
     edge = trap_boundary(fine, *sizes(setup["group"]), setup["q"], setup["rho"], setup["d"])
-    escape = _inside(fine, edge, (bias, V_0), "heuristic: head start = half a linear phase")
-    return [escape, _inside(fine, fine, (bias, V_0), r"$V_0 = b$"), _papers_start(setup["d"])]
+    escape = Line(fine, edge, "heuristic: head start = half a linear phase")
+    return [escape, Line(fine, fine, r"$V_0 = b$"), _papers_start(setup["d"])]
 
 
 def _papers_start(d: float) -> Line:
@@ -53,7 +45,7 @@ def _separation(setup: Setup, d: np.ndarray, width: np.ndarray) -> list[Line]:
     edge = least_separating_d(
         fine, *sizes(setup["group"]), setup["q"], setup["rho"], setup["bias"], setup["bias_scale"]
     )
-    return [_inside(edge, fine, (d, width), "heuristic: expected head start = half a linear phase")]
+    return [Line(edge, fine, "heuristic: expected head start = half a linear phase")]
 
 
 def _lengths(setup: Setup, eps: np.ndarray, C_B: np.ndarray) -> list[Line]:
@@ -61,7 +53,7 @@ def _lengths(setup: Setup, eps: np.ndarray, C_B: np.ndarray) -> list[Line]:
     fine = np.linspace(C_B.min(), C_B.max(), 300)
     per_length = solvable_length(0.5, fine) - 1  # ε_max / (1 - ε_max)
     levels = ((L, 1 / (1 + (L - 1) / per_length)) for L in (10, 100, 500))
-    return [_inside(edge, fine, (eps, C_B), f"estimate: $L^* = {L}$") for L, edge in levels]
+    return [Line(edge, fine, f"estimate: $L^* = {L}$") for L, edge in levels]
 
 
 def _fixed_loss(setup: Setup, L_test: np.ndarray, group: np.ndarray) -> list[Line]:
@@ -79,7 +71,7 @@ def _doubling(setup: Setup, L_test: np.ndarray, C_B: np.ndarray) -> list[Line]:
     d, twice = setup["d"], 2.0 * setup["L"]
     length = solvable_length(eps_at_loss(d ** (3.025 - fine), fine, d), fine)
     doubled = Line(np.full(2, twice), np.array([C_B.min(), C_B.max()]), f"the doubled length, {twice:g}")
-    return [_inside(length, fine, (L_test, C_B), "theory: the longest solvable"), doubled]
+    return [Line(length, fine, "theory: the longest solvable"), doubled]
 
 
 def _floor(setup: Setup, tau: np.ndarray, C_B: np.ndarray) -> list[Line]:
@@ -97,7 +89,7 @@ def _floor(setup: Setup, tau: np.ndarray, C_B: np.ndarray) -> list[Line]:
 def _stage_end(setup: Setup, tau: np.ndarray, C_B: np.ndarray) -> list[Line]:
     """The inverse of the loss that ends a stage of Algorithm 2."""
     fine = np.linspace(C_B.min(), C_B.max(), 300)
-    return [_inside(setup["d"] ** (fine - 3.025), fine, (tau, C_B), r"$\tau = d^{C_B - 3.025}$ (stage ends)")]
+    return [Line(setup["d"] ** (fine - 3.025), fine, r"$\tau = d^{C_B - 3.025}$ (stage ends)")]
 
 
 def _trap_diagram(group: str, q: int, least_bias: float = 1e-3) -> NamedDiagram:

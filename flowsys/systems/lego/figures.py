@@ -5,7 +5,7 @@ accuracy are two standard errors of the number of sentences tested. Fig. 1a has 
 the first thin; attention is that of the first seed. With `on_run` the experiment is run here first, with one seed.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -76,24 +76,35 @@ def _where_below_1(results: dict[str, Any]) -> str:
 def _shown(setup: Setup, on_run: OnRun, groups: Sequence[str] = GROUPS, lengths: Sequence[int] = ()) -> Runs:
     """The kept runs; or, told to `on_run` every few epochs, one of the setup's seed trained in this directory first.
 
-    A seed that was asked for is shown alone; nothing else of a setup plays a part in the experiment.
+    Kept are models without a residual around attention, as in Definition 3.5; of self-training, to further `lengths`,
+    those with one. A seed that was asked for is shown alone; nothing else of a setup plays a part in the experiment.
     """
     for name in sorted(setup.given - {"seed"}):
         raise InputError(
-            f"{name} = {setup[name]} plays no part here: figures show the experiment, of which seed is set."
+            f"{name} = {setup[name]} plays no part here: a figure shows the experiment, of which the seed can be set."
         )
     if on_run is None:
-        kept = {group: packaged_seeds(group) for group in groups}
+        has_residual = bool(lengths)
+        kept = {group: packaged_seeds(group, has_residual) for group in groups}
         asked = (lambda seed: seed == setup["seed"]) if "seed" in setup.given else (lambda seed: True)
         for group, seeds in kept.items():
             if not any(map(asked, seeds)):
                 listed = ", ".join(map(str, seeds)) or "none"
                 raise InputError(f"seed = {setup['seed']} of {group} is not kept: there are {listed}; --paper runs it.")
-        return {group: {s: packaged(group, seed=s) for s in filter(asked, seeds)} for group, seeds in kept.items()}
+        return {
+            group: {seed: packaged(group, has_residual, seed) for seed in filter(asked, seeds)}
+            for group, seeds in kept.items()
+        }
     told = lambda stage, epoch: on_run(f"{stage.group}, L = {stage.L}: epoch {epoch} of {stage.epochs}")
     seed = setup["seed"]
     options = {"doubled_lengths": lengths, "experiment": Experiment(seed=seed), "on_epochs": told}
     return {group: {seed: run(group, OWN_RUNS, **options)} for group in groups}
+
+
+def _architecture(results: Iterable[Mapping[str, Any]]) -> str:
+    """Which kind of model the results are of, in words."""
+    adds_query = next(iter(results))["experiment"]["architecture"]["adds_query"]
+    return "a residual around attention" if adds_query else "no residual (Def. 3.5)"
 
 
 def _firsts(runs: Runs) -> list[tuple[int, dict[str, Any]]]:
@@ -113,6 +124,7 @@ def accuracy_by_group(setup: Setup, on_run: OnRun = None) -> Drawing:
             label = f"{TASKS[group]}, seed {seed}"
             shares[f"{group} seed {seed}"] = _curve(ax, stages[0], f"C{i}", label, is_thin=place > 0)
             told.append(f"{group}, seed {seed}: {_where_below_1(stages[0])}")
+    ax.set_title(_architecture([first]), fontsize="medium")
     ax.axvline(first["trained_to"], color="0.4", linestyle="--", linewidth=1, label="training length")
     _legend_below(ax, 2)
     accuracy = _table({"L": lengths, "run": tuple(shares)}, all_right=np.array(list(shares.values())).T)
@@ -143,7 +155,10 @@ def accuracy_by_stage(setup: Setup, on_run: OnRun = None) -> Drawing:
         told += [f"control, seed {seed}, as many further steps at L = 5: {_where_below_1(results)}"
                  for seed, results in controls.items()]  # fmt: skip
     _legend_below(ax, 3, title="trained to")
-    ax.set_title(f"{TASKS['S5']}, labels written by the previous model; {_seeds_in_words(runs)}", fontsize="medium")
+    ax.set_title(
+        f"{TASKS['S5']}, labels of the previous model; {_architecture(drawn[0].values())}; {_seeds_in_words(runs)}",
+        fontsize="medium",
+    )
     accuracy = _table({"L": lengths, "run": tuple(shares)}, all_right=np.array(list(shares.values())).T)
     return Drawing(figure, {"accuracy": accuracy}, "; ".join(told))
 
@@ -184,6 +199,7 @@ def attention_maps(setup: Setup, shown: str, on_run: OnRun = None) -> Drawing:
         ax.set_yticks(range(L), labels=[f"ans$_{i}$" for i in range(L)])
         ax.set(xlabel="clause attended to", ylabel="query", title=f"{TASKS[stage['group']]}, seed {seeds[0]}")
     figure.colorbar(image, ax=panels[-2:], shrink=0.9).set_label("attention")
+    figure.suptitle(f"trained at L = {L}, {_architecture(stages)}", fontsize="medium")
     axes = {"group": GROUPS, "query": range(L), "clause": range(2 * L)}
     return Drawing(
         figure, {"attention": _table(axes, attention=np.array(maps))}, f"seed {seeds[0]}; {_masses(stages, L, shown)}"
@@ -216,7 +232,7 @@ def diagonal_attention(setup: Setup, kind: str, on_run: OnRun = None) -> Drawing
             told.append(f"{stage['group']}, L = {L}: {line[0]:.3f} first, {line[-1]:.3f} last, {line.mean():.3f} mean")
     ax.set(xlabel=r"position $(\ell + 1)/L$", ylabel=f"attention {KINDS[kind]}")
     ax.set_ylim(bottom=0)
-    ax.set_title(f"trained at L = 5, seed {seeds[0]}", fontsize="medium")
+    ax.set_title(f"trained at L = 5, {_architecture(stages)}, seed {seeds[0]}", fontsize="medium")
     _legend_below(ax, 2)
     return Drawing(figure, data, f"seed {seeds[0]}; {'; '.join(told)}")
 

@@ -139,8 +139,9 @@ def sentences(p) -> fs.Samples:
     tokens = vocabulary(p)
     if p.mode == "stage_1":
         return one_step(p)
-    if p.mode == "algorithm_2" and p.L > 2:
-        return _samples(data.sample(np.random.default_rng((p.seed, p.L)), tokens.group, tokens.n_x, p.L, p.n_samples))
+    rng = np.random.default_rng((p.seed, p.L)) if p.mode == "algorithm_2" else None
+    if rng is not None and p.L > 2:
+        return _samples(data.sample(rng, tokens.group, tokens.n_x, p.L, p.n_samples))
     return _samples(data.population(tokens.group, tokens.n_x, 2, variables_read=3 if has_trained_layer(p) else 2))
 
 
