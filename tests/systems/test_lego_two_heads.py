@@ -1,5 +1,6 @@
 """The two-head transformer of Section 7, at toy size: causality, rollouts, exact resumption, self-labels."""
 
+import json
 from dataclasses import replace
 
 import jax
@@ -154,3 +155,20 @@ def test_the_whole_experiment_resumes_and_keeps_its_results(tmp_path):
     assert set(results[0]["all_right"]) == {"2", "3"}
     assert np.shape(results[0]["attention"]["2"]["shuffled"]["map"]) == (2, 4)
     assert len(results[0]["attention"]["3"]["in_order"]["predicate"]) == 3
+
+
+@pytest.mark.slow
+def test_kept_runs_are_told_apart_by_every_setting(tmp_path):
+    sizes = {
+        "groups": ("C2",),
+        "seeds": (0,),
+        "residuals": (False,),
+        "L": 2,
+        "n_x": 6,
+        "steps_per_epoch": 2,
+        "batch": 4,
+    }
+    section_7.fill(tmp_path, **sizes, epochs=1)
+    section_7.fill(tmp_path, **sizes, epochs=2)
+    kept = [json.loads(path.read_text())["case"]["experiment"] for path in tmp_path.glob("*.json")]
+    assert sorted(case["epochs"] for case in kept) == [1, 2] and not kept[0]["architecture"]["adds_query"]

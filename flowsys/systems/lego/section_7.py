@@ -1,6 +1,7 @@
 """The experiment of Section 7 in one call: train, self-train by doubling, evaluate, keep; goes on where it stopped.
 
     run("C6", directory)     run("S5", directory)     (or `flowsys figure lego 1b --paper`)
+    python -c "from flowsys.systems.lego import section_7; section_7.fill('runs', seeds=(3, 4), n_x=64, batch=32)"
 
 Every length leaves its weights and, once trained, its results: accuracy of the model's own rollouts by length
 (Figs. 1a, 1b) and along training, attention maps (Figs. 2, 5) and their diagonals (Figs. 6, 7). A run is kept by
@@ -138,13 +139,25 @@ def run(
     return finished
 
 
-def fill(directory: Path | str | None = None) -> None:
-    """Train and keep what figures and verdicts read: both groups, without a residual and with one, three seeds each."""
-    for adds_query in (False, True):
-        for seed in range(3):
-            for group, lengths in (("C6", ()), ("S5", DOUBLED_LENGTHS)):
-                experiment = Experiment(seed=seed, architecture=Architecture(adds_query=adds_query))
-                run(group, directory or RUNS.folder, experiment=experiment, doubled_lengths=lengths)
+def fill(
+    directory: Path | str | None = None,
+    groups: Sequence[str] = ("C6", "S5"),
+    seeds: Sequence[int] = (0, 1, 2),
+    residuals: Sequence[bool] = (False, True),
+    **settings: Any,
+) -> None:
+    """Train and keep what figures and verdicts read; `settings` are fields of `Experiment`: n_x, batch, epochs …
+
+    Symmetric groups go on to the longer lengths by self-training.
+    """
+    for adds_query in residuals:
+        experiment = Experiment(**settings, architecture=Architecture(adds_query=adds_query))
+        for seed in seeds:
+            for group in groups:
+                lengths = [L for L in DOUBLED_LENGTHS if group.startswith("S") and experiment.n_x > L]
+                tested = [L for L in TEST_LENGTHS if experiment.n_x > L]
+                run(group, directory or RUNS.folder, experiment=replace(experiment, seed=seed), doubled_lengths=lengths,
+                    test_lengths=tested, diagonal_lengths=[L for L in DIAGONAL_LENGTHS if L in tested])  # fmt: skip
 
 
 def packaged(group: str, adds_query: bool = True, seed: int = 0) -> list[dict[str, Any]]:
