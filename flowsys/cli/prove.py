@@ -29,6 +29,10 @@ def prove(
         list[str] | None,
         typer.Option(metavar="TEXT", help="Prove this: 'w_v > 2*w_c on (T_1, T_2]', 'loss < 1/2 at T_2'; repeatable."),
     ] = None,
+    interval: Annotated[
+        str | None,
+        typer.Option(metavar="NAME=FROM:TO", callback=options.given, help="Prove for all values of a parameter."),
+    ] = None,
     tolerance: Annotated[float, typer.Option(help="The residual that every step must stay below.")] = 1e-24,
     format: Annotated[str, typer.Option(help="table | json")] = "table",
     out: Annotated[
@@ -54,8 +58,8 @@ def prove(
     with _told() as told:
         proof = enclose(
             found, setup, level=level, variant=variant, mode=mode, at=options.requests(at),
-            observe=options.names(observe), state=state or (), tolerance=tolerance, on_progress=told,
-            command=options.command_line(),
+            observe=options.names(observe), state=state or (), interval=_interval(interval), tolerance=tolerance,
+            on_progress=told, command=options.command_line(),
         )  # fmt: skip
     if out:
         proof.save(out)
@@ -67,6 +71,17 @@ def prove(
     if proof.declined:
         typer.echo(f"flowsys: the proof stops at t = {proof.reached:.8g}: {proof.declined}", err=True)
         raise typer.Exit(1)
+
+
+def _interval(text: str | None) -> tuple[str, float, float] | None:
+    if text is None:
+        return None
+    name, _, values = text.partition("=")
+    try:
+        low, high = map(float, values.split(":"))
+    except ValueError:
+        raise InputError(f"--interval {text} is not understood: it must be NAME=FROM:TO.") from None
+    return name.strip(), low, high
 
 
 def _need_flint() -> None:

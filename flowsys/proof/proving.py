@@ -13,6 +13,7 @@ from flint import arb
 from flowsys.errors import InputError
 from flowsys.proof import certificate
 from flowsys.proof.enclosing import Bracket, Enclosing
+from flowsys.proof.intervals import spanned
 from flowsys.proof.observing import Row, row_at
 from flowsys.proof.posing import Posed, posed_exactly
 from flowsys.proof.signs import ProvenSign, proven_sign
@@ -89,6 +90,7 @@ def prove(
     at: Sequence[str | float] | None = None,
     observe: Sequence[str] | None = None,
     state: Sequence[str] = (),
+    interval: tuple[str, float, float] | None = None,
     tolerance: float = 1e-24,
     on_progress: Callable[[float, float], None] = lambda t, error: None,
     command: str = "",
@@ -96,8 +98,9 @@ def prove(
     """Enclose a system's reduced flow rigorously, and bracket events on it.
 
     `at` mixes event names and times, as in `solve`. `tolerance` bounds the polynomials' residual at every step; bounds
-    of the error follow from it. `state` are statements to be proven, such as "w_v > 2*w_c on (T_1, T_2]". What cannot
-    be proven is declined in a sentence (`Proof.declined`).
+    of the error follow from it. `state` are statements to be proven, such as "w_v > 2*w_c on (T_1, T_2]". `interval`,
+    as ("omega", 0.1, 0.1001), proves for all values of a parameter between two. What cannot be proven is declined in a
+    sentence (`Proof.declined`).
     """
     if not 1e-60 <= tolerance <= 1e-6:
         raise InputError(f"tolerance = {tolerance:g} is not allowed: it must lie between 1e-60 and 1e-6.")
@@ -114,7 +117,20 @@ def prove(
     }  # fmt: skip
     own = problem.field.observables
     names = tuple(observe) if observe is not None else tuple(n for n in system.unasked(level, problem) if n in own)
-    return prove_problem(problem, at, names, state, tolerance=tolerance, on_progress=on_progress, head=head)
+    posed = None
+    if interval is not None:
+        name, values = interval[0], (interval[1], (interval[1] + interval[2]) / 2, interval[2])
+        if not values[0] < values[2]:
+            raise InputError(f"interval: {name} from {values[0]:g} to {values[2]:g} is empty.")
+        statements = [Stated.parse(text) for text in state]
+        at_ends = [system.setup(mode, **{**setup, name: value}) for value in values]
+        problems = [system.started(there, level, variant, mode, None) for there in at_ends]
+        posed = spanned(name, values, tuple(posed_exactly(there, statements) for there in problems))  # type: ignore[arg-type]
+        head["interval"] = [name, values[0], values[2]]
+        problem = problems[1]
+    return prove_problem(
+        problem, at, names, state, posed=posed, tolerance=tolerance, on_progress=on_progress, head=head
+    )
 
 
 def prove_problem(
@@ -123,13 +139,14 @@ def prove_problem(
     observe: Sequence[str] = (),
     state: Sequence[str] = (),
     *,
+    posed: Posed | None = None,
     tolerance: float = 1e-24,
     on_progress: Callable[[float, float], None] = lambda t, error: None,
     head: dict[str, Any] | None = None,
 ) -> Proof:
-    """Enclose the solution of a problem whose field is a program."""
+    """Enclose the solution of a problem whose field is a program (`posed`: with numbers other than its own)."""
     statements = [Stated.parse(text) for text in state]
-    posed = posed_exactly(problem, statements)
+    posed = posed or posed_exactly(problem, statements)
     ends = [end for stated in statements for end in (stated.low, stated.high)]
     requests = plain_requests(at if at is not None else () if statements else problem.default_at)
     events, times = _sorted(posed, (*requests, *(_request(end, posed) for end in ends)))

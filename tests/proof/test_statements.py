@@ -54,3 +54,24 @@ def test_a_statement_that_is_none_is_refused():
     system = fs.load("parity")
     with pytest.raises(InputError, match="does not observe"):
         fs.prove(system, system.setup(), state=["nothing > 0 at 1"])
+
+
+def test_a_sign_for_all_values_of_a_parameter_in_an_interval(tmp_path):
+    system = fs.load("mixture")
+    texts = ["S_cv_same > 0 on (T_1, 25]"]
+    interval = ("omega", 0.1, 0.1001)
+    proof = fs.prove(system, system.setup(), observe=["S_cv_same"], at=[25.0], state=texts, interval=interval)
+    assert not proof.declined and proof.signs
+    path = tmp_path / "interval.json"
+    proof.save(str(path))
+    assert verify(str(path))["interval"] == ["omega", 0.1, 0.1001]
+    value = proof.rows[0].values["S_cv_same"]
+    for omega in (0.1, 0.10005, 0.1001):
+        there = fs.solve(system, system.setup(omega=omega), at=[25.0], observe=["S_cv_same"], rtol=1e-10)
+        assert value.lower() < there["S_cv_same"][0] < value.upper()
+
+
+def test_a_parameter_that_moves_a_stage_is_no_interval():
+    system = fs.load("mixture")
+    with pytest.raises(InputError, match="T_1"):
+        fs.prove(system, system.setup(), at=[1.0], interval=("T_1", 20, 21))
