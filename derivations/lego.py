@@ -15,11 +15,10 @@ from flowsys.symbolic.assemble import assemble
 from flowsys.symbolic.render import flow_equations, module_text
 from flowsys.systems.lego import groups
 from flowsys.systems.lego.closed_forms import C_alpha, clip_level, final_features, phase_1_rate
-from flowsys.systems.lego.configurations import exact
+from flowsys.systems.lego.configurations import exact, program_tables
 from flowsys.systems.lego.limits import PACKAGED_POWER
 from flowsys.systems.lego.notation import LATEX
 from flowsys.systems.lego.statement import Structure, stage_1_statement, stage_2_statement
-from flowsys.systems.lego.tables import program_tables
 
 CLIPS = ("none", "smooth")
 POWERS = (PACKAGED_POWER, 6, 8)  # other powers are derived when they are asked for, and checked here too

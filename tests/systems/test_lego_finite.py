@@ -8,6 +8,7 @@ import pytest
 from flowsys.claims import Word
 from flowsys.claims.conditions import Conditions
 from flowsys.errors import InputError
+from flowsys.runs.asking import start
 from flowsys.runs.solving import solve
 from flowsys.runs.training import train
 from flowsys.systems import load
@@ -27,25 +28,20 @@ def attention(level, group, n_x, tau):
     return {name: float(found[name][0]) for name in observe}
 
 
-@pytest.mark.parametrize(
-    ("level", "group", "n_x"),
-    [("L2", "C3", 6), pytest.param("L1", "C3", 6, marks=pytest.mark.slow),
-     pytest.param("L1", "S3", 5, marks=pytest.mark.slow)],
-)  # fmt: skip
+@pytest.mark.slow
+@pytest.mark.parametrize(("level", "group", "n_x"), [("L2", "C3", 6), ("L1", "C3", 6), ("L1", "S3", 5)])
 def test_full_attention_follows_the_four_variable_limit(level, group, n_x):
     finite, limit = attention(level, group, n_x, 33.0), attention("L3", group, n_x, 33.0)
     assert finite.pop("score_spread") < 1e-14
     assert list(finite.values()) == pytest.approx(list(limit.values()), abs=1e-6)
 
 
-def test_a_finite_level_counts_its_vocabulary_and_says_so():
+def test_a_finite_level_counts_its_vocabulary():
     given = SYSTEM.setup(group="C3", n_x_finite=4, d=500.0, gap_target=0.02)
-    finite = solve(SYSTEM, given, level="L2", at=["stage_2_1", "stage_2_2"], observe=SCORES, rtol=1e-9)
-    there = finite.origin.parameters
+    there = SYSTEM.settled(given, "L2", "full", "stage_2")
     assert (there["d"], there["n_x"]) == (4 + 3 + 3 + 1, 4)
     assert there["alpha_1"] == pytest.approx(1 / np.log(11)) and there["gap_target"] == 0.02
-    limit = solve(SYSTEM, SYSTEM.setup(group="C3", n_x=4, d=11), at=finite.requested, observe=SCORES, rtol=1e-9)
-    assert finite.t == pytest.approx(limit.t, rel=1e-6)
+    assert SYSTEM.settled(given, "L0", "weights", "stage_2") == there
 
 
 @pytest.mark.parametrize(("name", "value"), [("sigma_0", 0.1), ("V_level", 2.0), ("miss_target", 0.25)])
@@ -59,10 +55,19 @@ def test_what_was_set_stays_where_a_level_counts_the_vocabulary(name, value):
     assert SYSTEM.settled(setup, "L3", "isotropic", "stage_1") is setup
 
 
-def test_descent_reads_the_same_parameters_as_the_flow():
-    trained = train(SYSTEM, SYSTEM.setup(group="C3", n_x_finite=3), at=[0.1], observe=["alpha"], records=1)
-    flow = solve(SYSTEM, SYSTEM.setup(group="C3", n_x_finite=3), level="L2", at=[0.1], observe=["alpha"])
-    assert trained.origin.parameters == flow.origin.parameters
+def test_scores_features_weights_and_the_outside_logit_can_be_given():
+    given = solve(SYSTEM, SYSTEM.setup(group="C3"), at=[0.0], observe=SCORES, start={"alpha": 0.3, "gamma": -0.1})
+    assert [given[name][0] for name in SCORES] == [0.3, 0.0, -0.1, 0.0]
+    first = solve(SYSTEM, mode="stage_1", at=[0.0], observe=("a", "e"), start={"a": 0.2, "e": -0.1})
+    assert (first["a"][0], first["e"][0]) == (0.2, -0.1)
+    weights = start(SYSTEM, level="L1", mode="stage_1", n_x=3, width=2)
+    assert {name: array.shape for name, array in weights.items()} == {
+        "V_g": (10, 2, 3), "V_y": (10, 2, 3), "X": (10, 2, 3), "U": (10, 2, 2, 3)
+    }  # fmt: skip
+    # at the start of stage 1 all logits are small, and d - n_y classes have F_0
+    setups = [SYSTEM.setup("stage_1", d=1e6, F_0=F) for F in (0.0, 3.0)]
+    losses = [solve(SYSTEM, setup, mode="stage_1", at=[0.0], observe=["loss"])["loss"][0] for setup in setups]
+    assert losses[1] - losses[0] == pytest.approx(3, abs=1e-4)
 
 
 LAYER = {"bias": 0.3, "rho": 0.5, "sigma_0": 0.15, "clip": "none"}

@@ -12,7 +12,7 @@ from flowsys.errors import InputError
 from flowsys.runs.solving import solve
 from flowsys.sweeps import make_sweep, parse_axis, run
 from flowsys.sweeps.named import outer_edges
-from flowsys.systems.lego import closed_forms, figures, section_7, tables
+from flowsys.systems.lego import closed_forms, configurations, figures, section_7
 from flowsys.systems.lego.configurations import distinct_rows
 
 SYSTEM = load("lego")
@@ -106,7 +106,7 @@ def test_distinct_rows_are_those_of_numpy():
 
 
 def test_tables_that_do_not_fit_are_refused(monkeypatch):
-    monkeypatch.setattr(tables, "LARGEST_LINK", 10)
+    monkeypatch.setattr(configurations, "LARGEST_LINK", 10)
     with pytest.raises(InputError, match="smaller n_samples or L, or fewer trained_steps"):
         SYSTEM.problem(SYSTEM.setup())
 

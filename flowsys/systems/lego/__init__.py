@@ -200,5 +200,5 @@ SYSTEM = fs.Model(
     clocks=dict.fromkeys(
         ("stage_2", "algorithm_2"), Clock(r"\tau", "gradient-flow time over the number of variables, t / n_x")
     ),
-    **packaged(__name__),
+    **packaged(__name__, ladder="derive"),
 )  # fmt: skip

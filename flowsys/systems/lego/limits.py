@@ -19,9 +19,8 @@ from flowsys.system import Setup
 from flowsys.system.problem import Problem, ProgramField, Stage
 from flowsys.systems.lego import SYSTEM, configurations, groups
 from flowsys.systems.lego.closed_forms import C_alpha, c_1, clip_level, final_features
-from flowsys.systems.lego.configurations import Configurations
+from flowsys.systems.lego.configurations import Configurations, program_tables
 from flowsys.systems.lego.model import trained_steps
-from flowsys.systems.lego.tables import program_tables
 from flowsys.systems.lego.vocabulary import whole_bias
 
 PACKAGED_POWER = 4
