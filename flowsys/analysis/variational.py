@@ -9,20 +9,19 @@ or dτ is that of the event that ends the stage. An event's time has the derivat
 Where a slide ends the field is continuous, and s too; on a slide it follows the derivative of Filippov's field.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from flowsys.analysis.directions import Direction
 from flowsys.analysis.flow import Flow, spoken
+from flowsys.analysis.functions import functions_of, still
 from flowsys.analysis.slides import Sliding
-from flowsys.analysis.tangent import kink_tangents, of, tangent
 from flowsys.errors import InputError
 from flowsys.integrate.record import Record
 from flowsys.kernels import run_problem
-from flowsys.program import Program
-from flowsys.program.arrays import Arguments, function, observed, switching_functions, vector_field
+from flowsys.program.arrays import Arguments
 from flowsys.system.problem import Problem, ProgramField, Stage
 
 ON_SURFACE = 1e-7  # how far off its surface a located turn may lie, relative to the largest switching function
@@ -38,7 +37,6 @@ class Varied:
     y: np.ndarray
     s: np.ndarray
     dt: float
-    rate: np.ndarray
     values: dict[str, float]
     slopes: dict[str, float]
 
@@ -84,7 +82,7 @@ class _Walk:
         self.base, self.direction, self.problem = base, direction, base.flow.problem
         program = self.problem.field.program
         self.moving = direction.moving(program.tables)
-        self.of = _functions(self.problem.field, self.moving, None if observe is None else tuple(observe))
+        self.of = functions_of(self.problem.field, self.moving, None if observe is None else tuple(observe))
         self.n = len(program.state)
         self.z = np.concatenate([self.problem.initial, direction.initial])
         self.t, self.stage = float(self.problem.start), 0
@@ -101,7 +99,8 @@ class _Walk:
                 self._advance(turn)
                 self._turn()
             self._advance(min(end, last))
-            if end > last or self.stage + 1 == len(stages):
+            ahead = any(r.t > end or (r.t == end and r.stage > self.stage) for r in self.base.records)
+            if not ahead or self.stage + 1 == len(stages):
                 return self.found
             self._next_stage()
 
@@ -186,9 +185,12 @@ class _Walk:
 
     def _rate(self) -> np.ndarray:
         """dy/dt as the flow goes here."""
+        return self._rate_at(self.z)
+
+    def _rate_at(self, z: np.ndarray) -> np.ndarray:
         if self.slide is not None:
-            return self.slide.rate(self.z[: self.n])
-        return self.of.rhs(self.z[: self.n], self._plain._replace(gates=self.gates))
+            return self.slide.rate(z[: self.n])
+        return self.of.rhs(z[: self.n], self._plain._replace(gates=self.gates))
 
     def _turn(self) -> None:
         """At a located switch, or where a slide changes: the gates beyond it, and the jump of the direction."""
@@ -221,7 +223,7 @@ class _Walk:
 
     def _slopes_of_kinks(self, rate: np.ndarray, gates: np.ndarray | None = None) -> np.ndarray:
         """∇h·v of every switching function, nothing else moving."""
-        return self.of.kink_slopes(np.concatenate([self.z[: self.n], rate]), _still(self._arguments(gates)))
+        return self.of.kink_slopes(np.concatenate([self.z[: self.n], rate]), still(self._arguments(gates)))
 
     def _moved(self, i: int, velocity: np.ndarray) -> float:
         """dτ of the surface of gate i."""
@@ -234,115 +236,42 @@ class _Walk:
 
     def _next_stage(self) -> None:
         stage = self.problem.stages[self.stage]
-        before = self._rate()
         if stage.until is not None:
             moved = self.direction.until[self.stage]
         else:
-            moved = next(v.dt for v in self.found if v.at == stage.ends_on)
+            moved = next(v.dt for v in self.found if v.at == stage.ends_on) * self.direction.size
+        before = self._rate() if moved else None
         self._enter(self.stage + 1)
-        self.z = self.z + np.concatenate([np.zeros(self.n), (before - self._rate()) * moved])
+        if before is not None:
+            self.z = self.z + np.concatenate([np.zeros(self.n), (before - self._rate()) * moved])
 
     # -- what is asked for --------------------------------------------------------------------------------------
 
     def _note(self, record: Record, z: np.ndarray) -> None:
-        was, self.z = self.z, z
-        rate = self._rate()
-        self.z = was
         arguments = self._arguments()
         asked = [r for r in self.base.asked if r == record.label or self._is_at(r, record)]
         for request in asked or [record.label]:
-            dt = self._time_slope(request, z, rate, arguments)
-            values, slopes = self.of.observed(z, rate, dt, arguments)
-            found = Varied(
-                spoken(request), record.t, self.stage, z[: self.n], z[self.n :] / self.direction.size,
-                dt / self.direction.size, rate, values, {k: v / self.direction.size for k, v in slopes.items()},
-            )  # fmt: skip
-            if all(other.at != found.at for other in self.found):
-                self.found.append(found)
+            if any(other.at == spoken(request) for other in self.found):
+                continue
+            dt = self._time_slope(request, z, arguments)
+            velocity = self._rate_at(z) if dt else np.zeros(self.n)
+            values, slopes = self.of.observed(z, velocity, dt, arguments)
+            size = self.direction.size
+            slopes = {name: slope / size for name, slope in slopes.items()}
+            y, s = z[: self.n], z[self.n :] / size
+            self.found.append(Varied(spoken(request), record.t, self.stage, y, s, dt / size, values, slopes))
 
     def _is_at(self, request: str | float, record: Record) -> bool:
         t = self.problem.marks.get(request) if isinstance(request, str) else request
         return record.label is None and t == record.t
 
-    def _time_slope(self, request: str | float, z: np.ndarray, rate: np.ndarray, arguments: Arguments) -> float:
+    def _time_slope(self, request: str | float, z: np.ndarray, arguments: Arguments) -> float:
         if not isinstance(request, str):
             return 0.0
         if request in self.problem.marks:
             return self.direction.marks.get(request, 0.0)
         event = next(e for e in self.problem.events if e.name == request)
         of_event = self.of.slope_of(event.observable)
-        along = of_event(np.concatenate([z[: self.n], rate]), _still(arguments))[0]
+        along = of_event(np.concatenate([z[: self.n], self._rate_at(z)]), still(arguments))[0]
         across = of_event(z, arguments)[0] - self.direction.thresholds.get(request, 0.0)
         return float(-across / along)
-
-
-def _still(arguments: Arguments) -> Arguments:
-    """The same data with nothing but the state moving."""
-    parameters = np.array(arguments.parameters)
-    parameters[len(parameters) // 2 :] = 0.0
-    return arguments._replace(parameters=parameters)
-
-
-class _Functions:
-    """The functions of a program and its tangent on NumPy, printed once; the tangent's field for the integrator."""
-
-    def __init__(self, plain: Program, moving: frozenset[str], names: tuple[str, ...] | None):
-        both = tangent(plain, moving)
-        self.program, self.field, self.n = both, ProgramField(both), len(plain.state)
-        self.names = tuple(plain.observables) if names is None else tuple(n for n in names if n in plain.observables)
-        self.rhs = vector_field(plain, "frozen", np)
-        self.has_kinks = bool(plain.kinks)
-        self._switching = switching_functions(plain, "frozen", np) if plain.kinks else None
-        self.both = vector_field(both, "frozen", np)
-        self._n_kinks = len(plain.kinks)
-        named = (*plain.kinks, *kink_tangents(plain, moving))
-        self._kinks = function(both, named, "frozen", np) if named else None
-        self._observed = observed(both, (*self.names, *map(of, self.names)), "exact", np) if self.names else None
-        self._slopes: dict[str, Callable] = {}
-
-    def switching(self, y: np.ndarray, plain: Arguments) -> np.ndarray:
-        return self._switching(y, plain) if self.has_kinks else np.zeros(0)
-
-    def gates_at(self, y: np.ndarray, plain: Arguments) -> np.ndarray:
-        """The gates as the state has them; one that stands behind others is known once these are right."""
-        gates = np.ones(len(plain.gates))
-        for _ in range(len(gates) + 1):
-            opened = (self.switching(y, plain._replace(gates=gates)) > 0).astype(float)
-            if np.array_equal(opened, gates):
-                break
-            gates = opened
-        return gates
-
-    def kink_slopes(self, z: np.ndarray, arguments: Arguments) -> np.ndarray:
-        """∇h·s + ∂h of every switching function."""
-        if not self.has_kinks:
-            return np.zeros(0)
-        values = self._kinks(z, arguments)
-        kinks, slopes = values[: self._n_kinks], values[self._n_kinks :]
-        return np.concatenate([np.broadcast_to(s, np.shape(np.atleast_1d(k))) for k, s in zip(kinks, slopes)])
-
-    def observed(self, z: np.ndarray, rate: np.ndarray, dt: float, arguments: Arguments):
-        """Observables, and their derivatives where their time moves with them."""
-        if self._observed is None:
-            return {}, {}
-        found, k = self._observed(z, arguments), len(self.names)
-        slopes = found[k:]
-        if dt:
-            slopes = slopes + dt * self._observed(np.concatenate([z[: self.n], rate]), _still(arguments))[k:]
-        return dict(zip(self.names, map(float, found[:k]))), dict(zip(self.names, map(float, slopes)))
-
-    def slope_of(self, observable: str) -> Callable:
-        """The tangent of one observable."""
-        if observable not in self._slopes:
-            self._slopes[observable] = observed(self.program, (of(observable),), "exact", np)
-        return self._slopes[observable]
-
-
-_FUNCTIONS: dict[tuple, _Functions] = {}
-
-
-def _functions(field: ProgramField, moving: frozenset[str], names: tuple[str, ...] | None) -> _Functions:
-    key = field.program.digest, moving, names
-    if key not in _FUNCTIONS:
-        _FUNCTIONS[key] = _Functions(field.program, moving, names)
-    return _FUNCTIONS[key]

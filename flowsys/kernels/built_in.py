@@ -76,7 +76,7 @@ def built_in_tables(program: Program, stages: Sequence[StageBatch]) -> BuiltIn |
     lines = sum(rows.get(block.over, 1) * len(block.lines) for block in program.blocks)
     if lines > _SMALL:
         return None
-    if sum(rows.get(b.over, 1) * line.operations for b in program.blocks for line in b.lines) > _SMALL:
+    if sum(rows.get(table, 1) * operations for table, operations in program.operations_over.items()) > _SMALL:
         return None
     links, columns = [], []
     for link in program.links:

@@ -129,6 +129,14 @@ class Program:
         return sum(line.operations for block in self.blocks for line in block.lines)
 
     @cached_property
+    def operations_over(self) -> dict[str, int]:
+        """How many operations each table's rows take, by table; those that run once under an empty name."""
+        found: dict[str, int] = {}
+        for block in self.blocks:
+            found[block.over] = found.get(block.over, 0) + sum(line.operations for line in block.lines)
+        return found
+
+    @cached_property
     def digest(self) -> str:
         """A key for caches of compiled code: equal programs have equal digests."""
         return hashlib.sha256(str(self).encode()).hexdigest()[:16]

@@ -45,6 +45,11 @@ def test_derivatives_of_the_mixture_through_its_kink_and_stages(parameter):
     assert worst_error("mixture", parameter, ["T_0.5", "T_1", "T_2"]) < 1e-7
 
 
+@pytest.mark.parametrize("parameter", ["omega", "s_star"])
+def test_derivatives_beyond_a_stage_that_an_event_ends(parameter):
+    assert worst_error("mixture", parameter, ["T_2", "T_3"]) < 1e-7
+
+
 def test_derivatives_where_the_gates_close_late():
     assert worst_error("mixture", "b", ["T_2", 150.0], mode="simultaneous") < 1e-7
 
