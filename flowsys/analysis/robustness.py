@@ -131,6 +131,11 @@ def robust(
     flow = flow_of(system, setup, level, variant, mode)
     place = flow.requests(at)[-1]
     around = Perturbed(flow, place, rtol)
+    if isinstance(place, str):
+        # all are compared when the limit is there: a perturbed observable may cross its threshold at once
+        own_event, around = around, Perturbed(flow, around.limit.t, rtol)
+    else:
+        own_event = around
     limit, rng = around.limit, np.random.default_rng(0)
     trials: list[tuple[float, float, dict[str, float]]] = []
     for size in sizes:
@@ -145,7 +150,7 @@ def robust(
     judged = tuple(
         Trial(size, d, bool(comes_near and d <= LINEAR * growth * size), values) for size, d, values in trials
     )
-    constants, rung = _constants(around, draws) if draws else ({}, None)
+    constants, rung = _constants(own_event, draws) if draws else ({}, None)
     found = Robustness(
         origin=flow.origin(command), symbols=system.names.symbols({*limit.values, *flow.setup}, mode), at=spoken(place),
         limit=limit.values, trials=judged, growth=growth, scale=float(around.problem.scale),

@@ -65,7 +65,7 @@ CASES = {
     "mixture (2, 3, 0.5)": ("mixture", "simultaneous", [150.0], {"K": 2, "L": 3, "b": 0.5}),
     "mixture (2, 4, 0.5)": ("mixture", "simultaneous", [150.0], {"K": 2, "L": 4, "b": 0.5}),
     "mixture (3, 3, 0.5)": ("mixture", "simultaneous", [150.0], {"K": 3, "L": 3, "b": 0.5}),
-    "cooccurrence": ("cooccurrence", None, ["T_1"], {"n": 12}),
+    "cooccurrence": ("cooccurrence", None, ["T_star"], {"n": 12}),
     "prompt": ("prompt", None, ["T_2"], {"M": 5}),
 }
 

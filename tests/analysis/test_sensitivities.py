@@ -101,21 +101,24 @@ def test_derivatives_along_a_slide():
     assert worst_error("mixture", "omega", ["T_2", 150.0], mode="simultaneous", L=4, b=0.1, omega=0.04) < 1e-6
 
 
-# events, the step of the differences (lego's runs repeat to 1e-11 only), the box
+STEPS = (3e-4, 1e-3, 1e-2)
 BOXES = {
-    "mixture": (["T_1", "T_2"], 3e-4, {"omega": (1e-3, 0.3), "b": (0.1, 1.5), "s_star": (0.5, 3.0)}),
-    "cooccurrence": (["T_0.5", "T_1"], 3e-4, {"alpha": (0.5, 2.0), "beta": (4.0, 12.0), "score_scale": (0.2, 1.0)}),
-    "parity": (["lock", "margin_1"], 3e-4, {"epsilon": (5.0, 40.0)}),
-    "prompt": (["T_1", "T_2"], 3e-4, {"alpha": (0.1, 0.8), "epsilon_1": (0.02, 0.3)}),
-    "lego": (["stage_2_1"], 3e-3, {"bias": (0.05, 0.3), "rho": (0.1, 0.5), "C_B": (2.0, 5.0)}),
+    "mixture": (["T_1", "T_2"], {"omega": (1e-3, 0.3), "b": (0.1, 1.5), "s_star": (0.5, 3.0)}),
+    "cooccurrence": (["T_0.5", "T_1"], {"alpha": (0.5, 2.0), "beta": (4.0, 12.0), "score_scale": (0.2, 1.0)}),
+    "parity": (["lock", "margin_1"], {"epsilon": (5.0, 40.0)}),
+    "prompt": (["T_1", "T_2"], {"alpha": (0.1, 0.8), "epsilon_1": (0.02, 0.3)}),
+    "lego": (["stage_2_1"], {"bias": (0.05, 0.3), "rho": (0.1, 0.5), "C_B": (2.0, 5.0)}),
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BOXES)
 def test_derivatives_at_fifty_random_points(name):
-    at, step, box = BOXES[name]
+    at, box = BOXES[name]
     rng = np.random.default_rng(0)
     for k in range(50):
         drawn = {p: float(np.exp(rng.uniform(*np.log(ends)))) for p, ends in box.items()}
-        assert worst_error(name, list(box)[k % len(box)], at, step=step, **drawn) < 1e-6, drawn
+        parameter = list(box)[k % len(box)]
+        # differences have errors of their own: of the steps one must agree, which with a wrong derivative none does
+        errors = (worst_error(name, parameter, at, step=step, **drawn) for step in STEPS)
+        assert any(error < 1e-6 for error in errors), (parameter, drawn)
