@@ -7,7 +7,7 @@ from pathlib import Path
 
 from flowsys.claims import Checked, Claim, Recorded, Verdict, Word, read_record
 from flowsys.claims.conditions import DEFAULT, Conditions
-from flowsys.errors import InputError
+from flowsys.errors import InputError, did_you_mean
 from flowsys.machine.kept import Kept
 from flowsys.machine.workers import side_by_side
 from flowsys.system import System
@@ -83,8 +83,11 @@ def selected(systems: Sequence[System], ids: Sequence[str] | None, everything: b
     for id in ids:
         found = {system.name: lines(system, id) for system in systems}
         if not any(found.values()):
-            known = ", ".join(c.id for s in systems for c in s.claims)
-            raise InputError(f"claim = {id} is not known: it must be one of {known}, or a number of the paper.")
+            known = [c.id for s in systems for c in s.claims]
+            raise InputError(
+                f"claim = {id} is not known: it must be the name of a claim ({', '.join(known[:5])}, …; "
+                f"`flowsys check` lists them) or a number of the paper.{did_you_mean(id, known)}"
+            )
         for name, claims in found.items():
             chosen.setdefault(name, {}).update({claim.id: claim for claim in claims})
     return {name: list(claims.values()) for name, claims in chosen.items() if claims}

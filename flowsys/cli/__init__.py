@@ -7,23 +7,34 @@ libraries are imported inside the commands that need them, so that `flowsys --he
 import logging
 import os
 import sys
+from typing import Annotated
 
 import typer
 
 from flowsys.cli import analyse, cache, check, derive, figure, phase, prove, report, show, solve, train
 from flowsys.errors import InputError
 from flowsys.machine.files import cache_directory
+from flowsys.version import VERSION
 
 app = typer.Typer(
     name="flowsys",
     help="Training dynamics of small transformers: reduced systems derived, integrated, trained and checked.",
-    no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _module in (show, derive, solve, train, phase, check, analyse, prove, figure, report, cache):
     _module.register(app)
+
+
+@app.callback(invoke_without_command=True)
+def about(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+) -> None:
+    if version:
+        typer.echo(f"flowsys {VERSION}")
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 def main() -> None:
@@ -54,7 +65,23 @@ def _usage(error) -> str:
     """A usage error in a sentence; with the value that was refused, which typer's own message leaves out."""
     for detail in error.__cause__.errors() if hasattr(error.__cause__, "errors") else ():
         return f"{error.param.name} = {detail['input']} is not allowed: {detail['msg'].lower()}."
+    option = getattr(error, "option_name", None)
+    if option and option.startswith("--") and (near := _set_with(option[2:])):
+        return near
     return error.format_message()
+
+
+def _set_with(name: str) -> str:
+    """What to write where an option has the name of a parameter of the system that was asked for."""
+    from flowsys.systems import load, names
+
+    asked = next((word for word in sys.argv[1:] if word in names()), None)
+    if asked is None or name not in {p.name for p in load(asked).parameters}:
+        return ""
+    at = next(i for i, word in enumerate(sys.argv) if word.partition("=")[0] == f"--{name}")
+    _, separator, value = sys.argv[at].partition("=")
+    value = value if separator else next(iter(sys.argv[at + 1 : at + 2]), "VALUE")
+    return f"No such option: --{name}: parameters are set with --set {name}={value}."
 
 
 def _fail(sentence: str, code: int) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from flowsys.cli import options
+from flowsys.cli import completion, options
 from flowsys.errors import InputError
 
 
@@ -15,11 +15,17 @@ def register(app: typer.Typer) -> None:
 
 
 def check(
-    system: Annotated[str | None, typer.Argument(metavar="SYSTEM", help="Which system (default: all).")] = None,
+    system: Annotated[
+        str | None,
+        typer.Argument(metavar="SYSTEM", autocompletion=completion.systems, help="Which system (default: all)."),
+    ] = None,
     source: options.From = None,
     claim: Annotated[
         list[str] | None,
-        typer.Option(help="Only this claim (an id, or a number of the paper: all its lines); repeatable."),
+        typer.Option(
+            autocompletion=completion.claims,
+            help="Only this claim (an id, or a number of the paper: all its lines); repeatable.",
+        ),
     ] = None,
     all: Annotated[bool, typer.Option("--all", help="Also the claims that take long.")] = False,
     level: Annotated[str | None, typer.Option(help="Measure at this level: L0 (training) … L4.")] = None,

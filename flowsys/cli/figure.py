@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from flowsys.cli import options
-from flowsys.errors import InputError
+from flowsys.cli import completion, options
+from flowsys.errors import InputError, did_you_mean
 
 
 def register(app: typer.Typer) -> None:
@@ -14,7 +14,12 @@ def register(app: typer.Typer) -> None:
 
 def figure(
     system: options.SystemName = None,
-    number: Annotated[str | None, typer.Argument(metavar="N", help="Which figure of the paper.")] = None,
+    number: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="N", autocompletion=completion.figures, help="Which figure; without it they are listed."
+        ),
+    ] = None,
     source: options.From = None,
     set: options.Set = None,
     paper: Annotated[
@@ -31,9 +36,13 @@ def figure(
     found = options.system_of(system, source)
     known = ", ".join(found.figures) or "none"
     if number is None:
-        raise InputError(f"N is missing: name one of {found.name}'s figures: {known}.")
+        for name, figure in found.figures.items():
+            typer.echo(f"{name:8} {figure.caption}")
+        return
     if number not in found.figures:
-        raise InputError(f"figure = {number} is not one of {found.name}'s: {known}.")
+        raise InputError(
+            f"figure = {number} is not one of {found.name}'s: {known}.{did_you_mean(number, found.figures)}"
+        )
     draw = found.figures[number]
     if paper and not draw.has_paper_sizes:
         raise InputError(f"--paper is not allowed with figure {number} of {found.name}: it has no other size.")

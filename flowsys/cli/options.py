@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from flowsys.cli import completion
 from flowsys.errors import InputError
 
 
@@ -39,7 +40,12 @@ def picture(option: typer.CallbackParam, path: str | None) -> str | None:
     return path
 
 
-SystemName = Annotated[str | None, typer.Argument(metavar="SYSTEM", help="Which system; `flowsys list` shows them.")]
+SystemName = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="SYSTEM", autocompletion=completion.systems, help="Which system; `flowsys list` shows them."
+    ),
+]
 From = Annotated[
     str | None,
     typer.Option(
@@ -55,15 +61,27 @@ Level = Annotated[
 Variant = Annotated[
     str | None, typer.Option(callback=given, help="A form within the level; `flowsys show SYSTEM` lists them.")
 ]
-Mode = Annotated[str | None, typer.Option(callback=given, help="How it trains; `flowsys show SYSTEM` lists the modes.")]
-Set = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Set a parameter; repeatable.")]
+Mode = Annotated[
+    str | None,
+    typer.Option(
+        callback=given, autocompletion=completion.modes, help="How it trains; `flowsys show` lists the modes."
+    ),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", autocompletion=completion.parameters,
+                 help="Set a parameter; repeatable."),
+]  # fmt: skip
 At = Annotated[
     str | None,
     typer.Option(
         metavar="EVENT|t=NUMBER|t=FROM:TO:COUNT[:log],…", help="Where to look: events and times, comma-separated."
     ),
 ]
-Observe = Annotated[str | None, typer.Option(metavar="NAME,…", help="Which observables (default: all).")]
+Observe = Annotated[
+    str | None,
+    typer.Option(metavar="NAME,…", autocompletion=completion.observables, help="Which observables (default: all)."),
+]
 Rtol = Annotated[float, typer.Option(help="Relative tolerance.")]
 Atol = Annotated[float | None, typer.Option(help="Absolute tolerance (default: scaled to the system).")]
 Solver = Annotated[str, typer.Option(help="Which solver; `flowsys solve --help` lists them.")]
@@ -172,7 +190,10 @@ def requests(text: str | None) -> list[str | float] | None:
             except ValueError:
                 raise InputError(f"--at {part} is not understood: after t= there must be a number.") from None
         else:
-            found.append(part)
+            try:
+                found.append(float(part))
+            except ValueError:
+                found.append(part)
     if not found:
         raise InputError("--at is empty: name events or times, e.g. T_2,t=300.")
     return found

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from flowsys.cli import options, traces
+from flowsys.cli import completion, options, traces
 from flowsys.cli.progress import bar
-from flowsys.errors import InputError
+from flowsys.errors import InputError, did_you_mean
 
 AxisOption = Annotated[str | None, typer.Option(metavar="NAME=start:stop:count[:log]", help="An axis, or NAME=a,b,c.")]
 
@@ -30,7 +30,9 @@ def register(app: typer.Typer) -> None:
 def phase(
     system: options.SystemName = None,
     source: options.From = None,
-    diagram: Annotated[str | None, typer.Option(help="A named diagram; `flowsys show SYSTEM` lists them.")] = None,
+    diagram: Annotated[
+        str | None, typer.Option(autocompletion=completion.diagrams, help="A named diagram; `flowsys show` lists them.")
+    ] = None,
     x: AxisOption = None,
     y: AxisOption = None,
     z: AxisOption = None,
@@ -218,7 +220,9 @@ def _named(system, name, axes, observable):
         return next(iter(system.diagrams.values()), None) if not axes and observable is None else None
     if name not in system.diagrams:
         known = ", ".join(system.diagrams) or "none"
-        raise InputError(f"diagram = {name} is not one of {system.name}'s: {known}.")
+        raise InputError(
+            f"diagram = {name} is not one of {system.name}'s: {known}.{did_you_mean(name, system.diagrams)}"
+        )
     return system.diagrams[name]
 
 

@@ -71,20 +71,23 @@ def solve(
 
 
 def deliver(trajectory, format: str, out: str | None) -> None:
-    """Print the rows asked for, or write them to a file; a file named .nc gets the whole trajectory instead.
+    """Print the rows asked for, or write them to a file in the format of its ending; .nc holds the whole trajectory.
 
     Of a training run that nothing was asked of, the row is its end.
     """
     if out and out.endswith(".nc"):
         trajectory.save(out)
+        typer.echo(f"wrote {out}")
         return
     if not trajectory.requested:
         trajectory = replace(trajectory, requested=(float(trajectory.t[-1]),))
+    format = (out or "").rpartition(".")[2] if (out or "").endswith((".json", ".csv")) else format
     text = {"json": as_json, "csv": as_csv, "table": as_table}[format](trajectory)
     if out:
         from flowsys.machine.files import write_text
 
         write_text(out, text + "\n")
+        typer.echo(f"wrote {out}")
     else:
         typer.echo(text)
 

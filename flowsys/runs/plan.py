@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowsys.errors import InputError
+from flowsys.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from flowsys.runs.training import Training
@@ -38,7 +38,8 @@ def plan_of(
     for request in at or ():
         if isinstance(request, str) and request not in events | set(training.marks):
             known = ", ".join([*events, *training.marks]) or "none"
-            raise InputError(f"at = {request} is not an event of {system.name} in training; there are {known}.")
+            raise InputError(f"at = {request} is not an event of {system.name} in training; there are {known}."
+                             + did_you_mean(request, [*events, *training.marks]))  # fmt: skip
         if not isinstance(request, str) and not training.start <= request <= t_max:
             raise InputError(
                 f"at: t = {request:g} is not allowed: it must lie between the start, t = {training.start:g}, "

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from flowsys.errors import InputError
+from flowsys.errors import InputError, did_you_mean
 from flowsys.integrate.record import Tolerances
 from flowsys.runs import robust
 from flowsys.runs.automatic import SOLVERS, integrate
@@ -190,6 +190,7 @@ def _sorted_requests(system: System, problem: Problem, requests: Sequence[Reques
                 known = ", ".join(problem.event_names) or "none"
                 raise InputError(
                     f"at = {request} is not an event of {system.name} here; there are {known}, or t=NUMBER."
+                    + did_you_mean(request, problem.event_names)
                 )
             events.append(request)
         else:
@@ -209,7 +210,10 @@ def _check_observables(system: System, problem: Problem, names: Sequence[str], w
         if name in problem.derived or name in problem.field.observables:
             continue
         if name not in system.observables:
-            raise InputError(f"observe = {name} is not an observable of {system.name}; `flowsys show` lists them.")
+            hint = did_you_mean(name, problem.observable_names)
+            raise InputError(
+                f"observe = {name} is not an observable of {system.name}; `flowsys show` lists them.{hint}"
+            )
         there = ", ".join(problem.observable_names[:12]) + (", …" if len(problem.observable_names) > 12 else "")
         raise InputError(f"observe = {name} is not an observable of {system.name} at {where}; there are {there}.")
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flowsys.errors import InputError
+from flowsys.errors import InputError, did_you_mean
 from flowsys.integrate.outcome import Ending, Outcome
 from flowsys.runs.layout import in_a_row
 from flowsys.runs.plan import Plan, plan_of
@@ -174,7 +174,8 @@ def train(
         names = tuple(observe) if observe is not None else system.unasked("L0", training.descent)
         for name in names:
             if name not in training.descent.observable_names:
-                raise InputError(f"observe = {name} is not an observable of {system.name} in training.")
+                hint = did_you_mean(name, training.descent.observable_names)
+                raise InputError(f"observe = {name} is not an observable of {system.name} in training.{hint}")
         plan = plan_of(system, training, steps, at, records, η, setup["t_max"])
         if seeds is not None and (plan.events or any(stage.ends_on for stage in training.stages[:-1])):
             raise InputError(f"seeds = {seeds} is not allowed with events: seeds reach them at different steps.")

@@ -12,6 +12,8 @@ import numpy as np
 from flowsys.errors import InputError
 from flowsys.system import System
 
+SYNTAX = "write NAME=start:stop:count, add :log, or NAME=a,b,c"
+
 
 @dataclass(frozen=True)
 class Axis:
@@ -36,7 +38,7 @@ class Axis:
 def parse_axis(text: str) -> Axis:
     """The axis a text describes."""
     name, separator, spec = text.partition("=")
-    refusal = InputError(f"axis {text} is not understood: write NAME=start:stop:count, add :log, or NAME=a,b,c.")
+    refusal = InputError(f"axis {text} is not understood: {SYNTAX}.")
     if not separator or not name.strip() or not spec.strip():
         raise refusal
     parts = spec.split(":")
@@ -66,8 +68,10 @@ def checked(axis: Axis, system: System) -> Axis:
     """The axis with every value checked against the parameter's range; integers are rounded and made unique."""
     parameters = {p.name: p for p in system.parameters}
     if axis.name not in parameters:
-        raise InputError(f"{system.name} has no parameter {axis.name!r}; it has {', '.join(sorted(parameters))}.")
+        raise system.unknown_parameter(axis.name)
     parameter = parameters[axis.name]
+    if not parameter.choices and (odd := [v for v in axis.values if isinstance(v, str)]):
+        raise InputError(f"axis {axis.name}={','.join(odd)} is not understood: {SYNTAX}.")
     values: Sequence[Any] = axis.values
     if parameter.integer and axis.spacing != "list":
         values = list(dict.fromkeys(round(v) for v in values))

@@ -194,7 +194,7 @@ def make_sweep(
     values = {p.name: p.check(fixed[p.name]) for p in system.parameters if p.name in fixed}
     for name in fixed:
         if name not in values:
-            raise InputError(f"{system.name} has no parameter {name!r}.")
+            raise system.unknown_parameter(name)
     seeds = options.get("seeds", 1)
     example = example_of(system, axes, values)
     events, observables, in_batches, content = _vocabulary(system, example, level, variant, mode)

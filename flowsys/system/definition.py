@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from flowsys.errors import InputError
+from flowsys.errors import InputError, did_you_mean
 from flowsys.machine.kept import digest_of_sources
 from flowsys.system.names import Clock, Names
 from flowsys.system.parameters import Parameter, Setup
@@ -141,7 +141,7 @@ class System:
         known = {p.name for p in self.parameters}
         for name in given:
             if name not in known:
-                raise InputError(f"{self.name} has no parameter {name!r}; it has {', '.join(sorted(known))}.")
+                raise self.unknown_parameter(name)
         values: dict[str, Any] = {}
         for parameter in self.parameters:
             value = given.get(parameter.name)
@@ -163,6 +163,13 @@ class System:
             return setup
         return self.setup(mode, **{name: setup[name] for name in setup.given})
 
+    def unknown_parameter(self, name: str) -> InputError:
+        """The refusal of a name that is no parameter."""
+        known = sorted(p.name for p in self.parameters)
+        return InputError(
+            f"{self.name} has no parameter {name!r}; it has {', '.join(known)}.{did_you_mean(name, known)}"
+        )
+
     def variant(self, level: str, name: str | None) -> str:
         """The variant asked for at a level, or its default."""
         if level not in self.levels:
@@ -171,7 +178,8 @@ class System:
         if name is None:
             return names[0]
         if name not in names:
-            raise InputError(f"variant = {name} is not one of {self.name}'s at {level}: {', '.join(names)}.")
+            raise InputError(f"variant = {name} is not one of {self.name}'s at {level}: {', '.join(names)}."
+                             + did_you_mean(name, names))  # fmt: skip
         return name
 
     def mode(self, name: str | None) -> str:
@@ -179,7 +187,8 @@ class System:
         if name is None:
             return next(iter(self.modes))
         if name not in self.modes:
-            raise InputError(f"mode = {name} is not one of {self.name}'s: {', '.join(self.modes)}.")
+            raise InputError(f"mode = {name} is not one of {self.name}'s: {', '.join(self.modes)}."
+                             + did_you_mean(name, self.modes))  # fmt: skip
         return name
 
     def unasked(self, level: str, of: Any) -> tuple[str, ...]:

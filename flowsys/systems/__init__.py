@@ -11,11 +11,10 @@ import importlib
 import logging
 import pkgutil
 from collections.abc import Mapping
-from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
-from flowsys.errors import InputError
+from flowsys.errors import InputError, did_you_mean
 from flowsys.system import System
 from flowsys.systems.outside import from_entry_point, offered
 
@@ -61,8 +60,7 @@ def load(name: str) -> System:
     if name not in packages():
         if entry := offered().get(name):
             return from_entry_point(entry)
-        near = get_close_matches(name, listed(), n=1)
-        hint = f" Did you mean {near[0]}?" if near else ""
+        hint = did_you_mean(name, listed())
         raise InputError(f"system = {name} is not known: it must be one of {', '.join(listed())}.{hint}")
     try:
         package = importlib.import_module(f"{__name__}.{name}")
