@@ -77,7 +77,7 @@ def deliver(trajectory, format: str, out: str | None) -> None:
     """
     if out and out.endswith(".nc"):
         trajectory.save(out)
-        typer.echo(f"wrote {out}")
+        typer.echo(f"wrote {out}", err=True)
         return
     if not trajectory.requested:
         trajectory = replace(trajectory, requested=(float(trajectory.t[-1]),))
@@ -87,7 +87,7 @@ def deliver(trajectory, format: str, out: str | None) -> None:
         from flowsys.machine.files import write_text
 
         write_text(out, text + "\n")
-        typer.echo(f"wrote {out}")
+        typer.echo(f"wrote {out}", err=True)
     else:
         typer.echo(text)
 

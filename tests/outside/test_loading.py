@@ -169,7 +169,6 @@ def test_what_the_file_prints_does_not_disturb_the_answer(tmp_path):
         (["check", "mixture", "--from", "m.py"], "are both given"),
         (["show", "--from", ""], "--from is empty"),
         (["figure", "--from", "m.py", "77"], "figure = 77 is not one of mine's"),
-        (["figure", "--from", "m.py"], "N is missing: name one of mine's figures"),
     ],
 )
 def test_neither_and_both_are_refused(arguments, said, tmp_path, monkeypatch):
