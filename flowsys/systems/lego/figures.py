@@ -104,7 +104,7 @@ def _shown(setup: Setup, on_run: OnRun, groups: Sequence[str] = GROUPS, lengths:
 def _architecture(results: Iterable[Mapping[str, Any]]) -> str:
     """Which kind of model the results are of, in words."""
     adds_query = next(iter(results))["experiment"]["architecture"]["adds_query"]
-    return "a residual around attention" if adds_query else "no residual (Def. 3.5)"
+    return "with a residual" if adds_query else "no residual (Def. 3.5)"
 
 
 def _firsts(runs: Runs) -> list[tuple[int, dict[str, Any]]]:
@@ -155,6 +155,7 @@ def accuracy_by_stage(setup: Setup, on_run: OnRun = None) -> Drawing:
         told += [f"control, seed {seed}, as many further steps at L = 5: {_where_below_1(results)}"
                  for seed, results in controls.items()]  # fmt: skip
     _legend_below(ax, 3, title="trained to")
+    ax.set_ylim(max(-0.03, min(map(np.min, shares.values())) - 0.05), 1.01)
     ax.set_title(
         f"{TASKS['S5']}, labels of the previous model; {_architecture(drawn[0].values())}; {_seeds_in_words(runs)}",
         fontsize="medium",
