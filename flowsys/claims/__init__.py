@@ -1,9 +1,7 @@
 """What the papers state, measured: claims, their kinds and regimes, verdicts, where and by whom they are checked."""
 
-from flowsys.claims.claim import AsMeasured as AsMeasured
 from flowsys.claims.claim import Claim as Claim
 from flowsys.claims.claim import Erratum as Erratum
-from flowsys.claims.claim import claim as claim
 from flowsys.claims.kinds import Existence as Existence
 from flowsys.claims.kinds import Experiment as Experiment
 from flowsys.claims.kinds import Identity as Identity
@@ -25,6 +23,5 @@ from flowsys.claims.regime import Regime as Regime
 from flowsys.claims.regime import equals as equals
 from flowsys.claims.verdict import Verdict as Verdict
 from flowsys.claims.verdict import Word as Word
-from flowsys.claims.verdict import judged as judged
 from flowsys.claims.verdict import listed as listed
 from flowsys.claims.verdict import word_of as word_of

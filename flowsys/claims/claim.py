@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from flowsys.claims.conditions import DEFAULT, Conditions, under
+from flowsys.claims.conditions import DEFAULT, Conditions
 from flowsys.claims.numbering import numbers_of, places, source_of
 from flowsys.claims.regime import Path, Regime
 from flowsys.claims.verdict import Verdict, Word, untested, without_gaps
@@ -28,13 +28,6 @@ from flowsys.system import FINITE, System
 GRADES = ("harmless", "affects a statement")
 CONTROLLED = ("kind", "at", "path", "mode", "regime")
 SOURCES = ("theorem", "lemma", "display", "printed construction", "proof step", "remark", "figure", "experiment")
-
-
-@dataclass(frozen=True)
-class AsMeasured:
-    """A kind for measurements that give their own verdict, without a kit, under `flowsys.claims.conditions`."""
-
-    name = "as measured"
 
 
 @dataclass(frozen=True)
@@ -120,7 +113,7 @@ class Claim:
     @property
     def is_declared(self) -> bool:
         """Whether the verdict follows by the rule of a kind."""
-        return self.measure is not None and not isinstance(self.kind, AsMeasured)
+        return self.measure is not None
 
     def controlled(self) -> "Claim":
         """The claim whose verdict must be another one."""
@@ -195,10 +188,7 @@ class Claim:
     def _measured(self, system: System, conditions: Conditions) -> Verdict:
         from flowsys.claims.judging import judgement
 
-        with under(conditions):
-            if self.measure is not None and not self.is_declared:
-                return without_gaps(self.measure())
-            return without_gaps(judgement(self, system, conditions))
+        return without_gaps(judgement(self, system, conditions))
 
 
 def _over_seeds(verdicts: Sequence[Verdict]) -> Verdict:
@@ -210,20 +200,3 @@ def _over_seeds(verdicts: Sequence[Verdict]) -> Verdict:
         measured=f"holds for {words.count(Word.HOLDS)} of {len(words)} seeds; the first: {first.measured}",
         values={"seeds": [v.as_dict()["values"] for v in verdicts]},
     )
-
-
-def claim(
-    id: str,
-    place: str,
-    statement: str,
-    measure: Callable[..., Verdict],
-    *,
-    control: Mapping[str, Any],
-    regime: str = "",
-    levels: str = "",
-    takes: str = "",
-    **more: Any,
-) -> Claim:
-    """A claim whose measurement gives its own verdict; its control changes arguments of it."""
-    return Claim(id, place, statement, AsMeasured(), measure, regime=Regime(text=regime), levels=levels, takes=takes,
-                 control=partial(measure, **control), **more)  # fmt: skip

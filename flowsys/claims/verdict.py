@@ -73,11 +73,6 @@ def plain(value: Any) -> Any:
     return value
 
 
-def judged(holds: bool, predicted: str, measured: str, **more: Any) -> Verdict:
-    """A verdict that holds or does not."""
-    return Verdict(Word.HOLDS if holds else Word.FAILS, predicted, measured, **more)
-
-
 def untested(reason: str) -> Verdict:
     """A verdict on what cannot be measured."""
     return Verdict(Word.NOT_TESTABLE, "", "", reason)
