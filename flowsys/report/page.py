@@ -77,7 +77,7 @@ def _overview(systems: Sequence[System], claims: dict[str, list[Checked]]) -> st
             words = Counter(c.verdict.word for c in claims[system.name] if c.claim.whose == whose)
             name = Cell(f'<a href="#{system.name}">{escape(system.name)}</a>' if whose == "paper" else "")
             title = system.paper.title if whose == "paper" else "ours, not stated by the paper"
-            counts = [text(str(words[word]), _CLASS[word]) for word in Word]
+            counts = [text(str(words[word] or ""), _CLASS[word]) for word in Word]
             rows.append(("", [name, text(title), *counts, text(checked if whose == "paper" else "")]))
     return table(("system", "claims", *Word, "statements checked"), rows)
 

@@ -6,9 +6,10 @@ h1, h2, h3 { line-height: 1.2; overflow-wrap: anywhere; } h2 { margin-top: 3rem;
 table { border-collapse: collapse; width: 100%; font-size: .8125rem; }
 th, td { text-align: left; vertical-align: top; padding: .3rem .6rem; border-bottom: 1px solid #ddd;
   overflow-wrap: anywhere; }
-th { white-space: nowrap; }
+th { overflow-wrap: normal; }
 [data-label=measured] { min-width: 14rem; } [data-label=claim], [data-label=note] { min-width: 9rem; }
-[data-label=place] { min-width: 7rem; } [data-label=system] { white-space: nowrap; }
+[data-label=place], [data-label=predicted] { min-width: 7rem; } [data-label=claims] { min-width: 16rem; }
+[data-label=system] { white-space: nowrap; }
 [data-label=verdict] { min-width: 5rem; }
 img { max-width: 100%; height: auto; }
 .holds { color: #1b6e2c; } .part { color: #8a5a00; } .fails { color: #a11; } .untested { color: #666; }
