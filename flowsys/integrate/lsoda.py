@@ -18,7 +18,7 @@ class Lsoda:
     """LSODA on one field with one set of arguments; make a new one when either changes."""
 
     def __init__(self, field: Field, watched: tuple[str, ...], arguments, rtol: float, atol: float):
-        self.rhs, self.observe = _compiled(field, watched, arguments)
+        self.rhs, self.observe, self._jacobian = _compiled(field, watched, arguments)
         self.rtol, self.atol = rtol, atol
         self._solver = None
         self._interpolant: Callable[[float], np.ndarray] | None = None
@@ -64,11 +64,14 @@ class Lsoda:
         inside = live is not None and live.t_old is not None and live.t_old <= t <= live.t
         if inside and np.array_equal(y, live.y if t == live.t else self.state(t)):
             return live
-        self._solver = LSODA(lambda s, z: self.rhs(z), t, y, np.inf, first_step=dt, rtol=self.rtol, atol=self.atol)
+        slopes = None if self._jacobian is None else lambda s, z: self._jacobian(z)
+        self._solver = LSODA(
+            lambda s, z: self.rhs(z), t, y, np.inf, first_step=dt, rtol=self.rtol, atol=self.atol, jac=slopes
+        )
         return self._solver
 
     def _fired(self, before: np.ndarray, a: float, b: float, watch: Watch) -> bool:
-        if not len(before) or b <= a:
+        if b <= a or not (before < 0).any():
             return False
         inner = [self.values(self.state(a + x * (b - a)), watch) for x in NODES[1:]]
         at_nodes = np.stack([before, *inner])
@@ -84,18 +87,22 @@ class Lsoda:
         return self._result(Status.STEP_TOO_SMALL, solver.t, solver.y, t_before, y_before, accepted)
 
 
-def _compiled(field: Field, watched: tuple[str, ...], arguments) -> tuple[Callable, Callable]:
-    """dy/dt and the watched observables at a state: native code for a program, compiled JAX for a function."""
+def _compiled(field: Field, watched: tuple[str, ...], arguments) -> tuple[Callable, Callable, Callable | None]:
+    """dy/dt, the watched observables and the Jacobian at a state: compiled JAX for a function.
+
+    Of a program native code, whose slopes are so cheap that LSODA takes differences of them.
+    """
     if isinstance(field, ProgramField):
         from flowsys.kernels import Slope, StageBatch, kernel
 
         stage = StageBatch(np.asarray(arguments.parameters, dtype=float), arguments.tables, arguments.links)
         slope = Slope(kernel(field.program, watched, field.kinks, [stage]), stage, float(arguments.kink_width))
-        return slope, slope.observe
-    from flowsys.integrate.stepper import observer, right_hand_side
+        return slope, slope.observe, None
+    from flowsys.integrate.stepper import jacobian, observer, right_hand_side
 
-    evaluate, observe = right_hand_side(field), observer(field, watched)
-    return lambda y: np.asarray(evaluate(y, arguments)), lambda y: np.asarray(observe(y, arguments))
+    parts = right_hand_side(field), observer(field, watched), jacobian(field)
+    rhs, observe, slopes = (lambda y, part=part: np.asarray(part(y, arguments)) for part in parts)
+    return rhs, observe, slopes
 
 
 def numpy_observer(field: Field, names: tuple[str, ...]) -> Callable:

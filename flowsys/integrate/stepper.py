@@ -191,3 +191,9 @@ def switching(field: Field) -> Callable:
 def right_hand_side(field: Field) -> Callable:
     """dy/dt at a state, compiled."""
     return jit(field.rhs)
+
+
+@lru_cache(maxsize=64)
+def jacobian(field: Field) -> Callable:
+    """∂(dy/dt)/∂y at a state, compiled."""
+    return jit(jax.jacfwd(field.rhs))
