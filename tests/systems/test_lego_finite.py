@@ -184,3 +184,9 @@ def test_self_training_refuses_what_it_cannot_do(given, options, message):
 def test_a_finite_level_needs_variables_for_its_chain(level):
     with pytest.raises(InputError, match="L = 2 is not allowed: a chain needs L"):
         SYSTEM.problem(SYSTEM.setup(group="C3", n_x=2), level)
+
+
+def test_more_neurons_than_there_is_a_flow_for_are_refused():
+    setup = SYSTEM.setup("stage_1", group="C11", width=651)
+    with pytest.raises(InputError, match=r"width = 651 is not allowed with group C11 .* it must be at most 79"):
+        SYSTEM.problem(setup, "L3", "many_variables", "stage_1")

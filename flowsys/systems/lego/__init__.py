@@ -52,6 +52,7 @@ from flowsys.systems.lego.vocabulary import (
 
 UNTRAPPED = {"group": "C3", "bias": 0.01}  # a larger bias leaves stage 1 with an additive function
 LARGEST_CLIP = 520.0  # logits start at 1.36 C_B log d, and their exponentials must be finite
+LARGEST_FLOW = 20_000  # variables of the flow of lumped classes, which may be stiff: beyond, a run takes minutes
 LARGEST_WORK = 20_000_000  # neurons × sentences, which one evaluation of a finite model's loss goes through
 COLUMNS = (
     *("C_B", "d", "rho", "bias", "bias_scale", "F_0", "clip_width", "varpi", "V_0", "sigma_0", "delta_2"),
@@ -88,6 +89,7 @@ def _fixes(setup: Setup, level: str, variant: str, mode: str) -> dict[str, float
             f"mode = {mode} is not allowed at {level}, variant {variant}: it must be {' or '.join(modes)}."
         )
     if variant in ("exchangeable", "many_variables"):
+        _check_width(setup, variant)
         n_x = {"n_x": setup["n_x_finite"]} if level in FINITE and isinf(setup["n_x"]) else {}
         of_neurons = lambda m: outside_logit(m, whole_bias(setup), setup["rho"], setup["q"])
         is_given = setup["F_0"] != of_neurons(sizes(setup["group"])[1])
@@ -97,6 +99,18 @@ def _fixes(setup: Setup, level: str, variant: str, mode: str) -> dict[str, float
     n_x = setup["n_x_finite"] if isinf(setup["n_x"]) else setup["n_x"]
     _check_finite(setup, level, mode, n_x)
     return {"n_x": n_x, "d": float(n_x + sum(sizes(setup["group"])) + 1)}
+
+
+def _check_width(setup: Setup, variant: str) -> None:
+    """Refuse more neurons than there is a flow for."""
+    n_g, n_y = sizes(setup["group"])
+    of_one = n_y * (n_g + n_y + 1)
+    if setup["width"] * of_one > LARGEST_FLOW:
+        raise InputError(
+            f"width = {setup['width']} is not allowed with group {setup['group']} in variant {variant}: it must be at "
+            f"most {LARGEST_FLOW // of_one}, because the flow has {of_one} variables a neuron, and at most "
+            f"{LARGEST_FLOW} in all."
+        )
 
 
 def _check_finite(setup: Setup, level: str, mode: str, n_x: int) -> None:
