@@ -11,8 +11,8 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.mark.parametrize(
     "command",
-    [("ruff", "check", "--no-cache"), ("ruff", "format", "--check", "--no-cache")],
-    ids=["lint", "format"],
+    [("ruff", "check", "--no-cache"), ("ruff", "format", "--check", "--no-cache"), ("vulture",)],
+    ids=["lint", "format", "dead code"],
 )
 def test_nothing_is_found(command):
     found = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True)

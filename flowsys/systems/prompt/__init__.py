@@ -25,7 +25,6 @@ examples; `prompt_model(tasks=…, law=…)` is the system with tasks and test p
 | p_n(t) | `p` | attention on columns of the query's pattern and step (Eq. 29) | scalar |
 | A_k^f | `law.transitions[k - 1]` | transition matrix of step k in test examples (Eq. 15) | (K, M', M') |
 | B^f | `composed(transitions)` | K-step transition matrix | (M', M') |
-| τ^f, ρ^f | `trajectory_probability`, `primacy` | Eqs. (20), (15) | scalar |
 | l_tr, l_ts | `l_tr`, `l_ts` | examples in a training, a testing prompt | int |
 """
 

@@ -151,18 +151,6 @@ def composed(transitions) -> np.ndarray:
     return B
 
 
-def trajectory_probability(transitions, task) -> float:
-    """τ = min_i Π_k A_k(f_{k-1} ... (i), f_k ... (i)) (Eq. 20)."""
-    reached = trajectories(task)
-    steps = [transitions[k][reached[k], reached[k + 1]] for k in range(len(task))]
-    return float(np.prod(steps, axis=0).min())
-
-
-def primacy(transitions, task) -> float:
-    """The largest ρ with A_k(i, f_k(i)) ≥ A_k(i, j)/(1 - ρ), j ≠ f_k(i) (Eq. 15); negative if a step misleads."""
-    return min(_primacy(step, target) for step, target in zip(transitions, task))
-
-
 def input_label_probability(transitions) -> float:
     """τ_o = min_i max_j B_ij (Eq. 21)."""
     return float(composed(transitions).max(axis=1).min())

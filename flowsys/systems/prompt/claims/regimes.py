@@ -2,8 +2,6 @@
 
 from math import ceil
 
-import numpy as np
-
 from flowsys.claims import Condition, Path, Regime
 
 SQUARED = {"T_3_rule": "squared"}
@@ -26,8 +24,3 @@ def many_patterns(times: float = 1.0):
 
 INTO_REGIME = Path("margin", MARGINS, M=lambda p: ceil(p.margin * p.K**4 / p.alpha))
 """M = margin · K⁴/α, deeper and deeper into the regime."""
-
-
-def log_K(p) -> float:
-    """log(K/ε) with the ε of stage 1."""
-    return float(np.log(p.K / p.epsilon_1))
