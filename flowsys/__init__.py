@@ -122,5 +122,10 @@ def __getattr__(name: str):
     if name not in _LATER:
         raise AttributeError(f"module 'flowsys' has no attribute {name!r}")
     module, attribute = _LATER[name]
-    found = import_module(module)
+    try:
+        found = import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != "flint":
+            raise
+        raise InputError(f"fs.{name} needs python-flint: install flowsys with its extra `proof`.") from None
     return getattr(found, attribute) if attribute else found
