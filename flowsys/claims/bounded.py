@@ -16,6 +16,7 @@ ABOUT = 1.3
 SLIGHT = 0.02
 HOLDS_ON = 0.75
 STEEP = 5.0
+LEVEL = 1.1
 EVER_FASTER = "the constants grow ever faster"
 MOST_POINTS = 20
 TINY = 1e-30
@@ -50,6 +51,8 @@ def bounded(x: ArrayLike, ratio: ArrayLike, tilde: str) -> tuple[Word, str]:
     if allowed >= CLEARLY * growing and goes_on and end > SLIGHT:
         how = "a power" if power <= logarithm else "a logarithm"
         return Word.FAILS, f"the constants grow like {how}, local exponents {listed(local)}"
+    if ratios.max() <= LEVEL * ratios.min() and ratios[-1] <= ratios[:-1].max():
+        return Word.HOLDS, ""  # level, and not largest at the end: what rises there has been as large before
     if not goes_on or end <= SLIGHT or _jumps_once(local):
         return Word.HOLDS, f"the constants level off, local exponents {listed(local)}"
     return Word.NOT_TESTABLE, f"not yet asymptotic: local exponents of the constants {listed(local)}"

@@ -36,7 +36,7 @@ def test_a_bias_beyond_its_range_is_outside_the_regime():
     assert (default.verdict.word, large.verdict.word) == (Word.HOLDS, Word.OUTSIDE)
 
 
-@pytest.mark.parametrize("level", ["L0", "L2"])
+@pytest.mark.parametrize("level", ["L0", pytest.param("L2", marks=pytest.mark.slow)])
 def test_descent_and_finite_width_follow_the_limit_in_stage_1(level):
     conditions = Conditions(level, 2, (("width", 200),))
     for found in check(flowsys.load("mixture"), ["D.8"], conditions=conditions):

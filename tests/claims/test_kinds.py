@@ -170,3 +170,10 @@ def test_constants_that_jump_once_and_are_level_before_and_after_are_bounded():
     assert bounded(x, jump, "")[0].value == "holds"
     stairs = 2.0 ** np.floor(np.log10(x))  # jumps that go on are a power
     assert bounded(x, stairs, "")[0].value != "holds"
+
+
+def test_constants_that_are_level_may_rise_a_little_at_the_end():
+    x = 40.0 * 2 ** np.arange(6)
+    level = x ** np.cumsum([0, -0.002, -0.001, -0.002, -0.002, 0.004])
+    assert str(bounded(x, [1.0, 0.9929686, 0.98801168, 0.97936599, 0.97036539, 0.99757], "")[0]) == HOLDS
+    assert str(bounded(x, level * x**0.5, "")[0]) == FAILS

@@ -18,7 +18,7 @@ SMALL = {"n": 6, "L": 4, "width": 7, "m1": 5, "beta": 2.0, "score_scale": 0.6}
 FLOW = ("G_mu1", "G_mu3", "c", "S_21", "S_31", "KK_12", "QQ_13", "VV_12", "loss", "test_loss", "p_type1_1_2")
 
 
-@pytest.mark.parametrize("mode, reading", [("limit", "E"), ("data", "E"),
+@pytest.mark.parametrize("mode, reading", [("limit", "E"), pytest.param("data", "E", marks=pytest.mark.slow),
                                            pytest.param("data", "gaussian", marks=pytest.mark.slow)])  # fmt: skip
 def test_the_closures_follow_the_weights(mode, reading):
     setup = SYSTEM.setup(mode, **SMALL, d=13, reading=reading, data_seed=1)

@@ -58,7 +58,7 @@ def test_corners_of_the_diagrams_keep_their_numbers(case):
 
 
 @pytest.mark.parametrize("case", HEAD["finite"], ids=lambda case: case["mode"])
-@pytest.mark.parametrize("number", range(5))
+@pytest.mark.parametrize("number", [0, 1, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 3, 4))])
 def test_finite_levels_from_the_recorded_weights_keep_their_numbers(case, number):
     mode, run = case["mode"], case["runs"][number]
     start = {name: PINS[f"{mode}_{name}"] for name in ("W", "W_V", "W_K", "W_Q")}

@@ -100,6 +100,7 @@ def test_exchangeable_slots_tend_to_many_variables_like_one_over_their_number():
     assert 3 < errors[0] / errors[1] < 5
 
 
+@pytest.mark.slow
 def test_a_far_horizon_does_not_hide_how_attention_begins():
     # both blocks start at 0 and saturate: a first step in proportion to t_max would leap over both stages
     setups = [SYSTEM.setup(group="C3", n_x_finite=3, t_max=horizon) for horizon in (1e13, 10.0)]
@@ -118,6 +119,7 @@ def test_gradient_descent_of_attention_is_first_order_in_the_learning_rate():
     assert 1.6 < errors[0] / errors[1] < 2.5
 
 
+@pytest.mark.slow
 def test_algorithm_1_trains_the_layer_first_and_attention_after():
     setup = SYSTEM.setup(group="C2", n_x=3, width=2, learning_rate=0.5, T_1=30.0, **LAYER)
     found = train(SYSTEM, setup, mode="algorithm_1", at=[60.0], records=2)
@@ -153,6 +155,7 @@ def test_claims_at_finite_levels_hold_and_their_controls_do_not(id, level):
     assert claim.controlled().check(SYSTEM, Conditions(level)).word is Word.FAILS
 
 
+@pytest.mark.slow
 def test_self_training_of_the_finite_model_follows_its_limit():
     at_12 = {"group": "C3", "L": 4, "loss_target": 0.05, "n_samples": 256}
     setup = SYSTEM.setup("algorithm_2", **at_12, learning_rate=0.05)

@@ -50,7 +50,8 @@ def observed(mode):
 
 
 @pytest.mark.parametrize(
-    ("mode", "at"), [("three_stage", (10.0, "T_1", "T_2", "T_3")), ("simultaneous", (60.0, 150.0))]
+    ("mode", "at"),
+    [pytest.param("three_stage", (10.0, "T_1", "T_2", "T_3"), marks=pytest.mark.slow), ("simultaneous", (60.0, 150.0))],
 )
 def test_weights_and_reduced_flow_agree_through_all_stages(mode, at):
     weights, reduced = (run(level, mode, at) for level in ("L1", "L2"))

@@ -6,6 +6,7 @@ import pytest
 from flowsys import load
 from flowsys.ladder import compare
 from flowsys.sweeps import make_sweep, parse_axis, run
+from flowsys.sweeps.named import outer_edges
 from flowsys.systems.prompt import figures
 from flowsys.systems.prompt.transitions import (
     attractor_transitions,
@@ -33,7 +34,9 @@ def test_every_diagram_is_a_sweep_with_lines_inside_it(name):
     x, y = (np.array(axis.values, dtype=float) for axis in sweep.axes)
     assert named.boundary is not None
     for line in named.lines(SYSTEM.setup(named.mode, **named.fixed), x, y):
-        assert len(line.x) and line.x.min() >= x.min() * 0.999 and line.y.max() <= y.max() * 1.001
+        assert np.isfinite(line.x * line.y).any()
+        for found, (low, high) in ((line.x, outer_edges(x)), (line.y, outer_edges(y))):
+            assert np.nanmin(found) >= low * 0.999 and np.nanmax(found) <= high * 1.001
 
 
 @pytest.mark.parametrize(
