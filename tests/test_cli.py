@@ -154,6 +154,7 @@ def test_phase_writes_data_and_picture_and_plot_redraws(tmp_path):
     assert flowsys("plot", "d.nc", "--out", "again.png", "--quantity", "w_c@T_1", cwd=tmp_path).returncode == 0
 
 
+@pytest.mark.slow
 def test_a_diagram_that_smooths_kinks_can_be_asked_for_exact_ones(tmp_path):
     cell = ("phase", "mixture", "--diagram", "stuck", "--x", "b=0.1,0.2", "--y", "L=4,5", "--no-picture")
     values = {}

@@ -20,6 +20,7 @@ FLOW = ("G_mu1", "G_mu3", "c", "S_21", "S_31", "KK_12", "QQ_13", "VV_12", "loss"
 
 @pytest.mark.parametrize("mode, reading", [("limit", "E"), pytest.param("data", "E", marks=pytest.mark.slow),
                                            pytest.param("data", "gaussian", marks=pytest.mark.slow)])  # fmt: skip
+@pytest.mark.slow
 def test_the_closures_follow_the_weights(mode, reading):
     setup = SYSTEM.setup(mode, **SMALL, d=13, reading=reading, data_seed=1)
     levels = (("L1", "weights"), ("L2", "small"), ("L2", "six_families"))

@@ -76,6 +76,7 @@ LAYER = {"bias": 0.3, "rho": 0.5, "sigma_0": 0.15, "clip": "none"}
 @pytest.mark.parametrize(
     ("group", "n_x", "width", "time"), [("C3", 3, 2, 25.0), pytest.param("S3", 4, 4, 40.0, marks=pytest.mark.slow)]
 )
+@pytest.mark.slow
 def test_inner_products_follow_the_weights(group, n_x, width, time):
     setup = SYSTEM.setup(group=group, n_x=n_x, width=width, **LAYER)
     run = lambda level: solve(

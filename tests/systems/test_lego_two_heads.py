@@ -75,6 +75,7 @@ def test_one_adam_step_moves_every_weight_by_the_learning_rate():
     np.testing.assert_allclose(moved["w"], [0.9, -1.9], atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_stopped_and_resumed_run_makes_the_same_numbers(tmp_path):
     whole = two_heads_training.train(TINY)
     two_heads_training.train(TINY, tmp_path / "run.npz", epochs_now=1)

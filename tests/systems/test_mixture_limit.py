@@ -97,6 +97,7 @@ def test_ten_variables_give_what_twenty_two_give(omega, mode):
     assert max(np.abs(large[n] - small[n]).max() for n in STATES) < 1e-10
 
 
+@pytest.mark.slow
 def test_the_native_solver_agrees_with_the_reference():
     native, reference = (run(("T_0.5", "T_2", 200.0), rtol=1e-11, solver=s) for s in ("native", "dopri8"))
     assert np.abs(native.t - reference.t).max() < 1e-8 and np.abs(native.states - reference.states).max() < 1e-9

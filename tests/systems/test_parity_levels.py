@@ -25,6 +25,7 @@ def test_weights_and_what_is_seen_of_them_flow_alike():
     assert reduced["score_other_max"][0] > 0.1
 
 
+@pytest.mark.slow
 def test_classes_of_tokens_are_all_tokens():
     every = course("L2", "reduced", [100.0], rtol=1e-10, tokens="all", **SMALL)
     for level, variant in (("L1", "weights"), ("L2", "reduced")):
@@ -39,6 +40,7 @@ def test_frozen_gates_follow_the_live_ones_at_large_epsilon():
 
 
 @pytest.mark.parametrize("variant", ["balanced", "found"])
+@pytest.mark.slow
 def test_other_forms_of_the_limit_are_the_collapsed_one(variant):
     t, given = 360.0, {"n": 9, "k": 3, "m": 4.0, "rtol": 1e-11}
     exact, other = course("L3", "collapsed", [t], **given), course("L3", variant, [t], solver="auto", **given)

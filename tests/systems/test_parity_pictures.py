@@ -76,6 +76,7 @@ def test_figures_from_stored_runs_are_drawn(number, tmp_path):
 TINY = cases.Case(1, True, 0, n=12, budget=256, batch=64, architecture=Architecture(1, 1, 8, 8))
 
 
+@pytest.mark.slow
 def test_the_paper_sizes_are_trained_once_into_the_working_directory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(cases, "paper_cases", lambda figure: [TINY])

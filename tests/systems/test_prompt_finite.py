@@ -17,6 +17,7 @@ def at_200(level, rtol=1e-10, observe=SEEN, **parameters):
 
 
 @pytest.mark.parametrize("M, K, alpha, xi", [(4, 2, 0.4, 0.1), pytest.param(4, 3, 0.3, 1e-3, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_weights_and_frame_entries_flow_alike(M, K, alpha, xi):
     parameters = {"M": M, "K": K, "alpha": alpha, "xi": xi, "d_X": M + 1}
     on_weights, weights_run = at_200("L1", **parameters)
