@@ -45,12 +45,11 @@ def test_limits_give_the_numbers_they_gave(case):
                 rtol=1e-10 if case["variant"] else 1e-12)  # fmt: skip
     kinks = "activation" in case["given"]  # a run crosses hundreds of them, each found to the solver's tolerance
     for row in case["rows"]:
-        is_loose = case["mode"] in ("algorithm_1", "algorithm_2") or case.get("variant")
-        found, loose = run.at(row["at"]), EARLIER if is_loose else 1e-9
+        found, loose = run.at(row["at"]), EARLIER if case["mode"] in ("algorithm_1", "algorithm_2") else 1e-9
         close(found["t"], row["t"], 1e-8 if row["at"] == "gap_peak" else loose)  # a maximum is flat
         for name, value in row["values"].items():
             is_difference = "gap" in name or name == "alpha_minus_gamma"
-            slack = EARLIER if kinks or case.get("variant") else loose if is_difference else 1e-10
+            slack = EARLIER if kinks else loose if is_difference else 1e-10
             assert found["values"][name] == pytest.approx(value, rel=loose, abs=slack, nan_ok=True), name
 
 
