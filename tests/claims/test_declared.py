@@ -131,7 +131,7 @@ def test_of_several_hidden_constants_each_has_its_own():
     path = {"path": fs.Path("n", (50, 100, 190, 400)), "at": {"w": 0.1}, "regime": both}
     found = verdict(fs.Inequality(">="), lambda run: (run.p.n, 150), path)
     assert found.values["least_c"] == pytest.approx(100, rel=1e-6)  # what breaks at n = 100 is kept out from there on
-    assert "largest_k" not in found.values or found.values["largest_k"] == pytest.approx(0.1, rel=1e-6)
+    assert found.values["largest_k"] == pytest.approx(0.1, rel=1e-6)
 
 
 def test_a_control_sets_what_the_claim_is_judged_by_and_else_the_measurement():
