@@ -158,8 +158,13 @@ def step(x, gate):
     return arb(gate)
 
 
+def quotient(numerator: int, denominator: int) -> arb:
+    return arb(flint.fmpq(numerator, denominator))
+
+
 FUNCTIONS = {
     "exp": exp, "log": log, "sqrt": sqrt, "sin": sin, "cos": cos, "asin": asin, "erf": erf, "sigmoid": sigmoid,
     "softplus": softplus, "tanh": tanh, "sinh": sinh, "cosh": cosh, "power": power, "masked": masked,
     "max": maximum, "min": minimum, "positive": positive, "relu": relu, "step": step, "Fraction": Fraction,
+    "quotient": quotient,
 }  # fmt: skip

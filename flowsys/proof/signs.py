@@ -22,6 +22,7 @@ from flowsys.proof.stating import Stated, name_of
 from flowsys.proof.stepping import Declined, arrived
 from flowsys.proof.steps import Passage, Step, ball
 from flowsys.proof.taylor import coefficient
+from flowsys.proof.zeros import exact_zeros
 
 _HIGHEST_ORDER = 6
 _DEPTH = 60
@@ -110,6 +111,8 @@ def _leading(stated, index, posed: Posed, pieces, low: Fraction, high: Fraction,
         zeros = 0
         while zeros <= _HIGHEST_ORDER and coefficient(at_start, zeros).is_zero():
             zeros += 1
+        if zeros <= _HIGHEST_ORDER and coefficient(at_start, zeros).contains(0):
+            zeros = max(zeros, exact_zeros(posed, pieces, number, index, _HIGHEST_ORDER))
         if zeros == 0 or zeros > _HIGHEST_ORDER:
             return 0, low
         until = min(step.length, high - low)

@@ -57,9 +57,9 @@ class Unrolled:
         """Every kink with its row: the order of gates."""
         return tuple((kink, row) for kink in self.program.kinks for row in range(self._rows(kink)))
 
-    def function(self, outputs: Sequence[str]) -> Callable[..., list]:
+    def function(self, outputs: Sequence[str], functions: Mapping[str, Callable] = FUNCTIONS) -> Callable[..., list]:
         """f(y, gates, constants) -> the named scalar values; `constants` come from `constants()`."""
-        return self._compiled(tuple(outputs))
+        return self._compiled(tuple(outputs), functions=functions)
 
     @cached_property
     def field(self) -> Callable[..., list]:
@@ -70,7 +70,8 @@ class Unrolled:
         return self._compiled(tuple(dict.fromkeys(self.program.kinks)))
 
     @cached_property
-    def _numbers(self) -> list[Exact]:
+    def numbers(self) -> list[Exact]:
+        """All data, in the order of `constants`."""
         found = list(self.data.parameters)
         for name in self.program.tables:
             found += [x for column in self.data.tables[name] for x in column]
@@ -80,7 +81,7 @@ class Unrolled:
 
     def constants(self) -> list[flint.arb]:
         """All data as balls at the current precision."""
-        return [number.arb() for number in self._numbers]
+        return [number.arb() for number in self.numbers]
 
     # -- the text --------------------------------------------------------------------------------------------------
 
@@ -92,7 +93,10 @@ class Unrolled:
         return f"{name}__{row}" if name in self.program.table_of else name
 
     def _compiled(
-        self, outputs: tuple[str, ...], tops: Mapping[str, frozenset[str]] | None = None
+        self,
+        outputs: tuple[str, ...],
+        tops: Mapping[str, frozenset[str]] | None = None,
+        functions: Mapping[str, Callable] = FUNCTIONS,
     ) -> Callable[..., list]:
         tops = self.tops if tops is None else tops
         idle = frozenset().union(*tops.values())
@@ -118,7 +122,7 @@ class Unrolled:
                     text.append(f"    {name} = {written}")
         values = [self._at(name, row) for name in outputs for row in range(self._rows(name))]
         text.append(f"    return [{', '.join(values)}]")
-        namespace = dict(FUNCTIONS) | {"_f": _fraction}
+        namespace = dict(functions)
         exec(compile("\n".join(text), f"<proof {program.digest}>", "exec"), namespace)
         return namespace["evaluate"]
 
@@ -130,10 +134,6 @@ class Unrolled:
                 break
             start += len(self.data.links[before.name]) * len(self.data.links[before.name][0])
         return start, self.data.links[name]
-
-
-def _fraction(numerator: int, denominator: int) -> flint.arb:
-    return flint.arb(flint.fmpq(numerator, denominator))
 
 
 class _Writing:
@@ -153,7 +153,7 @@ class _Writing:
             return f"power({self.text(node.left)}, {_exponent(node.right)!r})"
         if isinstance(node, ast.BinOp):
             if isinstance(node.op, ast.Div) and all(_is_whole(side) for side in (node.left, node.right)):
-                return f"_f({node.left.value}, {node.right.value})"  # type: ignore[attr-defined]
+                return f"quotient({node.left.value}, {node.right.value})"  # type: ignore[attr-defined]
             sign = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}[type(node.op)]
             return f"({self.text(node.left)} {sign} {self.text(node.right)})"
         if isinstance(node, ast.Call):
@@ -186,7 +186,7 @@ class _Writing:
             if entries[i][j].low or entries[i][j].high:
                 factor = "" if str(entries[i][j]) == "1" else f"_constants[{start + i * width + j}]*"
                 terms.append(f"{factor}{name}__{row}")
-        return "(" + (" + ".join(terms) or "_f(0, 1)") + ")"
+        return "(" + (" + ".join(terms) or "quotient(0, 1)") + ")"
 
 
 def _is_whole(node: ast.expr) -> bool:
@@ -195,7 +195,7 @@ def _is_whole(node: ast.expr) -> bool:
 
 def _literal(value: Any) -> str:
     exact = Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
-    return str(exact) if exact.denominator == 1 else f"_f({exact.numerator}, {exact.denominator})"
+    return str(exact) if exact.denominator == 1 else f"quotient({exact.numerator}, {exact.denominator})"
 
 
 def _exponent(node: ast.expr) -> Fraction:

@@ -1,6 +1,7 @@
 """Exact numbers of a certificate, and a program's text read on balls and series, line by line."""
 
 import ast
+import copy
 import re
 from collections.abc import Sequence
 from fractions import Fraction
@@ -10,6 +11,8 @@ import flint
 from flint import arb, arb_series
 
 from flowsys.program import Block, Line, Program
+from flowsys.proof.algebra import Algebra
+from flowsys.proof.exact import Exact
 from flowsys.proof.tops import free_tops
 
 
@@ -46,7 +49,7 @@ class Reading:
     """A program at a stage's data, as functions of states."""
 
     def __init__(self, program: Program, data: dict[str, Any]):
-        self.program = program
+        self.program, self.data, self.literal = program, data, rational
         self.given: dict[str, Any] = dict(zip(program.parameters, map(number, data["parameters"])))
         self.rows = {table: len(data["tables"][table][0]) for table in program.tables}
         for table, columns in program.tables.items():
@@ -62,6 +65,21 @@ class Reading:
             count += self.rows.get(program.table_of.get(kink, ""), 1)
         self.n_gates = count
         self._blocks: dict[tuple[str, ...], tuple[Block, ...]] = {}
+
+    def exactly(self, algebra: Algebra) -> "Reading":
+        """The same, on series of the algebra."""
+        other, data = copy.copy(self), self.data
+        exact = lambda text, *name: algebra.number(Exact.parse(text), name)
+        other.literal = algebra.lifted  # type: ignore[assignment]
+        other.given = {name: exact(text, name) for name, text in zip(self.program.parameters, data["parameters"])}
+        for table, columns in self.program.tables.items():
+            for column, texts in zip(columns, data["tables"][table]):
+                other.given[column] = [exact(text, column, row) for row, text in enumerate(texts)]
+        other.links = {
+            name: [[exact(text, name, i, j) for j, text in enumerate(row)] for i, row in enumerate(matrix)]
+            for name, matrix in data["links"].items()
+        }
+        return other
 
     def _is_positive(self, expression: str, over: str) -> bool:
         """Whether data alone make an expression positive on every row of a table."""
@@ -116,7 +134,7 @@ class Reading:
             value = names[node.id]
             return value[row] if isinstance(value, list) else value
         if isinstance(node, ast.Constant):
-            return rational(Fraction(str(node.value)))
+            return self.literal(Fraction(str(node.value)))
         value = lambda inner: self._value(inner, names, gates, over, row)
         if isinstance(node, ast.UnaryOp):
             return -value(node.operand)

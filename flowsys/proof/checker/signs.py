@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING, Any
 import flint
 from flint import arb_series
 
+from flowsys.proof.algebra import Algebra, Unknown, zeros_of
 from flowsys.proof.checker.enclosures import term
 from flowsys.proof.checker.known import Known
 from flowsys.proof.checker.reading import Refused, fraction, rational
+from flowsys.proof.exact import Exact
 from flowsys.proof.stating import Stated, name_of
+
+_HIGHEST_ORDER = 12
 
 if TYPE_CHECKING:
     from flowsys.proof.checker.verify import _Checking
@@ -60,17 +64,34 @@ def _check_leading(checking, stated: Stated, name: str, order: int, low: Fractio
     """At `low` the quantity has a zero of the order; until then its derivative of that order has the sign."""
     pieces = checking.content["pieces"]
     at = [i for i, piece in enumerate(pieces) if piece["kind"] == "step" and fraction(piece["before"]["t"]) == low]
-    if not at or order > 12:
+    if not at or order > _HIGHEST_ORDER:
         raise Refused(f"{stated.text}: no step starts at the window's open end")
     known, start = Known(checking, pieces[at[-1]]), checking.starts[at[-1]]
     if not low < until <= known.end:
         raise Refused(f"{stated.text}: the stretch that a derivative decides is not on one step")
     first = _observed_series(known, name, start.box(), order)
-    if not all(term(first, k).is_zero() for k in range(order)):
+    if not all(term(first, k).is_zero() for k in range(order)) and not _is_zero(checking, at[-1], name, order):
         raise Refused(f"{stated.text}: it is not proven to start from a zero of order {order}")
     box = known.solution.box(rational(Fraction(0)), rational(until - low))
     if not stated.sign * term(_observed_series(known, name, box, order), order) > 0:
         raise Refused(f"{stated.text}: its derivative of order {order} has no certain sign")
+
+
+def _is_zero(checking: "_Checking", index: int, name: str, order: int) -> bool:
+    """Whether an observable has a zero of an order where a piece starts: what has rested is what it started from."""
+    pieces, initial = checking.content["pieces"], checking.content["problem"]["initial"]
+    moved = {i for piece in pieces[:index] for key in ("before", "after") for i in piece.get(key, {}).get("moving", ())}
+    algebra, piece = Algebra(), pieces[index]
+    reading = checking.readings[piece["stage"]].exactly(algebra)
+    start = [
+        algebra.unknown(("state", i)) if i in moved else algebra.number(Exact.parse(text), ("state", i))
+        for i, text in enumerate(initial)
+    ]
+    try:
+        rates = lambda y: reading.rates(y, piece["gates"])
+        return zeros_of(rates, lambda y: [reading.observed(name, y, piece["gates"])], start, order - 1) == order
+    except Unknown:
+        return False
 
 
 def _observed_series(known: Known, name: str, box, order: int):
