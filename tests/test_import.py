@@ -6,6 +6,8 @@ import pkgutil
 import subprocess
 import sys
 
+import pytest
+
 import flowsys
 
 PROBE = """
@@ -49,8 +51,9 @@ def test_the_reference_solver_is_double_precision_also_when_it_is_the_first_to_n
     assert run(code).strip() == "completed"
 
 
-def test_show_imports_no_jax():
-    code = "import sys, contextlib, io\nimport flowsys.cli as c\nsys.argv=['flowsys','show','mixture']\n"
+@pytest.mark.parametrize("name", ["mixture", "lego"])  # Gram blocks; blocks seen through a function
+def test_show_imports_no_jax(name):
+    code = f"import sys, contextlib, io\nimport flowsys.cli as c\nsys.argv=['flowsys','show','{name}']\n"
     code += "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit): c.main()\n"
     code += "print([m for m in ('jax', 'sympy', 'diffrax', 'llvmlite') if m in sys.modules])"
     assert run(code).strip() == "[]"

@@ -86,29 +86,47 @@ def check_rate(rate: Any, where: str) -> None:
         raise InputError(f"{where}: rate = {rate!r} must be a number that is not negative.")
 
 
-def check_linear(read: Callable, shape: tuple[int, ...], where: str) -> bytes:
-    """Refuse a `read` that is not linear; what it gives at a random point, where no two linear maps agree."""
-    if isinstance(read, OnAxes):
-        read.shape(shape, where)
-        return read.mark
-    import jax
-    import jax.numpy as jnp
+def seen_through(read: Callable, shape: tuple[int, ...], where: str) -> tuple[bytes, tuple[int, ...]]:
+    """What a `read` gives at a random point, where no two linear maps agree, and its shape; refused if not linear.
 
+    A map that takes NumPy's arrays is tried with them: a model whose maps do is declared without JAX.
+    """
+    if isinstance(read, OnAxes):
+        return read.mark, read.shape(shape, where)
     rng = np.random.default_rng(0)
-    with jax.enable_x64(True):
-        x, y = (jnp.asarray(rng.standard_normal(shape)) for _ in range(2))
-        try:
-            mark = read(x)
-            together, apart = read(2.0 * x - 3.0 * y), 2.0 * mark - 3.0 * read(y)
-        except InputError:
-            raise
-        except (TypeError, ValueError) as error:
-            said = str(error).splitlines()[0]
-            raise InputError(f"{where}: read cannot be applied to an array of shape {shape}: {said}") from None
-        wrong = float(jnp.abs(together - apart).max() / (1.0 + jnp.abs(apart).max()))
+    x, y = rng.standard_normal((2, *shape))
+    found = _by_numpy(read, x, y)
+    if found is None:
+        import jax
+        import jax.numpy as jnp
+
+        with jax.enable_x64(True):
+            try:
+                found = _compared(read, jnp.asarray(x), jnp.asarray(y))
+            except InputError:
+                raise
+            except (TypeError, ValueError) as error:
+                said = str(error).splitlines()[0]
+                raise InputError(f"{where}: read cannot be applied to an array of shape {shape}: {said}") from None
+    mark, wrong = found
     if not wrong <= 1e-9:
         raise InputError(f"{where}: read is not linear: read(2x - 3y) and 2 read(x) - 3 read(y) differ by {wrong:.1e}.")
-    return np.asarray(mark).tobytes()
+    return mark.tobytes(), mark.shape
+
+
+def _by_numpy(read: Callable, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float] | None:
+    """The same with NumPy's arrays; None where `read` wants those of JAX, or does not give an array of NumPy's back."""
+    try:
+        return _compared(read, x, y) if type(read(x)) is np.ndarray else None
+    except Exception:  # whatever it is, JAX's arrays will say it in a sentence
+        return None
+
+
+def _compared(read: Callable, x: Any, y: Any) -> tuple[np.ndarray, float]:
+    """read(x), and how far the map is from being linear."""
+    mark = read(x)
+    together, apart = read(2.0 * x - 3.0 * y), 2.0 * mark - 3.0 * read(y)
+    return np.asarray(mark), float(abs(together - apart).max() / (1.0 + abs(apart).max()))
 
 
 def product_names(name: str, axes: Sequence[tuple[str, ...]]) -> list[str]:
@@ -124,13 +142,3 @@ def seen_axes(axes: tuple[tuple[str, ...], ...], seen: tuple[int, ...]) -> tuple
     if tuple(map(len, axes)) == seen:
         return axes
     return tuple(tuple(map(str, range(n))) for n in seen)
-
-
-def seen_shape(read: Callable, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of what `read` gives; JAX keeps an array that a function uses in the precision of its first trace."""
-    if isinstance(read, OnAxes):
-        return read.shape(shape, "read")
-    import jax
-
-    with jax.enable_x64(True):
-        return tuple(jax.eval_shape(read, jax.ShapeDtypeStruct(shape, np.float64)).shape)

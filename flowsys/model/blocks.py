@@ -10,14 +10,13 @@ import numpy as np
 
 from flowsys.errors import InputError
 from flowsys.model.axes import (
-    check_linear,
     check_rate,
     labels_of,
     linear,
     numbers,
     product_names,
     seen_axes,
-    seen_shape,
+    seen_through,
 )
 from flowsys.model.calling import called
 from flowsys.model.declaration import Block, Direct, Pair
@@ -36,9 +35,8 @@ class DirectBlock:
         self.shape = tuple(map(len, self.axes))
         self.weights = {name: self.shape}
         self.read = None if block.read is None else linear(block.read, where)
-        self.mark = b"" if self.read is None else check_linear(self.read, self.shape, where)
+        self.mark, seen = (b"", self.shape) if self.read is None else seen_through(self.read, self.shape, where)
         check_rate(block.rate, where)
-        seen = self.shape if self.read is None else seen_shape(self.read, self.shape)
         self.seen_axes = seen_axes(self.axes, seen)
         self.arrays = {name: seen}
 

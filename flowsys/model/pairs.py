@@ -15,14 +15,13 @@ import numpy as np
 
 from flowsys.errors import InputError
 from flowsys.model.axes import (
-    check_linear,
     check_rate,
     labels_of,
     linear,
     numbers,
     product_names,
     seen_axes,
-    seen_shape,
+    seen_through,
 )
 from flowsys.model.calling import called
 from flowsys.model.declaration import Pair
@@ -49,10 +48,10 @@ class PairBlock:
         self.sizes = tuple(map(len, axes))
         sides, self.mark = [], b""
         for read, labels in zip(self.reads, axes):
-            if read is not None:
-                self.mark += check_linear(read, (3, len(labels)), where)
-            seen = len(labels) if read is None else seen_shape(read, (3, len(labels)))[-1]
-            sides.append(seen_axes((labels,), (seen,))[0])
+            n = len(labels)
+            mark, seen = (b"", (n,)) if read is None else seen_through(read, (3, n), where)
+            self.mark += mark
+            sides.append(seen_axes((labels,), seen[-1:])[0])
         self.sides = tuple(sides)
         for scale in block.scales:
             if not (isinstance(scale, int | float | np.number) and np.isfinite(scale) and scale >= 0):
