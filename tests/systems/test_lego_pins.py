@@ -41,8 +41,7 @@ def close(found, expected, tolerance=1e-9):
 def test_limits_give_the_numbers_they_gave(case):
     names = list(case["rows"][0]["values"])
     run = solve(SYSTEM, SYSTEM.setup(case["mode"], **case["given"]), level=case["level"], variant=case["variant"],
-                mode=case["mode"], observe=names, at=[row["at"] for row in case["rows"]],
-                rtol=1e-10 if case["variant"] else 1e-12)  # fmt: skip
+                mode=case["mode"], observe=names, at=[row["at"] for row in case["rows"]], rtol=1e-12)  # fmt: skip
     kinks = "activation" in case["given"]  # a run crosses hundreds of them, each found to the solver's tolerance
     for row in case["rows"]:
         found, loose = run.at(row["at"]), EARLIER if case["mode"] in ("algorithm_1", "algorithm_2") else 1e-9
