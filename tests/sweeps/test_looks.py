@@ -5,7 +5,7 @@ import pytest
 from sweeps import sweep
 
 import flowsys
-from flowsys.kernels import integrate
+from flowsys.kernels import Batch, Code, integrate, kernel, stages_of
 from flowsys.sweeps import together
 from flowsys.sweeps.points import evaluate_chunk
 from flowsys.systems import load
@@ -58,3 +58,19 @@ def test_a_look_beyond_the_horizon_fails_its_own_point_only():
     chunk = evaluate_chunk(of, 0)
     assert np.isfinite(chunk.values[0]).tolist() == [True, False]
     assert chunk.outcomes.tolist() == [0, 3]
+
+
+def test_a_trajectory_ends_with_its_last_look_also_where_a_side_step_to_it_fails():
+    # just before rounding drowns the flow, some shorter steps than those taken do not converge
+    lego = load("lego")
+    setup = lego.setup("stage_2", group="S4", C_B=4.0, trained_steps="second", t_max=1e30)
+    problem = lego.build(setup, "L3", lego.variant("L3", None), "stage_2")
+    stages, looks = stages_of(problem), np.geomspace(1e18, 1e21, 200)
+    batch = Batch(np.tile(problem.initial, (len(looks), 1)), stages, times=looks[:, None], t_max=1e30,
+                  atol=1e-12 * problem.scale)  # fmt: skip
+    result = integrate(kernel(problem.field.program, (), "exact", stages), batch)
+    assert (result.outcome == Code.COMPLETED).all()
+    assert result.final_t.tobytes() == looks.tobytes()
+    assert result.final_state.tobytes() == result.time_states[:, 0].tobytes()
+    # the flow is slow there: what a step's polynomial shows lies between its neighbours
+    assert np.abs(np.diff(result.time_states[:, 0], n=2, axis=0)).max() < 1e-4

@@ -9,11 +9,11 @@ from flowsys.kernels.native.constants import COMPLETED, LANES, LOOKING, RETURNIN
 from flowsys.kernels.native.implicit import inside
 from flowsys.kernels.native.intrinsics import dense_output, interpolate
 from flowsys.kernels.native.ledger import finish, record_look
-from flowsys.kernels.native.stepping import move
 from flowsys.kernels.records import Batch, Workspace
-from flowsys.kernels.restricted import f64, i64
+from flowsys.kernels.restricted import Doubles, f64, i64
 
 NO_MORE = 1e300
+GOES_ON = 2
 
 
 def next_look(w: Workspace, b: Batch, l: i64) -> f64:
@@ -55,14 +55,24 @@ def looked(w: Workspace, b: Batch, l: i64) -> i64:
     look = next_look(w, b, l)
     while next_look(w, b, l) == look:
         record_look(w, b, l, w.y_new)
-    if w.next_time[l] >= b.n_times and w.pending[l] == 0:
-        move(w, l)
-        w.t[l] = look
-        w.counts[STEPS * LANES + l] += 1
-        return finish(w, b, l, COMPLETED)
+    if has_seen_all(w, b, l) != 0:
+        return ends_at(w, b, l, look, w.y_new)
     if side_step(w, b, l) != 0:
         return 1
     return come_back(w, l)
+
+
+def has_seen_all(w: Workspace, b: Batch, l: i64) -> i64:
+    return 1 if w.next_time[l] >= b.n_times and w.pending[l] == 0 else 0
+
+
+def ends_at(w: Workspace, b: Batch, l: i64, look: f64, states: Doubles) -> i64:
+    """The trajectory is over with its last look, in the state given."""
+    w.t[l] = look
+    for j in range(w.dim):
+        w.y[j * LANES + l] = states[j * LANES + l]
+    w.counts[STEPS * LANES + l] += 1
+    return finish(w, b, l, COMPLETED)
 
 
 def come_back(w: Workspace, l: i64) -> i64:
@@ -74,9 +84,12 @@ def come_back(w: Workspace, l: i64) -> i64:
 
 
 def looks_again(w: Workspace, b: Batch, l: i64) -> i64:
-    """The step stands again: look on its polynomial where a side step failed; whether others are to come."""
+    """The step stands again: look on its polynomial where a side step failed.
+
+    GOES_ON if the step is to be taken now, 1 if other looks are to come first, 0 if that was the last one.
+    """
     if w.look_failed[l] == 0:
-        return 0
+        return GOES_ON
     w.look_failed[l] = 0
     dense_output(w)
     look = next_look(w, b, l)
@@ -86,4 +99,6 @@ def looks_again(w: Workspace, b: Batch, l: i64) -> i64:
         inside(w, l, w.fraction[l], w.y_stage, l)
     while next_look(w, b, l) == look:
         record_look(w, b, l, w.y_stage)
-    return side_step(w, b, l)
+    if has_seen_all(w, b, l) != 0:
+        return ends_at(w, b, l, look, w.y_stage)
+    return 1 if side_step(w, b, l) != 0 else GOES_ON

@@ -38,7 +38,7 @@ from flowsys.kernels.native.implicit import implicit_step
 from flowsys.kernels.native.intrinsics import attempt, fabs, fmax, fmin, invoke, stiffness, take_next
 from flowsys.kernels.native.ledger import finish
 from flowsys.kernels.native.locating import arrived, tried
-from flowsys.kernels.native.looking import looked, looks_again, looks_first, next_look
+from flowsys.kernels.native.looking import GOES_ON, looked, looks_again, looks_first, next_look
 from flowsys.kernels.native.stages import enter_stage, load_stage, settle
 from flowsys.kernels.native.stepping import eighth_root, move, set_step, starting_step
 from flowsys.kernels.native.watching import any_fired, first_suspect, may_hide_a_crossing
@@ -129,8 +129,9 @@ def after_attempt(w: Workspace, b: Batch, l: i64) -> i64:
     if w.mode[l] == LOOKING:
         return looked(w, b, l)
     if w.mode[l] == RETURNING:
-        if looks_again(w, b, l) != 0:
-            return 1
+        again = looks_again(w, b, l)
+        if again != GOES_ON:
+            return again
         if w.arrives[l] != 0:
             return arrived(w, b, l, w.step[l])
         return taken(w, b, l)
