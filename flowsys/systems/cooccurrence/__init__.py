@@ -54,14 +54,17 @@ def fixes(setup: Setup, level: str, variant: str, mode: str) -> dict[str, float]
     return {}
 
 
-COLUMNS = ("n", "L", "alpha", "beta", "m1", "score_scale", "share_1", "share_2", "share_4", "theta", "epsilon", "C_T_1",
-           "split", "t_max")  # fmt: skip
+COLUMNS = {
+    "limit": ("alpha", "beta", "m1", "score_scale", "share_1", "share_2", "share_4"),
+    "dimensionless": ("rho", "delta", "lambda_"),
+    "condition_1": ("m", "m1", "kappa", "logs"),
+}
 
 
 def columns(setup: Setup, level: str, variant: str, mode: str) -> tuple[str, ...]:
     """What the stated limit takes as arrays too: it is posed at many points of a sweep at once."""
-    stated = (level, mode) == ("L3", "limit") and variant != "found"
-    return COLUMNS if stated else ()
+    stated = level == "L3" and mode in COLUMNS and variant != "found"
+    return ("n", "L", "theta", "epsilon", "C_T_1", "split", "t_max", *COLUMNS[mode]) if stated else ()
 
 
 SYSTEM = fs.Model(

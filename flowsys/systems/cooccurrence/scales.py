@@ -91,5 +91,5 @@ def condition_1(m: float, m1: float, L: float, kappa: float = 1.0, logs: float =
 
     At kappa = 1 and logs = 0 the initial output is of order 1 at every m; with logs > 0 it falls with m (Lemma D.8).
     """
-    kappa = kappa / max(math.log(m), 1.0) ** logs
+    kappa = kappa / np.maximum(np.log(m), 1.0) ** logs
     return Scales(kappa**2 / L, m, m1, m**-0.5)

@@ -53,11 +53,10 @@ def validate(values: Mapping[str, Any]) -> None:
             f"share_1 + share_2 + share_4 = {sum(of_types) - of_types[2]:g} is not allowed: "
             "at least 0.01 must be left for the samples with μ2 alone."
         )
-    if values["n"] * min(of_types) < 1 - 1e-9:
+    n = np.min(values["n"])
+    if n * min(of_types) < 1 - 1e-9:
         least = 1 / min(of_types)
-        raise InputError(
-            f"n = {values['n']:g} is not allowed: every type needs a sample, so n must be at least {least:g}."
-        )
+        raise InputError(f"n = {n:g} is not allowed: every type needs a sample, so n must be at least {least:g}.")
 
 
 # -- sentences -------------------------------------------------------------------------------------------------------
