@@ -1,29 +1,27 @@
-"""A program and its tangent as NumPy functions: rates, switching functions, observables, and their derivatives."""
+"""A program and its tangent as functions: rates, switching functions, observables, and what a direction does to them.
 
-from collections.abc import Callable
+Rates and switching functions are read under frozen gates, a state at a time, where the flow turns; observables of all
+states of a run at once, with kinks as they are.
+"""
+
+from collections.abc import Sequence
 
 import numpy as np
 
 from flowsys.analysis.tangent import kink_tangents, of, tangent
+from flowsys.kernels import StageBatch, kernel, observe
 from flowsys.program import Program
-from flowsys.program.arrays import Arguments, function, observed, switching_functions, vector_field
+from flowsys.program.arrays import Arguments, function, switching_functions, vector_field
 from flowsys.system.problem import ProgramField
 
 
-def still(arguments: Arguments) -> Arguments:
-    """The same data with nothing but the state moving."""
-    parameters = np.array(arguments.parameters)
-    parameters[len(parameters) // 2 :] = 0.0
-    return arguments._replace(parameters=parameters)
-
-
 class Functions:
-    """The functions of a program and its tangent on NumPy, printed once; the tangent's field for the integrator."""
+    """The functions of a program and its tangent, printed once; the tangent's field for the integrator."""
 
-    def __init__(self, plain: Program, moving: frozenset[str], names: tuple[str, ...] | None):
+    def __init__(self, plain: Program, moving: frozenset[str]):
         both = tangent(plain, moving)
-        self.program, self.field, self.n = both, ProgramField(both), len(plain.state)
-        self.names = tuple(plain.observables) if names is None else tuple(n for n in names if n in plain.observables)
+        self.field, self.n = ProgramField(both), len(plain.state)
+        self.names = tuple(plain.observables)
         self.rhs = vector_field(plain, "frozen", np)
         self.has_kinks = bool(plain.kinks)
         self._switching = switching_functions(plain, "frozen", np) if plain.kinks else None
@@ -31,8 +29,6 @@ class Functions:
         self._n_kinks = len(plain.kinks)
         named = (*plain.kinks, *kink_tangents(plain, moving))
         self._kinks = function(both, named, "frozen", np) if named else None
-        self._observed = observed(both, (*self.names, *map(of, self.names)), "exact", np) if self.names else None
-        self._slopes: dict[str, Callable] = {}
 
     def switching(self, y: np.ndarray, plain: Arguments) -> np.ndarray:
         return self._switching(y, plain) if self.has_kinks else np.zeros(0)
@@ -55,28 +51,17 @@ class Functions:
         kinks, slopes = values[: self._n_kinks], values[self._n_kinks :]
         return np.concatenate([np.broadcast_to(s, np.shape(np.atleast_1d(k))) for k, s in zip(kinks, slopes)])
 
-    def observed(self, z: np.ndarray, rate: np.ndarray, dt: float, arguments: Arguments):
-        """Observables, and their derivatives where their time moves with them."""
-        if self._observed is None:
-            return {}, {}
-        found, k = self._observed(z, arguments), len(self.names)
-        slopes = found[k:]
-        if dt:
-            slopes = slopes + dt * self._observed(np.concatenate([z[: self.n], rate]), still(arguments))[k:]
-        return dict(zip(self.names, map(float, found[:k]))), dict(zip(self.names, map(float, slopes)))
-
-    def slope_of(self, observable: str) -> Callable:
-        """The tangent of one observable."""
-        if observable not in self._slopes:
-            self._slopes[observable] = observed(self.program, (of(observable),), "exact", np)
-        return self._slopes[observable]
+    def observed(self, z: np.ndarray, stages: Sequence[StageBatch], stage_of: np.ndarray) -> np.ndarray:
+        """Observables and then their derivatives (2 × states × observables) at states with directions beside them."""
+        compiled = kernel(self.field.program, (*self.names, *map(of, self.names)), "exact")
+        return observe(compiled, z, stages, stage_of).reshape(len(z), 2, -1).swapaxes(0, 1)
 
 
 _FUNCTIONS: dict[tuple, Functions] = {}
 
 
-def functions_of(field: ProgramField, moving: frozenset[str], names: tuple[str, ...] | None) -> Functions:
-    key = field.program.digest, moving, names
+def functions_of(field: ProgramField, moving: frozenset[str]) -> Functions:
+    key = field.program.digest, moving
     if key not in _FUNCTIONS:
-        _FUNCTIONS[key] = Functions(field.program, moving, names)
+        _FUNCTIONS[key] = Functions(field.program, moving)
     return _FUNCTIONS[key]

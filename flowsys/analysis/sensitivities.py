@@ -88,13 +88,13 @@ def sensitivities(
         raise InputError("sensitivities is empty: name parameters, or coordinates of the start as start:NAME.")
     flow = flow_of(system, setup, level, variant, mode)
     base = base_run(flow, at, rtol)
-    if observe is not None:
-        _check(flow, observe)
-    found = {name: varied(base, direction_of(flow, name), observe) for name in dict.fromkeys(names)}
+    observe = flow.problem.field.observables if observe is None else tuple(observe)
+    _check(flow, observe)
+    found = {name: varied(base, direction_of(flow, name)) for name in dict.fromkeys(names)}
     first = next(iter(found.values()))
     reached = {v.at for v in first}
     remarks = [f"{spoken(r)} is not reached" for r in base.asked if spoken(r) not in reached]
-    quantities = [q for v in first for q in _of(v.at, found) if v.at in {spoken(r) for r in base.asked}]
+    quantities = [q for v in first for q in _of(v.at, found, observe) if v.at in {spoken(r) for r in base.asked}]
     index = {name: i for i, name in enumerate(flow.problem.field.names)}
     sizes = {
         name: float(flow.problem.initial[index[name.removeprefix(START)]])
@@ -117,12 +117,12 @@ def direction_of(flow: Flow, name: str) -> Direction:
     return along_start(flow, name.removeprefix(START)) if name.startswith(START) else along_parameter(flow, name)
 
 
-def _of(at: str, found: dict[str, list[Varied]]) -> list[Sensitivity]:
+def _of(at: str, found: dict[str, list[Varied]], observe: Sequence[str]) -> list[Sensitivity]:
     there = {name: next(v for v in all_of if v.at == at) for name, all_of in found.items()}
     first = next(iter(there.values()))
     times = [] if at.startswith("t=") else [Sensitivity("t", at, first.t, {name: v.dt for name, v in there.items()})]
     slopes = lambda observable: {name: v.slopes[observable] for name, v in there.items()}
-    return [*times, *(Sensitivity(o, at, value, slopes(o)) for o, value in first.values.items())]
+    return [*times, *(Sensitivity(o, at, first.values[o], slopes(o)) for o in observe)]
 
 
 def _check(flow: Flow, observe: Sequence[str]) -> None:

@@ -57,20 +57,17 @@ class Sliding:
     def gates(self) -> np.ndarray:
         return np.asarray(self._gates.arguments.gates)
 
-    def turn(self, y: np.ndarray, met: np.ndarray, velocity: np.ndarray) -> int | None:
-        """Meet a surface (and give the gate that represents it), or leave one that lets go (None)."""
+    def turn(self, y: np.ndarray, met: np.ndarray) -> None:
+        """Meet a surface, or leave the one that lets go."""
         import jax
 
         with jax.enable_x64(True):
             if met.any():
-                i = int(np.flatnonzero(met)[0])
-                self._gates.meet(y, i)
-                return i
-            if self._gates.surfaces:
+                self._gates.meet(y, int(np.flatnonzero(met)[0]))
+            elif self._gates.surfaces:
                 self._gates._share(y)
                 shares = np.array([self._gates.arguments.gates[s.representative] for s in self._gates.surfaces])
                 self._gates.leave(y, int(np.abs(shares * (shares - 1)).argmin()))
-        return None
 
     def rate(self, y: np.ndarray) -> np.ndarray:
         """dy/dt on the surfaces."""

@@ -63,7 +63,7 @@ class Target:
         value, slopes = np.nan, []
         for name in names:
             direction = along_parameter(flow, name)
-            there = {v.at: v for v in varied(base, direction, self.observe)}
+            there = {v.at: v for v in varied(base, direction)}
             values, changes = {}, {}
             for term in self.quantity.terms:
                 if spoken(term.at) not in there:

@@ -1,30 +1,40 @@
 """Variational equations along a flow: the derivative s of the state in a direction, through kinks, slides and stages.
 
-Between turns (switches, slides, ends of stages) the tangent program is integrated natively beside the program. At a
-turn at the time τ the field changes from f⁻ to f⁺, and s jumps (saltation):
+Between turns (switches, slides, ends of stages that move) the tangent program is integrated natively beside the
+program. At a turn at the time τ the field changes from f⁻ to f⁺, and s jumps (saltation):
 
     s⁺ = s⁻ + (f⁻ - f⁺) dτ,     dτ = -(∇h·s⁻ + ∂h) / ∇h·f⁻     where h = 0 is the surface that is met,
 
 or dτ is that of the event that ends the stage. An event's time has the derivative -(∇O·s + ∂O - ∂threshold) / ∇O·f.
 Where a slide ends the field is continuous, and s too; on a slide it follows the derivative of Filippov's field.
+
+Where surfaces are met together the flow has no derivative (`NoDerivative`). The state carried along must be that of the
+plain run: a walk that turned otherwise is refused, never returned.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from flowsys.analysis.directions import Direction
 from flowsys.analysis.flow import Flow, spoken
-from flowsys.analysis.functions import functions_of, still
+from flowsys.analysis.functions import functions_of
 from flowsys.analysis.slides import Sliding
 from flowsys.errors import InputError
 from flowsys.integrate.record import Record
-from flowsys.kernels import run_problem
+from flowsys.kernels import StageBatch, run_problem
 from flowsys.program.arrays import Arguments
 from flowsys.system.problem import Problem, ProgramField, Stage
 
-ON_SURFACE = 1e-7  # how far off its surface a located turn may lie, relative to the largest switching function
+SAME_SURFACE = 1e-9  # gates whose switching functions agree so closely, in value and velocity, share one surface
+TOGETHER = 1e-12  # surfaces so near are met together
+APART = 10.0  # times the surface that is met must another be away from the state, or which is met cannot be told
+SAME_RUN = 1e-4  # how far, relative to the state, the state carried along may be from the plain run's
+
+
+class NoDerivative(InputError):
+    """What is asked for has no derivative at this point, or none that can be told; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +53,25 @@ class Varied:
 
 @dataclass(frozen=True)
 class Base:
-    """A plain run of a flow: where it turned, and the records of what is asked for."""
+    """A plain run of a flow: where it turned (`switches`: met a surface), and the records of what is asked for."""
 
     flow: Flow
     asked: tuple[str | float, ...]
     records: tuple[Record, ...]
     turns: tuple[float, ...]
+    switches: frozenset[float]
     method: str
     rtol: float
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A state with its direction where something is asked for, and its rate."""
+
+    request: str | float
+    record: Record
+    z: np.ndarray
+    rate: np.ndarray
 
 
 def base_run(flow: Flow, at: Sequence[str | float] | None, rtol: float) -> Base:
@@ -59,49 +80,55 @@ def base_run(flow: Flow, at: Sequence[str | float] | None, rtol: float) -> Base:
     if not isinstance(problem.field, ProgramField):
         raise InputError(f"sensitivities need a derived program: {flow.level} of {flow.system.name} is none.")
     asked = flow.requests(at)
-    ends = [stage.ends_on for stage in problem.stages[:-1] if stage.ends_on is not None]
-    events = list(dict.fromkeys([*(r for r in asked if isinstance(r, str)), *ends]))
+    events = [r for r in asked if isinstance(r, str)]
     times = [r for r in asked if not isinstance(r, str)]
-    run = run_problem(problem, times, [e for e in events if e in asked], rtol)
+    run = run_problem(problem, times, events, rtol)
+    passed = {stage.ends_on for stage in problem.stages[: max((r.stage for r in run.records), default=0)]}
+    if ends := passed - {None, *events}:
+        run = run_problem(problem, times, [*events, *ends], rtol)
     if run.handover is not None:
         raise InputError(f"sensitivities of {flow.system.name} end at t = {run.handover.t:g}: {run.outcome.sentence}")
-    turns = tuple(sorted(set(run.statistics.turns)))
-    method = "auto" if run.statistics.implicit else "explicit"
-    return Base(flow, asked, tuple(run.records), turns, method, rtol)
+    statistics = run.statistics
+    method = "auto" if statistics.implicit else "explicit"
+    turns, switches = tuple(sorted(set(statistics.turns))), frozenset(statistics.switch_times)
+    return Base(flow, asked, tuple(run.records), turns, switches, method, rtol)
 
 
-def varied(base: Base, direction: Direction, observe: Sequence[str] | None = None) -> list[Varied]:
+def varied(base: Base, direction: Direction) -> list[Varied]:
     """The derivative along a direction at everything that was asked for and reached."""
-    return _Walk(base, direction, observe).run()
+    return _Walk(base, direction).run()
 
 
 class _Walk:
     """One direction carried along a run."""
 
-    def __init__(self, base: Base, direction: Direction, observe: Sequence[str] | None):
+    def __init__(self, base: Base, direction: Direction):
         self.base, self.direction, self.problem = base, direction, base.flow.problem
         program = self.problem.field.program
         self.moving = direction.moving(program.tables)
-        self.of = functions_of(self.problem.field, self.moving, None if observe is None else tuple(observe))
+        self.of = functions_of(self.problem.field, self.moving)
         self.n = len(program.state)
         self.z = np.concatenate([self.problem.initial, direction.initial])
         self.t, self.stage = float(self.problem.start), 0
         self.gates, self.slide = np.zeros(0), None
-        self.found: list[Varied] = []
+        self.places: list[_Place] = []
+        n = range(len(self.problem.stages))
+        self._with_direction = [self._moved_data(k, 1.0) for k in n]
+        self._still = [self._moved_data(k, 0.0) for k in n]
 
     def run(self) -> list[Varied]:
-        stages, last = self.problem.stages, max((r.t for r in self.base.records), default=self.t)
+        last = max((r.t for r in self.base.records), default=self.t)
         self._enter(0)
         while True:
-            end = self._stage_end()
-            turns = [t for t in self.base.turns if self.t < t < end]
-            for turn in turns:
-                self._advance(turn)
-                self._turn()
-            self._advance(min(end, last))
-            ahead = any(r.t > end or (r.t == end and r.stage > self.stage) for r in self.base.records)
-            if not ahead or self.stage + 1 == len(stages):
-                return self.found
+            for turn in [t for t in self.base.turns if self.t < t < self._end_of(self.stage)]:
+                self._advance(turn, self.stage)
+                self._turn(turn)
+            through = self._smoothly_through(last)
+            end = self._end_of(through)
+            self._advance(min(end, last), through)
+            ahead = any(r.t > end or (r.t == end and r.stage > through) for r in self.base.records)
+            if not ahead or through + 1 == len(self.problem.stages):
+                return self._observed(self.places)
             self._next_stage()
 
     # -- stretches ----------------------------------------------------------------------------------------------
@@ -118,30 +145,41 @@ class _Walk:
     def _plain(self) -> Arguments:
         return self.problem.stages[self.stage].arguments
 
-    def _arguments(self, gates: np.ndarray | None = None) -> Arguments:
-        """The stage's data with the direction's beside it."""
-        plain, k = self._plain, self.stage
+    def _moved_data(self, k: int, share: float) -> Arguments:
+        """A stage's data with a share of the direction's beside it."""
+        plain = self.problem.stages[k].arguments
         tables = {}
         for name, rows in plain.tables.items():
             columns = self.problem.field.program.tables[name]
-            moves = [self.direction.tables[k][name][i] for i, c in enumerate(columns) if c in self.moving]
+            moves = [share * self.direction.tables[k][name][i] for i, c in enumerate(columns) if c in self.moving]
             tables[name] = np.vstack([rows, *moves]) if moves else rows
-        parameters = np.concatenate([plain.parameters, self.direction.parameters[k]])
-        return plain._replace(parameters=parameters, tables=tables, gates=self.gates if gates is None else gates)
+        parameters = np.concatenate([plain.parameters, share * self.direction.parameters[k]])
+        return plain._replace(parameters=parameters, tables=tables)
 
-    def _stage_end(self) -> float:
-        """When the present stage ends; infinity for the last."""
-        stage = self.problem.stages[self.stage]
-        if self.stage + 1 == len(self.problem.stages):
+    def _end_of(self, k: int) -> float:
+        """When a stage ends; infinity for the last."""
+        stage = self.problem.stages[k]
+        if k + 1 == len(self.problem.stages):
             return np.inf
         if stage.until is not None:
             return float(stage.until)
         ends = [r.t for r in self.base.records if r.label == stage.ends_on]
         return ends[0] if ends else np.inf
 
-    def _advance(self, end: float) -> None:
-        """Carry state and direction to the end of a smooth stretch; note what is asked for on the way."""
-        looks = [r for r in self.base.records if self.t <= r.t <= end and r.stage == self.stage]
+    def _smoothly_through(self, last: float) -> int:
+        """The last stage that is reached from here without a turn, and without the end of a stage that moves."""
+        k = self.stage
+        while self.slide is None and k + 1 < len(self.problem.stages):
+            end = self._end_of(k)
+            is_fixed = self.problem.stages[k].until is not None and not self.direction.until[k]
+            if not is_fixed or end >= last or any(end <= t < self._end_of(k + 1) for t in self.base.turns):
+                break
+            k += 1
+        return k
+
+    def _advance(self, end: float, through: int) -> None:
+        """Carry state and direction on, through smooth stages; note what is asked for on the way."""
+        looks = [r for r in self.base.records if self.t <= r.t <= end and self.stage <= r.stage <= through]
         times = sorted({r.t for r in looks} | {end})
         states = {self.t: self.z}
         ahead = [t for t in times if t > self.t]
@@ -149,129 +187,170 @@ class _Walk:
             moved = self.direction.parameters[self.stage], self.direction.tables[self.stage]
             states |= self.slide.carried(self.z, moved, self.t, ahead, self.base.rtol)
         elif ahead:
-            states |= self._integrated(ahead)
+            states |= self._integrated(ahead, through)
         for record in looks:
+            if record.stage > self.stage:
+                self.z = states[record.t]
+                self._enter(record.stage)
             self._note(record, states[record.t])
         if end > self.t:
             self.t, self.z = end, states[end]
+        if through > self.stage:
+            self._enter(through)
 
-    def _integrated(self, times: Sequence[float]) -> dict[float, np.ndarray]:
-        stage = Stage("stretch", self._arguments())
+    def _integrated(self, times: Sequence[float], through: int) -> dict[float, np.ndarray]:
+        of_problem = self.problem.stages[self.stage : through + 1]
+        data = self._with_direction[self.stage : through + 1]
+        stages = tuple(Stage(s.name, arguments, s.until) for s, arguments in zip(of_problem, data))
         problem = Problem(
             field=self.of.field,
             initial=self.z,
-            stages=(stage,),
+            stages=stages,
             scale=self.problem.scale,
             t_max=times[-1],
             start=self.t,
         )
         run = run_problem(problem, times, (), self.base.rtol, method=self.base.method)
         found = {record.t: record.y for record in run.records}
-        return found if len(found) == len(times) else self._with_frozen_gates(times)
+        if len(found) == len(times):
+            return found
+        if through > self.stage:
+            raise NoDerivative(f"the direction {self.direction.name} cannot be carried on: {run.outcome.sentence}")
+        return self._with_frozen_gates(times)
 
     def _with_frozen_gates(self, times: Sequence[float]) -> dict[float, np.ndarray]:
         """The same stretch with the gates held: where the flow only just leaves a surface it slid along."""
         from scipy.integrate import solve_ivp
 
-        arguments, rtol = self._arguments(), self.base.rtol
+        arguments, rtol = self._with_direction[self.stage]._replace(gates=self.gates), self.base.rtol
         atol = 1e-4 * rtol * self.problem.scale
         rhs = lambda _, z: self.of.both(z, arguments)
         run = solve_ivp(rhs, (self.t, times[-1]), self.z, "DOP853", list(times), rtol=max(rtol, 1e-13), atol=atol)
         if not run.success:
-            raise InputError(f"the direction {self.direction.name} cannot be carried on: {run.message}")
+            raise NoDerivative(f"the direction {self.direction.name} cannot be carried on: {run.message}")
         return {float(t): z for t, z in zip(run.t, run.y.T)}
 
     # -- turns --------------------------------------------------------------------------------------------------
 
-    def _rate(self) -> np.ndarray:
+    def _rate(self, z: np.ndarray | None = None) -> np.ndarray:
         """dy/dt as the flow goes here."""
-        return self._rate_at(self.z)
+        y = (self.z if z is None else z)[: self.n]
+        return self.slide.rate(y) if self.slide is not None else self.of.rhs(y, self._plain._replace(gates=self.gates))
 
-    def _rate_at(self, z: np.ndarray) -> np.ndarray:
-        if self.slide is not None:
-            return self.slide.rate(z[: self.n])
-        return self.of.rhs(z[: self.n], self._plain._replace(gates=self.gates))
-
-    def _turn(self) -> None:
-        """At a located switch, or where a slide changes: the gates beyond it, and the jump of the direction."""
+    def _turn(self, t: float) -> None:
+        """At a located switch, or where a slide lets go: the gates beyond it, and the jump of the direction."""
         before = self._rate()
-        h = self.of.switching(self.z[: self.n], self._plain._replace(gates=self.gates))
-        near = np.abs(h) <= ON_SURFACE * max(1.0, np.abs(h).max())
-        met = near if self.slide is None else near & ~self.slide.is_slid
         velocity = self._slopes_of_kinks(before)
+        met = self._met(velocity) if t in self.base.switches else np.zeros(len(self.gates), dtype=bool)
         if self.slide is None and met.any():
             onward = np.where(met, 1.0 - self.gates, self.gates)
             rate = self.of.rhs(self.z[: self.n], self._plain._replace(gates=onward))
             beyond = self._slopes_of_kinks(rate, onward)
             if (np.sign(beyond[met]) == 2 * onward[met] - 1).all():
-                self._jump(before, velocity, met, onward)
+                self._jump(before - rate, self._moved(met, velocity))
+                self.gates = onward
                 return
-        self._slid_turn(before, velocity, met)
-
-    def _slid_turn(self, before: np.ndarray, velocity: np.ndarray, met: np.ndarray) -> None:
-        """A turn at which the flow begins to slide, changes what it slides on, or leaves."""
         y = self.z[: self.n]
         slide = self.slide or Sliding(self.problem.field, self._plain._replace(gates=self.gates), y)
-        i = slide.turn(y, met, velocity)
-        was, self.slide, self.gates = self.gates, slide if slide.is_sliding else None, slide.gates
-        if i is not None:
-            after, gates = self._rate(), self.gates
-            self.gates = was
-            moved = self._moved(i, velocity)
-            self.gates = gates
-            self.z = self.z + np.concatenate([np.zeros(self.n), (before - after) * moved])
+        moved = self._moved(met, velocity) if met.any() else 0.0
+        slide.turn(y, met)
+        self.slide, self.gates = slide if slide.is_sliding else None, slide.gates
+        self._jump(before - self._rate(), moved)
+
+    def _met(self, velocity: np.ndarray) -> np.ndarray:
+        """The gates on the surface that is met: the nearest one, of those not slid along."""
+        h = self.of.switching(self.z[: self.n], self._plain._replace(gates=self.gates))
+        away = np.abs(h) if self.slide is None else np.where(self.slide.is_slid, np.inf, np.abs(h))
+        i = int(away.argmin())
+        close = lambda x, of: np.abs(x - x[i]) <= SAME_SURFACE * (1 + np.abs(of).max())
+        met = np.isfinite(away) & close(h, h) & close(velocity, velocity)
+        if (away[~met] <= max(TOGETHER, APART * away[i])).any():
+            raise NoDerivative(
+                f"the flow has no derivative in {self.direction.name} here: at t = {self.t:.8g} it meets several "
+                "switching surfaces at once."
+            )
+        return met
 
     def _slopes_of_kinks(self, rate: np.ndarray, gates: np.ndarray | None = None) -> np.ndarray:
         """∇h·v of every switching function, nothing else moving."""
-        return self.of.kink_slopes(np.concatenate([self.z[: self.n], rate]), still(self._arguments(gates)))
+        at = self._still[self.stage]._replace(gates=self.gates if gates is None else gates)
+        return self.of.kink_slopes(np.concatenate([self.z[: self.n], rate]), at)
 
-    def _moved(self, i: int, velocity: np.ndarray) -> float:
-        """dτ of the surface of gate i."""
-        return -float(self.of.kink_slopes(self.z, self._arguments())[i] / velocity[i])
+    def _moved(self, met: np.ndarray, velocity: np.ndarray) -> float:
+        """dτ of the surface that is met: one number, whichever of its gates tells it."""
+        slopes = self.of.kink_slopes(self.z, self._with_direction[self.stage]._replace(gates=self.gates))[met]
+        if np.ptp(slopes) > 1e-6 * np.abs(slopes).max():
+            raise NoDerivative(
+                f"the flow has no derivative in {self.direction.name} here: surfaces that it meets together at "
+                f"t = {self.t:.8g} move apart."
+            )
+        return -float(slopes[0] / velocity[met][0])
 
-    def _jump(self, before: np.ndarray, velocity: np.ndarray, met: np.ndarray, onward: np.ndarray) -> None:
-        moved = self._moved(int(np.flatnonzero(met)[0]), velocity)
-        self.gates = onward
-        self.z = self.z + np.concatenate([np.zeros(self.n), (before - self._rate()) * moved])
+    def _jump(self, change: np.ndarray, moved: float) -> None:
+        """s⁺ = s⁻ + (f⁻ - f⁺) dτ."""
+        self.z = self.z + np.concatenate([np.zeros(self.n), change * moved])
 
     def _next_stage(self) -> None:
         stage = self.problem.stages[self.stage]
         if stage.until is not None:
             moved = self.direction.until[self.stage]
         else:
-            moved = next(v.dt for v in self.found if v.at == stage.ends_on) * self.direction.size
-        before = self._rate() if moved else None
+            ended = next(p for p in self.places if p.record.label == stage.ends_on)
+            moved = self._observed([ended])[0].dt * self.direction.size
+        before = self._rate()
         self._enter(self.stage + 1)
-        if before is not None:
-            self.z = self.z + np.concatenate([np.zeros(self.n), (before - self._rate()) * moved])
+        if moved:
+            self._jump(before - self._rate(), moved)
 
     # -- what is asked for --------------------------------------------------------------------------------------
 
     def _note(self, record: Record, z: np.ndarray) -> None:
-        arguments = self._arguments()
+        off, size = np.abs(z[: self.n] - record.y).max(), np.abs(record.y).max()
+        if not off <= SAME_RUN * size:
+            raise NoDerivative(
+                f"the derivative in {self.direction.name} cannot be told: at t = {record.t:.8g} the state carried "
+                f"along is {off:.2g} away from the plain run's."
+            )
         asked = [r for r in self.base.asked if r == record.label or self._is_at(r, record)]
-        for request in asked or [record.label]:
-            if any(other.at == spoken(request) for other in self.found):
-                continue
-            dt = self._time_slope(request, z, arguments)
-            velocity = self._rate_at(z) if dt else np.zeros(self.n)
-            values, slopes = self.of.observed(z, velocity, dt, arguments)
-            size = self.direction.size
-            slopes = {name: slope / size for name, slope in slopes.items()}
-            y, s = z[: self.n], z[self.n :] / size
-            self.found.append(Varied(spoken(request), record.t, self.stage, y, s, dt / size, values, slopes))
+        moves = any(isinstance(r, str) for r in asked or [record.label])
+        rate = self._rate(z) if moves else np.zeros(self.n)
+        known = {p.request for p in self.places}
+        self.places += [_Place(r, record, z, rate) for r in asked or [record.label] if r not in known]
 
     def _is_at(self, request: str | float, record: Record) -> bool:
         t = self.problem.marks.get(request) if isinstance(request, str) else request
         return record.label is None and t == record.t
 
-    def _time_slope(self, request: str | float, z: np.ndarray, arguments: Arguments) -> float:
+    def _observed(self, places: Sequence[_Place]) -> list[Varied]:
+        """Observables, and their derivatives where their time moves with the direction."""
+        if not places:
+            return []
+        z = np.array([p.z for p in places])
+        along = np.array([np.concatenate([p.z[: self.n], p.rate]) for p in places])
+        stages = [*_as_batch(self._with_direction), *_as_batch(self._still)]
+        stage_of = np.array([p.record.stage for p in places])
+        both = np.concatenate([stage_of, stage_of + len(self.problem.stages)])
+        seen, moves = self.of.observed(np.concatenate([z, along]), stages, both)
+        k, names, size = len(places), self.of.names, self.direction.size
+        found = []
+        for i, place in enumerate(places):
+            dt = self._moved_time(place.request, dict(zip(names, moves[i])), dict(zip(names, moves[k + i])))
+            slopes = (moves[i] + dt * moves[k + i] if dt else moves[i]) / size
+            values = dict(zip(names, seen[i].tolist()))
+            y, s, record = place.z[: self.n], place.z[self.n :] / size, place.record
+            of_place = dict(zip(names, slopes.tolist()))
+            found.append(Varied(spoken(place.request), record.t, record.stage, y, s, dt / size, values, of_place))
+        return found
+
+    def _moved_time(self, request: str | float, across: dict[str, float], along: dict[str, float]) -> float:
+        """dt of a request, from the derivatives of observables along the direction and along the flow."""
         if not isinstance(request, str):
             return 0.0
         if request in self.problem.marks:
             return self.direction.marks.get(request, 0.0)
         event = next(e for e in self.problem.events if e.name == request)
-        of_event = self.of.slope_of(event.observable)
-        along = of_event(np.concatenate([z[: self.n], self._rate_at(z)]), still(arguments))[0]
-        across = of_event(z, arguments)[0] - self.direction.thresholds.get(request, 0.0)
-        return float(-across / along)
+        return float((self.direction.thresholds.get(request, 0.0) - across[event.observable]) / along[event.observable])
+
+
+def _as_batch(data: Iterable[Arguments]) -> list[StageBatch]:
+    return [StageBatch(parameters=a.parameters, tables=a.tables, links=a.links) for a in data]

@@ -96,9 +96,42 @@ def test_what_has_no_derivative_is_refused():
         fs.analyse(system, sensitivities=["omega"], level="L2", at=["T_1"])
 
 
+def hinges(gap):
+    """dw/dt = 1 + 2·[w > 1] + 4·[w > 1 + gap]: two switching surfaces a gap apart."""
+    return fs.Model(
+        "hinges",
+        parameters={
+            "first": fs.Real(1.0, 0.0, 3.0),
+            "second": fs.Real(1.0 + gap, 0.0, 3.0),
+            "w_0": fs.Real(0.0, -1.0, 1.0),
+        },
+        blocks=lambda p: {"w": fs.Direct(start=p.w_0)},
+        loss=lambda ops, w, X, p: -w.w - 2 * ops.relu(w.w - p.first) - 4 * ops.relu(w.w - p.second),
+        observe={"height": lambda ops, w, X, p: w.w + 0.0},
+        events={"up": fs.Crossing("height", 2.0, +1)},
+        t_max=100.0,
+    )
+
+
+def test_surfaces_next_to_each_other_are_told_apart():
+    """T = (first - w_0) + (second - first)/3 + (2 - second)/7 up to w = 2."""
+    found = fs.analyse(hinges(1e-9), sensitivities=["w_0", "first", "second"], at=["up"], rtol=1e-12)
+    assert found["t@up"].slopes == pytest.approx({"w_0": -1, "first": 1 - 1 / 3, "second": 1 / 3 - 1 / 7}, abs=1e-9)
+
+
+def test_surfaces_met_together_are_refused_where_the_direction_parts_them():
+    with pytest.raises(fs.InputError, match="no derivative in second here: surfaces that it meets together"):
+        fs.analyse(hinges(0.0), sensitivities=["second"], at=["up"])
+    found = fs.analyse(hinges(0.0), sensitivities=["w_0"], at=["up"])
+    assert found["t@up"].slopes["w_0"] == pytest.approx(-1)
+
+
 @pytest.mark.slow
-def test_derivatives_along_a_slide():
-    assert worst_error("mixture", "omega", ["T_2", 150.0], mode="simultaneous", L=4, b=0.1, omega=0.04) < 1e-6
+@pytest.mark.parametrize("parameter", ["b", "omega"])
+@pytest.mark.parametrize("omega", [0.1, 0.04, 0.01])
+def test_derivatives_along_a_slide_beside_another_surface(parameter, omega):
+    """The other surface is about 2e-2 ω⁴ away from t = 0.8 on."""
+    assert worst_error("mixture", parameter, ["T_2", 150.0], mode="simultaneous", L=4, b=0.1, omega=omega) < 1e-6
 
 
 STEPS = (3e-4, 1e-3, 1e-2)
