@@ -10,6 +10,17 @@ from flowsys.claims.bounded import thinned
 from flowsys.claims.measurements import Finding, Point, Series, branches, few, mixed, shown, together, with_sets
 from flowsys.claims.verdict import Word, listed
 
+FEWEST_FITTED = 5
+ALL_OF_IT = 1.01  # an interval as wide as what is left at the end, but for rounding
+FOLLOWS = 0.02  # of the motion over the later half: the most by which a fit may miss the last third
+SAME, RIVAL = 1e-6, 3.0  # fits that miss it by so little, or by few times the best, are equally good
+ROUNDS = 4
+WAYS = {  # what falls to 0 as X grows from 1, with the range of its constant; the unit of X is anybody's
+    lambda X, rate: X**-rate: (0.02, 6.0),
+    lambda X, times: np.exp(-times * (X - 1) / (X[-1] - 1)): (1.0, 60.0),
+    lambda X, start: 1 / (np.log(X) + start): (0.5, 16.0),
+}
+
 
 @dataclass(frozen=True)
 class Limit:
@@ -60,7 +71,7 @@ class Limit:
             return Finding(Word.NOT_TESTABLE, text, "a value is no number", None, last, values)
         is_near = abs(left) <= size and abs(off[-1]) <= max(abs(off[0]), size)
         spans = interval[0] <= size and interval[1] >= -size
-        if is_near and max(abs(interval[0]), abs(interval[1])) <= max(size, abs(off[-1])):
+        if is_near and max(abs(interval[0]), abs(interval[1])) <= max(size, ALL_OF_IT * abs(off[-1])):
             return Finding(Word.HOLDS, text, "", value + left, None, values, interval=ends)
         if not spans:
             return Finding(Word.FAILS, text, "it settles elsewhere", value + left, last, values, interval=ends)
@@ -68,23 +79,52 @@ class Limit:
 
 
 def _extrapolated(x: np.ndarray, off: np.ndarray) -> tuple[float, tuple[float, float]]:
-    """Where c + a X^-r goes, and an interval for it from fits without the first and last points."""
-    from flowsys.laws.candidates import Candidate, fit
+    """Where a series goes, and an interval for it.
 
-    n = len(x)
-    spread = float(np.ptp(off))
+    Ways of settling are fitted to all points and to later ones only; those count that follow the end of the series, and
+    the interval spans those that do so about as well as the best. What is left to go beyond the motion of the later
+    half is not told by the data, so the interval is as wide. Where none follows, a geometric series through the last
+    points says what is left.
+    """
+    n, spread = len(x), float(np.ptp(off))
     if n < 3 or spread <= 1e-12 * max(1.0, float(np.abs(off).max())):
         return float(off[-1]), (float(off[-1]) - spread, float(off[-1]) + spread)
-    X = 1 / x if x[-1] < x[0] else x
-    shift = off[-1] - 10 * spread * np.sign(off[-1] - off[0] or 1.0)  # positive and of one size: weights are relative
-    settling, found = Candidate("constant", False, 0, "power"), []
-    for part in (slice(0, n), slice(n // 4, n), slice(n // 3, n), slice(0, n - 1)):
-        there = np.abs(off[part] - shift)
-        fitted = fit(settling, X[part], there) if len(there) >= 5 else None
-        if fitted is not None:
-            found.append(shift + np.sign(off[-1] - shift) * fitted.leading)
-    if not found:
-        return float(off[-1]), (float(min(off[-1], 2 * off[-1] - off[-2])), float(max(off[-1], 2 * off[-1] - off[-2])))
-    low, high = min(found), max(found)
-    half = max(high - low, 1e-3 * abs(found[0] - off[-1]))
-    return float(found[0]), (float(low - half), float(high + half))
+    X = x[0] / x if x[-1] < x[0] else x / x[0]
+    moves = max(float(np.ptp(off[n // 2 :])), 1e-300)
+    found = []
+    for part in (slice(0, n), slice(n // 4, n), slice(n // 3, n), slice(n // 2, n), slice(0, n - 1)):
+        for way, (least, most) in WAYS.items() if len(off[part]) >= FEWEST_FITTED else ():
+            end, there = _fitted(way, least, most, X, off, part)
+            found.append((float(np.abs(there - off)[-(n // 3) :].max() / moves), end))
+    best, value = min(found, default=(np.inf, 0.0))
+    if best > FOLLOWS:
+        return _geometric(off)
+    near = [end for misfit, end in found if misfit <= max(RIVAL * best, SAME)]
+    low, high, left = min(near), max(near), abs(value - float(off[-1]))
+    half = max(high - low, left if left > moves else 1e-3 * left)
+    return value, (low - half, high + half)
+
+
+def _fitted(way: Callable, least: float, most: float, X: np.ndarray, off: np.ndarray, part: slice):
+    """c and c + a way(X, k) at all X, fitted to a part of them: k on a grid that is made finer around the best."""
+    for _ in range(ROUNDS):
+        each = []
+        for k in np.geomspace(least, most, 40):
+            rows = np.stack([np.ones(len(X)), way(X, k)], axis=1)
+            beta = np.linalg.lstsq(rows[part], off[part], rcond=1e-13)[0]
+            each.append((float(((rows @ beta - off)[part] ** 2).sum()), k, float(beta[0]), rows @ beta))
+        _, k, end, there = min(each, key=lambda one: one[0])
+        step = (most / least) ** (1 / 39)
+        least, most = max(least, k / step), min(most, k * step)
+    return end, there
+
+
+def _geometric(off: np.ndarray) -> tuple[float, tuple[float, float]]:
+    """The end of a geometric series through the last points, as far off again on both sides; else the last motion."""
+    step = max(1, (len(off) - 1) // 4)
+    first, second = off[-1 - step] - off[-1 - 2 * step], off[-1] - off[-1 - step]
+    ratio = second / first if first else np.inf
+    left = second * ratio / (1 - ratio) if 0 <= ratio < 0.9 else 0.0
+    reach = 2 * abs(left) if left or not second else float(np.ptp(off[-1 - 2 * step :]))
+    value = float(off[-1] + left)
+    return value, (value - reach, value + reach)

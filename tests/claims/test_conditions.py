@@ -24,7 +24,8 @@ def test_a_claim_is_measured_with_the_parameters_it_takes(name, claim, monkeypat
     watched = lambda system, setup, **more: reached.update(setup) or solve(system, setup, **more)
     monkeypatch.setattr(flowsys.claims.kit, "solve", watched)
     verdict = claim.check(flowsys.load(name), Conditions(parameters=tuple(given.items())))
-    assert verdict.word is not Word.NOT_TESTABLE, verdict.note
+    is_open = "not yet asymptotic" in verdict.note  # measured there, and not decided
+    assert verdict.word is not Word.NOT_TESTABLE or is_open, verdict.note
     assert given.items() <= reached.items()
     assert given.items() <= verdict.parameters.items()
 
