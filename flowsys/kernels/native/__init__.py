@@ -12,6 +12,7 @@ MODULES = (
     "looking",
     "locating",
     "systems",
+    "drowning",
     "implicit",
     "choosing",
     "rounds",

@@ -11,6 +11,7 @@ only (powers of a ReLU), and across the pieces the estimate is all there is.
 """
 
 from flowsys.kernels.native.constants import EPSILON, EVALUATIONS, KINKS, LANES, THIRD, TWO_THIRDS
+from flowsys.kernels.native.drowning import AUDIBLE, HARDLY_ANY, LEAST_TOLERANCE, rounding_errors
 from flowsys.kernels.native.field import evaluate, evaluate_watched
 from flowsys.kernels.native.intrinsics import (
     barycentric_weight,
@@ -30,7 +31,7 @@ from flowsys.kernels.native.intrinsics import (
     substitute,
     transform,
 )
-from flowsys.kernels.native.systems import factorise, jacobian
+from flowsys.kernels.native.systems import factorise, jacobian, norm_of_solution
 from flowsys.kernels.records import Workspace
 from flowsys.kernels.restricted import Doubles, f64, i64
 
@@ -44,12 +45,8 @@ CONTRACTION, SLOWEST, HOPELESS = 0.25, 0.8, 2.0
 # a predictor reaches at most so many steps ahead; plain time serves steps shorter than this share of the age
 FARTHEST, STRETCHED_FROM = 20.0, 1e-3
 FASTEST_GROWTH = 4.0
-LEAST_TOLERANCE = 1e-11
 # errors that stand for Newton iterations that did not converge, and for values that are not finite
 NOT_CONVERGED, NO_VALUE = 256.0, 1e20
-# steps that are refused though they are shorter than this share of the time, and rounding errors that are to blame for
-# it if they are larger than this share of the tolerance
-HARDLY_ANY, AUDIBLE, N_SAMPLES = 1e-3, 0.1, 4
 
 
 def implicit_step(w: Workspace, s: Workspace, l: i64) -> None:
@@ -274,44 +271,6 @@ def estimated_error(w: Workspace, s: Workspace, l: i64, length: f64) -> f64:
         substitute(w)
         error = norm_of_solution(w)
     return error if error < NO_VALUE else NO_VALUE
-
-
-def rounding_errors(w: Workspace, s: Workspace, l: i64) -> f64:
-    """What rounding does to a step, in units of the scales.
-
-    The slopes at the state and at a few that differ from it in their last digits should differ as the Jacobian tells.
-    """
-    n = w.dim
-    for i in range(n):
-        w.combined[i] = 0.0
-    for sample in range(1, N_SAMPLES + 1):
-        for j in range(n):
-            for c in range(LANES):
-                s.y_stage[j * LANES + c] = w.base[j * LANES]
-            digits = (sample if (j + sample) % 3 == 0 else -sample) * EPSILON
-            s.y_stage[j * LANES + 1] += digits * fabs(w.base[j * LANES])
-        evaluate(s, s.y_stage, s.spare)
-        w.counts[EVALUATIONS * LANES + l] += 2
-        for i in range(n):
-            noise = s.spare[i * LANES + 1] - s.spare[i * LANES]
-            for j in range(n):
-                noise -= w.jacobian[i * n + j] * (s.y_stage[j * LANES + 1] - s.y_stage[j * LANES])
-            w.right_re[i * LANES] = noise
-            w.right_im[i * LANES] = 0.0
-        substitute(w)
-        for i in range(n):
-            w.combined[i] += fabs(w.solution_re[i * LANES]) / N_SAMPLES
-    for i in range(n):
-        w.solution_re[i * LANES] = w.combined[i]
-    return norm_of_solution(w)
-
-
-def norm_of_solution(w: Workspace) -> f64:
-    total = 0.0
-    for j in range(w.dim):
-        x = w.solution_re[j * LANES] / w.scales[j]
-        total += x * x
-    return sqrt(total / w.dim)
 
 
 def look_at_thirds(w: Workspace, s: Workspace, l: i64) -> None:

@@ -33,6 +33,7 @@ from flowsys.kernels.native.constants import (
     STEPS,
     TRIALS,
 )
+from flowsys.kernels.native.drowning import NOW_AND_THEN, drowns
 from flowsys.kernels.native.field import evaluate_watched, pull_back
 from flowsys.kernels.native.implicit import implicit_step
 from flowsys.kernels.native.intrinsics import attempt, fabs, fmax, fmin, invoke, stiffness, take_next
@@ -120,9 +121,12 @@ def take(w: Workspace, b: Batch, l: i64) -> i64:
 def after_attempt(w: Workspace, b: Batch, l: i64) -> i64:
     """What a tried step means for its lane; 0 if the trajectory is over."""
     counts = w.counts
-    if counts[STEPS * LANES + l] + counts[REJECTED * LANES + l] + counts[TRIALS * LANES + l] >= b.max_steps:
+    made = counts[STEPS * LANES + l] + counts[REJECTED * LANES + l] + counts[TRIALS * LANES + l]
+    if made >= b.max_steps:
         return finish(w, b, l, STEP_BUDGET)
     if w.mode[l] == STEPPING:
+        if made % NOW_AND_THEN == 0 and w.is_implicit[l] == 0 and drowns(w, l, b.max_steps - made) != 0:
+            return finish(w, b, l, DROWNED)
         if w.error[l] <= 1.0:
             return accepted(w, b, l)
         return rejected(w, b, l)

@@ -105,3 +105,12 @@ def exchange(w: Workspace, re: Doubles, im: Doubles, g: i64, lane: i64, k: i64) 
     place = w.order[p]
     w.order[p] = w.order[q]
     w.order[q] = place
+
+
+def norm_of_solution(w: Workspace) -> f64:
+    """The solution of the first system in units of the scales, root of the mean square."""
+    total = 0.0
+    for j in range(w.dim):
+        x = w.solution_re[j * LANES] / w.scales[j]
+        total += x * x
+    return sqrt(total / w.dim)
