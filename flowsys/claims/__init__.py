@@ -13,6 +13,8 @@ from flowsys.claims.measurements import Series as Series
 from flowsys.claims.measurements import Sides as Sides
 from flowsys.claims.orders import Order as Order
 from flowsys.claims.probability import HighProbability as HighProbability
+from flowsys.claims.provable import Provable as Provable
+from flowsys.claims.provable import signs_on as signs_on
 from flowsys.claims.record import Checked as Checked
 from flowsys.claims.record import Recorded as Recorded
 from flowsys.claims.record import read_record as read_record

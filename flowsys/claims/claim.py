@@ -20,6 +20,7 @@ from typing import Any
 
 from flowsys.claims.conditions import DEFAULT, Conditions
 from flowsys.claims.numbering import numbers_of, places, source_of
+from flowsys.claims.provable import Provable
 from flowsys.claims.regime import Path, Regime
 from flowsys.claims.verdict import Verdict, Word, untested, without_gaps
 from flowsys.errors import InputError
@@ -54,7 +55,8 @@ class Claim:
     `levels` are the levels at which it can be asked for (all of the system's, if none are named), `takes` the
     parameters that may be set (all that it does not set along its path). `note` is a text with {names} of values and
     parameters in it. `is_cheap` marks what runs within about a second. A claim that is not testable has no measure,
-    and `reason` says why; `control_note` says why a control cannot change the verdict.
+    and `reason` says why; `control_note` says why a control cannot change the verdict. `provable` are the statements
+    that say it at one set of parameters, for `--prove`.
     """
 
     id: str
@@ -78,6 +80,7 @@ class Claim:
     is_cheap: bool = True
     reason: str = ""
     erratum: Erratum | None = None
+    provable: Provable | None = None
 
     def __post_init__(self):
         if (self.measure is None) == (not self.reason):

@@ -4,10 +4,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flowsys.claims.claim import Claim
 from flowsys.claims.verdict import Verdict
+
+if TYPE_CHECKING:
+    from flowsys.proof.claiming import ClaimProof
 
 
 @dataclass(frozen=True)
@@ -22,11 +25,12 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Checked:
-    """A claim with its verdict and the one on record."""
+    """A claim with its verdict, the one on record, and its proof if that was asked for."""
 
     claim: Claim
     verdict: Verdict
     recorded: Recorded | None
+    proof: "ClaimProof | None" = None
 
     @property
     def is_as_recorded(self) -> bool:
@@ -51,6 +55,7 @@ class Checked:
             "regime": str(claim.regime),
             "recorded": self.recorded and self.recorded.verdict,
             **found,
+            **({"proof": self.proof.as_dict()} if self.proof else {}),
         }
 
 

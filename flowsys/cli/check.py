@@ -1,6 +1,7 @@
 """`flowsys check`: the claims of a paper against simulation."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -59,6 +60,9 @@ def check(
     regimes: Annotated[
         bool, typer.Option("--regimes", help="Where claims are stated, where the defaults lie, the share of the box.")
     ] = False,
+    prove: Annotated[
+        bool, typer.Option("--prove", help="Also prove what can be, by enclosures, at one set of parameters.")
+    ] = False,
     record: Annotated[bool, typer.Option("--record", help="Put the verdicts on record.")] = False,
     workers: Annotated[
         int | None,
@@ -69,7 +73,7 @@ def check(
 ) -> None:
     """Check a paper's claims, by default those that are quick to measure.
 
-    Exit code 0: every verdict is the one on record. 1: a verdict changed. 2: bad input.
+    Exit code 0: every verdict is the one on record. 1: a verdict changed, or a proof stops. 2: bad input.
 
     With --level, --width, --seeds or --set claims are measured elsewhere than on record; the exit code is then 0.
 
@@ -110,6 +114,8 @@ def check(
     with counter(total, "claims") as told:
         processes = workers or (os.cpu_count() or 1 if all else 1)
         results = check_systems(chosen, claim, all, conditions, processes, told, cache_directory("check"))
+    if prove:
+        results = _proven(chosen, results, claim, conditions)
     if record:
         for found in chosen:
             write_record(record_file(found), results[found.name], found.claims)
@@ -119,8 +125,34 @@ def check(
     if plot:
         _draw([(found.names, c) for found in chosen for c in results[found.name]], claim[0], plot)
     compared = [c for found in chosen if found.package for c in results[found.name]]
-    if conditions.is_default and not record and any(not c.is_as_recorded for c in compared):
+    stops = any(c.proof and not c.proof.is_proven for checked in results.values() for c in checked)
+    if stops or (conditions.is_default and not record and any(not c.is_as_recorded for c in compared)):
         raise typer.Exit(1)
+
+
+def _proven(systems, results, names: list[str] | None, conditions):
+    """The same claims with their proofs; one that was named has to be provable, or one of those beside it."""
+    from flowsys.cli.prove import need_flint, steps_told
+    from flowsys.machine.files import cache_directory
+
+    need_flint()
+    from flowsys.proof.claiming import prove_claim
+
+    found, command = {}, options.command_line()
+    for system in systems:
+        checked = results[system.name]
+        if names and checked and not any(c.claim.provable for c in checked):
+            prove_claim(checked[0].claim, system, conditions)  # says what can be proven
+        found[system.name] = []
+        for c in checked:
+            if c.claim.provable:
+                with steps_told() as told:
+                    proof = prove_claim(
+                        c.claim, system, conditions, on_progress=told, journal=cache_directory("prove"), command=command
+                    )
+                c = replace(c, proof=proof)
+            found[system.name].append(c)
+    return found
 
 
 def _conditions(systems, level: str | None, width: int | None, seeds: int | None, texts, constants):

@@ -19,7 +19,10 @@ def text_of(name: str, checked, conditions, format: str) -> str:
         return f"{name}: no claims were measured"
     title = name if conditions.is_default else f"{name}, {conditions} (elsewhere than on record)"
     rows = [_row(c, conditions.is_default) for c in checked]
-    return formatted(title, HEAD, rows, format, counts(checked))
+    theorems = [f"{c.claim.id}: {' '.join(c.proof.theorem)}" for c in checked if c.proof]
+    if format == "table":
+        return "\n".join([formatted(title, HEAD, rows, format, counts(checked)), *theorems])
+    return formatted(title, HEAD, rows, format, "\n".join([counts(checked), *theorems]))
 
 
 def counts(checked) -> str:
@@ -37,6 +40,8 @@ def _row(checked, is_compared: bool) -> tuple[str, ...]:
     word = str(found.word)
     if is_compared and not checked.is_as_recorded:
         word += f" (on record: {checked.recorded.verdict if checked.recorded else 'nothing'})"
+    if checked.proof:
+        word += f"; {checked.proof.said}"
     source = claim.what if claim.whose == "paper" else "ours" + (f", under {claim.sharpens}" if claim.sharpens else "")
     id = f"↳ {claim.id}" if claim.sharpens else claim.id
     return id, claim.place, source, claim.statement, found.predicted, found.measured, word, found.note

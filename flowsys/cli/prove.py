@@ -2,6 +2,8 @@
 
 import io
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
@@ -38,16 +40,24 @@ def prove(
     out: Annotated[
         str | None, typer.Option(metavar="FILE.json", callback=options.writable, help="Write the certificate here.")
     ] = None,
+    plot: Annotated[
+        str | None,
+        typer.Option(metavar="FILE.png", callback=options.picture, help="Draw the bound of the error over time."),
+    ] = None,
     verify: Annotated[
         str | None, typer.Option("--verify", metavar="FILE.json", callback=options.given, help="Check a certificate.")
     ] = None,
 ) -> None:
-    """Prove where a trajectory is: enclosures of states, events and observables that no rounding can fault."""
-    _need_flint()
+    """Prove where a trajectory is: enclosures of states, events and observables that no rounding can fault.
+
+    A proof that is interrupted is kept; the same command goes on from there.
+    """
+    need_flint()
     if format not in FORMATS:
         raise InputError(f"--format {format} is not known: it must be one of {', '.join(FORMATS)}.")
     if verify is not None:
         return _verified(verify)
+    from flowsys.machine.files import cache_directory
     from flowsys.proof.proving import prove as enclose
     from flowsys.proof.words import as_sentences
 
@@ -55,14 +65,20 @@ def prove(
     given = options.assignments(set)
     setup = found.setup(mode, **given)
     options.say_idle(found, setup, given, level, variant, mode)
-    with _told() as told:
+    with steps_told() as told:
         proof = enclose(
             found, setup, level=level, variant=variant, mode=mode, at=options.requests(at),
             observe=options.names(observe), state=state or (), interval=_interval(interval), tolerance=tolerance,
-            on_progress=told, command=options.command_line(),
+            on_progress=told, journal=cache_directory("prove"), command=options.command_line(),
         )  # fmt: skip
     if out:
         proof.save(out)
+    if plot and proof.pieces:
+        from flowsys.plot.bound import bound
+        from flowsys.plot.drawing import Drawing
+
+        for written in Drawing(bound(proof, found.names), {}).save(plot, options.command_line()):
+            typer.echo(f"wrote {written}", err=True)
     if format == "json" or proof.rows:
         typer.echo(as_json(proof) if format == "json" else as_table(proof))
     if format == "table":
@@ -84,7 +100,7 @@ def _interval(text: str | None) -> tuple[str, float, float] | None:
     return name.strip(), low, high
 
 
-def _need_flint() -> None:
+def need_flint() -> None:
     from importlib.util import find_spec
 
     if find_spec("flint") is None:
@@ -105,24 +121,13 @@ def _verified(path: str) -> None:
     typer.echo(f"{path} holds: {pieces} pieces and {statements} statements verified without the integrator.")
 
 
-def _told():
+@contextmanager
+def steps_told() -> Iterator[Callable[[float, float], None]]:
     """A bar on a terminal: the time reached and the error there."""
-    import sys
-    from contextlib import contextmanager
+    from flowsys.cli.progress import named_counter
 
-    from tqdm.auto import tqdm
-
-    @contextmanager
-    def telling():
-        with tqdm(unit="step", disable=not sys.stderr.isatty(), leave=False) as progress:
-
-            def told(t: float, error: float) -> None:
-                progress.set_postfix_str(f"t = {t:.6g}, error ≤ {error:.2g}", refresh=False)
-                progress.update(1)
-
-            yield told
-
-    return telling()
+    with named_counter(0, "step") as count:
+        yield lambda t, error: count(f"t = {t:.6g}, error ≤ {error:.2g}", 1)
 
 
 def as_json(proof) -> str:

@@ -11,12 +11,13 @@ from fractions import Fraction
 from typing import Any
 
 import flint
+import numpy as np
 from flint import arb
 
 from flowsys.machine.files import write_text
 from flowsys.proof.exact import dyadic
 from flowsys.proof.posing import Posed, PosedStage
-from flowsys.proof.steps import Passage, Position, Step
+from flowsys.proof.steps import Passage, Position, Step, ball
 from flowsys.version import VERSION
 
 FORMAT = 1
@@ -31,6 +32,12 @@ def written(x: arb | Fraction) -> str:
         exponent = (mantissa & -mantissa).bit_length() - 1
         mantissa >>= exponent
     return f"{mantissa:x}p{exponent}"
+
+
+def number_of(text: str) -> Fraction:
+    """The dyadic that was written."""
+    mantissa, _, exponent = text.partition("p")
+    return Fraction(int(mantissa, 16)) * Fraction(2) ** int(exponent)
 
 
 def posed_content(posed: Posed) -> dict[str, Any]:
@@ -88,6 +95,33 @@ def piece_content(piece: Step | Passage) -> dict[str, Any]:
         "gates": list(piece.gates),
         "crossed": list(piece.crossed),
     }
+
+
+def piece_of(content: dict[str, Any]) -> Step | Passage:
+    """The step or passage that was written; to be called at a precision that holds its numbers."""
+    read = lambda text: ball(number_of(text))
+    length = number_of(content["length"])
+    if content["kind"] == "passage":
+        tube = tuple(arb(read(middle), read(radius)) for middle, radius in content["tube"])
+        return Passage(
+            content["stage"], _position_of(content["before"]), _position_of(content["after"]), length, tube,
+            tuple(content["gates"]), tuple(content["crossed"]), content["next_stage"],
+        )  # fmt: skip
+    polynomials = tuple(tuple(map(read, p)) for p in content["polynomials"])
+    return Step(
+        content["stage"], _position_of(content["before"], [p[0] for p in polynomials]), length, polynomials,
+        tuple(content["gates"]), read(content["tube"]), read(content["residual"]),
+        tuple(float(number_of(norm)) for norm in content["norms"]), tuple(map(read, content["errors"])),
+        tuple(content["departing"]), number_of(content["departed"]),
+    )  # fmt: skip
+
+
+def _position_of(content: dict[str, Any], centre: Sequence[arb] | None = None) -> Position:
+    exponents = np.array(content["exponents"], dtype=int)
+    read = lambda text: ball(number_of(text))
+    radii = tuple(read(content["radii"].get(str(i), "0p0")) for i in range(len(exponents)))
+    middle = tuple(centre if centre is not None else map(read, content["centre"]))
+    return Position(number_of(content["t"]), middle, read(content["error"]), radii, tuple(content["moving"]), exponents)
 
 
 def _trimmed(polynomial: Sequence[arb]) -> Sequence[arb]:

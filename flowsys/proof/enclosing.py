@@ -7,12 +7,14 @@ from fractions import Fraction
 import numpy as np
 from flint import arb
 
+from flowsys.proof.certificate import number_of, piece_content, piece_of, written
 from flowsys.proof.flow import Flow
+from flowsys.proof.journal import Journal
 from flowsys.proof.numbers import precision
 from flowsys.proof.passing import bracket, passage, signs_of
 from flowsys.proof.posing import Posed, Watched
 from flowsys.proof.ranges import first_doubt, ranges
-from flowsys.proof.stepping import Declined, Stepper, moved
+from flowsys.proof.stepping import Declined, Stepper, arrived, moved
 from flowsys.proof.steps import Passage, Position, Step, ball
 
 
@@ -38,6 +40,7 @@ class Enclosing:
     until: Fraction
     wanted: frozenset[str]  # events to bracket; the run ends when it has them all, and is at `until`
     on_progress: Callable[[float, float], None] = lambda t, error: None
+    journal: Journal | None = None
     pieces: list[Step | Passage] = field(default_factory=list)
     events: dict[str, Bracket] = field(default_factory=dict)
 
@@ -49,10 +52,38 @@ class Enclosing:
             self._position = replace(first_position(self.posed), exponents=self.exponents[0])
         self._flow = self._opened(Flow(self.posed.stages[0].unrolled, self.bits))
         self._check_first_signs()
+        self._resume()
         while not self._is_done():
+            done = len(self.pieces)
             self._next_stage_at_time()
             self._advance()
+            self._keep(done)
             self.on_progress(float(self._position.t), float(self._position.error))
+
+    def _keep(self, done: int) -> None:
+        """Write down the pieces beyond those, and all that the next advance rests on."""
+        if self.journal is not None:
+            stepper, events = self._stepper, self.events.values()
+            self.journal.add({
+                "after": done, "pieces": [piece_content(piece) for piece in self.pieces[done:]],
+                "events": [[e.name, written(e.low), written(e.high), e.step] for e in events],
+                "stage": self._stage, "gates": list(self._flow.gates),
+                "stepper": [stepper.parts, stepper.guess, stepper.growth],
+            })  # fmt: skip
+
+    def _resume(self) -> None:
+        """Go to where the journal ends."""
+        entries = self.journal.entries() if self.journal is not None else []
+        if not entries:
+            return
+        last = entries[-1]
+        with precision(4 * self.bits):
+            self.pieces = [piece_of(content) for entry in entries for content in entry["pieces"]]
+        self.events = {e[0]: Bracket(e[0], number_of(e[1]), number_of(e[2]), e[3]) for e in last["events"]}
+        self._stage, self._position = last["stage"], arrived(self.pieces[-1], self.bits)
+        self._flow = Flow(self.posed.stages[self._stage].unrolled, self.bits).with_gates(last["gates"])
+        parts, guess, growth = last["stepper"]
+        self._stepper = Stepper(self.tolerance, self.order, self.bits, parts, guess, growth)
 
     def _opened(self, flow: Flow) -> Flow:
         """The flow with its gates as the position has them."""

@@ -51,7 +51,7 @@ def row_at(
             before = values.get(name)
             with precision(bits):
                 values[name] = value if before is None or value is None else before.union(value)
-        radius = max(radius, _radius(piece))
+        radius = max(radius, radius_of(piece))
     return Row(at, low, high, radius, {name: values.get(name) for name in names})
 
 
@@ -70,7 +70,8 @@ def _values(flow: Flow, piece, low: Fraction, high: Fraction, names: Sequence[st
     return found
 
 
-def _radius(piece: Step | Passage) -> float:
+def radius_of(piece: Step | Passage) -> float:
+    """How far any coordinate can be off on a piece."""
     if isinstance(piece, Passage):
         return max(float(side.rad()) for side in piece.tube) * (1 + 1e-12)
     return max(float(piece.radius(i)) for i in range(len(piece.polynomials))) * (1 + 1e-12)

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from flowsys.errors import InputError
 from flowsys.proof import certificate
 from flowsys.proof.enclosing import Bracket, Enclosing
 from flowsys.proof.intervals import spanned
-from flowsys.proof.observing import Row, row_at
+from flowsys.proof.journal import Journal
+from flowsys.proof.observing import Row, radius_of, row_at
 from flowsys.proof.posing import Posed, posed_exactly
 from flowsys.proof.signs import ProvenSign, proven_sign
 from flowsys.proof.stating import Stated
@@ -46,6 +48,10 @@ class Proof:
     def reached(self) -> float:
         """The time up to which the solution is enclosed."""
         return float(self.pieces[-1].end) if self.pieces else 0.0
+
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Times, and a proven bound of every coordinate's error from the time before to each."""
+        return np.array([float(p.end) for p in self.pieces]), np.array([radius_of(p) for p in self.pieces])
 
     def statements(self) -> list[dict[str, Any]]:
         """What the certificate states, for the checker."""
@@ -93,6 +99,7 @@ def prove(
     interval: tuple[str, float, float] | None = None,
     tolerance: float = 1e-24,
     on_progress: Callable[[float, float], None] = lambda t, error: None,
+    journal: Path | None = None,
     command: str = "",
 ) -> Proof:
     """Enclose a system's reduced flow rigorously, and bracket events on it.
@@ -100,7 +107,7 @@ def prove(
     `at` mixes event names and times, as in `solve`. `tolerance` bounds the polynomials' residual at every step; bounds
     of the error follow from it. `state` are statements to be proven, such as "w_v > 2*w_c on (T_1, T_2]". `interval`,
     as ("omega", 0.1, 0.1001), proves for all values of a parameter between two. What cannot be proven is declined in a
-    sentence (`Proof.declined`).
+    sentence (`Proof.declined`). In the directory `journal` a proof that is broken off is kept, and goes on from there.
     """
     if not 1e-60 <= tolerance <= 1e-6:
         raise InputError(f"tolerance = {tolerance:g} is not allowed: it must lie between 1e-60 and 1e-6.")
@@ -129,7 +136,7 @@ def prove(
         head["interval"] = [name, values[0], values[2]]
         problem = problems[1]
     return prove_problem(
-        problem, at, names, state, posed=posed, tolerance=tolerance, on_progress=on_progress, head=head
+        problem, at, names, state, posed=posed, tolerance=tolerance, on_progress=on_progress, journal=journal, head=head
     )
 
 
@@ -142,6 +149,7 @@ def prove_problem(
     posed: Posed | None = None,
     tolerance: float = 1e-24,
     on_progress: Callable[[float, float], None] = lambda t, error: None,
+    journal: Path | None = None,
     head: dict[str, Any] | None = None,
 ) -> Proof:
     """Enclose the solution of a problem whose field is a program (`posed`: with numbers other than its own)."""
@@ -158,12 +166,15 @@ def prove_problem(
     bits = math.ceil(-math.log2(tolerance)) + _SPARE_BITS
     order = max(12, round(-math.log10(tolerance)))
     until = max((_dyadics(t)[1] for t in times.values()), default=Fraction(0))
-    run = Enclosing(posed, bits, tolerance, order, exponents, until, frozenset(events), on_progress)
+    kept = None if journal is None else Journal(journal, posed, tolerance, sorted(events), until)
+    run = Enclosing(posed, bits, tolerance, order, exponents, until, frozenset(events), on_progress, kept)
     declined = ""
     try:
         run.run()
     except Declined as reason:
         declined = f"{reason}."
+    if kept is not None:
+        kept.forget()
     signs: list[ProvenSign] = []
     for index, stated in enumerate(statements):
         try:

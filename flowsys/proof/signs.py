@@ -26,6 +26,7 @@ from flowsys.proof.zeros import exact_zeros
 
 _HIGHEST_ORDER = 6
 _DEPTH = 60
+_SHARP, _FINER = 0.5, 3  # a margin is made sharp to this share, by so many bisections of a step at most
 
 
 @dataclass(frozen=True)
@@ -78,16 +79,20 @@ def proven_sign(
 
 def _function(flow: Flow, stated: Stated, index: int):
     read = flow.reader([name_of(index)])
-    return lambda y: [stated.sign * value for value in read(y)]
+    return lambda y: stated.margins(read(y)[0], ball)
 
 
 def _least(functions, piece, low: Fraction, high: Fraction, bits: int, stated: Stated, depth: int = _DEPTH) -> float:
     """A positive lower bound on a part of a piece."""
-    value = ranges(functions, piece, low, high, bits)[0]
-    if value > 0:
-        return float(value.lower())
-    if not depth or low == high or isinstance(piece, Passage) or value < 0:
-        word = "is false" if value < 0 else "is not certain"
+    values = ranges(functions, piece, low, high, bits)
+    if all(value > 0 for value in values):
+        margin = min(values, key=lambda value: float(value.lower()))
+        is_sharp = float(margin.lower()) > _SHARP * float(margin.upper())
+        if is_sharp or low == high or isinstance(piece, Passage) or depth <= _DEPTH - _FINER:
+            return float(margin.lower())
+    is_false = any(value < 0 for value in values)
+    if not depth or low == high or isinstance(piece, Passage) or is_false:
+        word = "is false" if is_false else "is not certain"
         raise Declined(f"{stated.text}: it {word} near t = {float(piece.start + low):.10g}")
     middle = (low + high) / 2
     return min(

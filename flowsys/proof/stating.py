@@ -1,25 +1,32 @@
-"""Statements to be proven, as text: `S_cv_same > 0 on (T_1, T_2]`, `loss < 1/2 at T_2`, `w_v > 2*w_c on [0, 20]`.
+"""Statements to be proven, as text: `S_cv_same > 0 on (T_1, T_2]`, `loss < 1/2 at T_2`, `u = v within 1e-15 on [0, 9]`.
 
-Sides are expressions in a program's observables and parameters; ends of a window are events, marks or numbers. A side
-that is open may have both sides equal at that end: the leading derivative decides there.
+Sides are expressions in a program's observables and parameters; ends of a window are events, marks or numbers. At an
+open end of an inequality both sides may be equal: the leading derivative decides there.
 """
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
 
 from flowsys.errors import InputError
 from flowsys.program import FUNCTIONS, Block, Line, Program
 from flowsys.program.parsing import parsed_expression
 
-_FORM = re.compile(r"(.+?)\s*(<|>)\s*(.+?)\s+(?:on\s*([\[(])\s*(\S+)\s*,\s*(\S+?)\s*\]|at\s+(\S+))")
+_FORM = re.compile(
+    r"(.+?)\s*(<|>|=)\s*(.+?)(?:\s+within\s+(\S+))?\s+(?:on\s*([\[(])\s*(\S+)\s*,\s*(\S+?)\s*\]|at\s+(\S+))"
+)
 _ALLOWED = FUNCTIONS - {"relu", "step", "masked", "total", "linked", "spread", "positive"}
 
 
 @dataclass(frozen=True)
 class Stated:
-    """left > right (sign +1) or left < right (-1), from `low` (left out if `is_open`) to `high`."""
+    """left > right (sign +1), left < right (-1) or |left - right| < within (0), from `low` to `high`.
+
+    An inequality's `low` is left out if `is_open`.
+    """
 
     text: str
     left: str
@@ -28,6 +35,13 @@ class Stated:
     low: str
     high: str
     is_open: bool
+    within: Fraction = Fraction(0)
+
+    def margins(self, difference: Any, number: Callable[[Fraction], Any]) -> list:
+        """What is positive where the statement holds, of left - right."""
+        if self.sign:
+            return [self.sign * difference]
+        return [number(self.within) - difference, number(self.within) + difference]
 
     @classmethod
     def parse(cls, text: str) -> "Stated":
@@ -37,11 +51,25 @@ class Stated:
                 f"the statement {text!r} is not understood: it must read like 'w_v > 2*w_c on [T_1, T_2]', with < or "
                 ">, and 'on (FROM, TO]', 'on [FROM, TO]' or 'at EVENT'."
             )
-        left, relation, right, bracket, low, high, at = found.groups()
-        sign = 1 if relation == ">" else -1
+        left, relation, right, within, bracket, low, high, at = found.groups()
+        if (relation == "=") != (within is not None) or (relation == "=" and bracket == "("):
+            raise InputError(
+                f"the statement {text!r} is not understood: an identity reads 'left = right within 1e-9 on [0, 1]'."
+            )
         if at is not None:
             low = high = at
-        return cls(text.strip(), left, right, sign, low, high, bracket == "(")
+        sign = {">": 1, "<": -1, "=": 0}[relation]
+        return cls(text.strip(), left, right, sign, low, high, bracket == "(", _positive(within, text))
+
+
+def _positive(within: str | None, text: str) -> Fraction:
+    try:
+        found = Fraction(within or 0)
+    except ValueError:
+        found = Fraction(-1)
+    if found < 0 or (within and not found):
+        raise InputError(f"the statement {text!r} has a tolerance that is no positive number.")
+    return found
 
 
 def name_of(index: int) -> str:

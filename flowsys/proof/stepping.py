@@ -17,6 +17,8 @@ from flowsys.proof.taylor import over, residual, taylor_polynomials, value_at
 _SHORTEST = Fraction(1, 2**40)
 _TRIES = 60
 _USELESS = 0.1
+_MOST_PARTS = 32
+_WIDE = 0.25  # of ∫μ on a step, what may be due to the width of its parts
 ROOM = 1 + 2.0**-10  # bounds are stated with a little room, for whoever computes them in another order
 
 
@@ -96,6 +98,8 @@ class Stepper:
             errors.append(end)
             if not inside < tube:
                 return 0.5, "errors grow out of the tube around the solution"
+        if widths > _WIDE and self.parts == _MOST_PARTS:
+            return max(0.3, 0.9 * (_WIDE / widths) ** 0.5), "the Jacobian varies too much along the step"
         self._remember(widths, length)
         return Step(
             stage, start, length, tuple(map(tuple, polynomials)), tuple(flow.gates), tube, size, tuple(norms),
@@ -132,7 +136,7 @@ class Stepper:
         self.growth = min(2.0, 1.2 * self.growth) if float(length) >= self.guess else self.growth
         self.guess = float(length)
         if widths > 0.03:
-            self.parts = min(2 * self.parts, 32)
+            self.parts = min(2 * self.parts, _MOST_PARTS)
         elif widths < 0.008:
             self.parts = max(1, self.parts // 2)
 

@@ -17,7 +17,7 @@ from flowsys.claims.numbering import places
 from flowsys.claims.statements import Covered, counted, coverage
 from flowsys.claims.verdict import untested
 from flowsys.report import pictures
-from flowsys.report.parts import Part, made
+from flowsys.report.parts import Part, made, proofs
 from flowsys.report.style import SCRIPT, STYLE
 from flowsys.report.tables import Cell, table, text
 from flowsys.system import System
@@ -88,6 +88,8 @@ def _section(system: System, claims: Sequence[Checked], pictured: Mapping[Part, 
         parts.append(f"<p><cite>{escape(system.paper.title)}</cite> ({escape(system.paper.venue)})</p>")
     if system.ladder is not None:
         parts.append("<h3>Ladder</h3>" + pictured[Part(system.name, "ladder")])
+    if proven := proofs(system):
+        parts.append("<h3>Proven</h3>" + "".join(pictured[part] for part in proven))
     covered = coverage(system)
     parts.append(_claims(system, claims, {c.place: c for c in covered}) if claims else "<p>No claims.</p>")
     parts.append(_errata(system, claims))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,11 +12,13 @@ from flowsys.machine.workers import side_by_side
 from flowsys.report import pictures
 from flowsys.system import System
 
-MAKE = {"ladder": pictures.ladder, "diagram": pictures.diagram, "figure": pictures.drawing}
+MAKE = {
+    "ladder": pictures.ladder, "proof": pictures.proof, "diagram": pictures.diagram, "figure": pictures.drawing,
+}  # fmt: skip
 
 
 class Part(NamedTuple):
-    """One of a system's ladder, named diagrams, figures of the paper."""
+    """One of a system's ladder, proven claims, named diagrams, figures of the paper."""
 
     system: str
     kind: str
@@ -29,7 +32,14 @@ def parts(system: System) -> list[Part]:
     """A system's parts in the order of the page."""
     ladder = [Part(system.name, "ladder")] if system.ladder is not None else []
     diagrams = [Part(system.name, "diagram", name) for name in system.diagrams]
-    return [*ladder, *diagrams, *(Part(system.name, "figure", name) for name in system.figures)]
+    return [*ladder, *proofs(system), *diagrams, *(Part(system.name, "figure", name) for name in system.figures)]
+
+
+def proofs(system: System) -> list[Part]:
+    """The claims that are proven on the page, if what proves them is installed."""
+    if find_spec("flint") is None:
+        return []
+    return [Part(system.name, "proof", claim.id) for claim in system.claims if claim.provable]
 
 
 def made(

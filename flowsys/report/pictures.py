@@ -1,4 +1,4 @@
-"""Pictures of a system as HTML: the ladder, phase diagrams, the paper's figures; each embedded in the page."""
+"""Pictures of a system as HTML: the ladder, proofs, phase diagrams, the paper's figures; each embedded in the page."""
 
 import base64
 from html import escape
@@ -25,6 +25,22 @@ def ladder(system: System) -> str:
         for m in result.rungs
     ]
     return table(("rung", "what", "measured", "expected", "holds"), rows) + picture
+
+
+def proof(system: System, id: str) -> str:
+    """A claim proven now: the theorem in words, and the bound of the error over time."""
+    from flowsys.plot.bound import bound as draw
+    from flowsys.proof.claiming import prove_claim
+
+    (claim,) = (claim for claim in system.claims if claim.id == id)
+    found = prove_claim(claim, system)
+    word = "holds" if found.is_proven else "part"
+    theorem = "".join(f"<p>{escape(sentence)}</p>" for sentence in found.theorem)
+    statement = escape(f"{claim.place}: {claim.statement}")
+    said = f'<p><b>{statement}</b> <span class="{word}">{escape(found.said)}</span></p>'
+    command = f"flowsys check {_asked(system)} --claim {id} --prove"
+    caption = "Proven bound of every coordinate's error."
+    return said + theorem + figure(draw(found.proof, system.names), caption, command)
 
 
 def _answer(holds: bool | None) -> Cell:

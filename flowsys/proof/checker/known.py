@@ -37,11 +37,20 @@ class Known:
     def values(self, function, low: Fraction, high: Fraction) -> arb:
         if self.piece["kind"] == "step":
             return values_on(function, self.solution, low - self.start, high - self.start)[0]
-        tube = [rational(fraction(m)) + arb(0, rational(fraction(r))) for m, r in self.piece["tube"]]
-        return arb(function(tube)[0])
+        return arb(function(self._tube())[0])
+
+    def _tube(self) -> list[arb]:
+        return [rational(fraction(m)) + arb(0, rational(fraction(r))) for m, r in self.piece["tube"]]
 
     def is_below(self, function, low: Fraction, high: Fraction) -> bool:
         """Whether a function is negative on a part of the piece."""
         if self.piece["kind"] == "step":
             return has_signs(function, [-1], self.solution, low - self.start, high - self.start)
         return self.values(function, low, high) < 0
+
+    def is_above(self, functions, low: Fraction, high: Fraction) -> bool:
+        """Whether a few functions are positive on a part of the piece."""
+        if self.piece["kind"] != "step":
+            return all(arb(value) > 0 for value in functions(self._tube()))
+        signs = [1] * len(functions(self.solution.box(arb(0), arb(0))))
+        return has_signs(functions, signs, self.solution, low - self.start, high - self.start)

@@ -35,8 +35,8 @@ def check_sign(checking: "_Checking", statement: dict[str, Any]) -> None:
         a, b = max(begin, known.start), min(high, known.end)
         if a > b or (a == b and begin < high):
             continue
-        below = lambda y, k=known: [-stated.sign * k.reading.observed(name, y, k.gates)]
-        if not known.is_below(below, a, b):
+        margins = lambda y, k=known: stated.margins(k.reading.observed(name, y, k.gates), rational)
+        if not known.is_above(margins, a, b):
             raise Refused(f"{stated.text} is not proven between t = {float(a):.8g} and {float(b):.8g}")
         seen = seen or b == high
     if not seen:

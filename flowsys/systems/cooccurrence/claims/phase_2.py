@@ -2,7 +2,20 @@
 
 import numpy as np
 
-from flowsys.claims import Claim, Erratum, Identity, Inequality, Kit, Limit, Order, Series, Sides, Sign
+from flowsys.claims import (
+    Claim,
+    Erratum,
+    Identity,
+    Inequality,
+    Kit,
+    Limit,
+    Order,
+    Provable,
+    Series,
+    Sides,
+    Sign,
+    signs_on,
+)
 from flowsys.runs.trajectory import Trajectory
 from flowsys.systems.cooccurrence.claims.phase_1 import MANY, RATES, WIDE, between_one_and_two
 from flowsys.systems.cooccurrence.claims.places import (
@@ -139,7 +152,8 @@ def self_correlations(run: Kit) -> float:
 CLAIMS = (
     Claim("3.2-1", "Theorem 3.2, Lemma F.16", "item 1: S_21, S_12 increase, S_31, S_32 decrease on (T_1, T_2)",
           Sign(SCORES, True), rates_of_scores, at=MANY, path=MORE_SAMPLES, mode=MODE, regime=PHASES, levels=FLOWS,
-          control={"kind": Sign(SCORES | {"d_S_31": 1}, True)}),
+          control={"kind": Sign(SCORES | {"d_S_31": 1}, True)},
+          provable=Provable(signs_on("[T_1_clock, T_star]", SCORES), {"n": 600.0})),
     Claim("3.2-2", "Theorem 3.2, Corollary 4.6, Corollary F.13, Lemma F.11",
           "item 2: VV_12 (and VV_11, VV_22) increase, VV_13, VV_23 decrease on (T_1, T_2)", Sign(CORRELATIONS, True),
           steps_of_correlations, at=MANY, path=MORE_SAMPLES, mode=MODE, regime=PHASES, levels=FLOWS,

@@ -6,7 +6,7 @@ above 1/log d only for log d > 10⁴). Rates are those of the whole block over n
 
 import numpy as np
 
-from flowsys.claims import Claim, Identity, Inequality, Kit, Limit, Order, Path, Series, Sides, Sign
+from flowsys.claims import Claim, Identity, Inequality, Kit, Limit, Order, Path, Provable, Series, Sides, Sign
 from flowsys.runs.trajectory import Trajectory
 from flowsys.systems.lego.claims.regimes import (
     ANYWHERE,
@@ -200,7 +200,8 @@ CLAIMS = [
           Sign({"alpha": 1, "gamma": 1}, strict=True), rising_scores, at=HERE, path=LARGER_D, **STAGE,
           control={"kind": Sign({"alpha": 1, "gamma": -1}, strict=True)}),
     Claim("D.1_b", "Induction D.1", "|γ| ≤ α in stage 2.1", Inequality("<="), size_of_gamma, at=HERE, path=LARGER_D,
-          **STAGE, control={"factor": 4.0}),
+          **STAGE, control={"factor": 4.0},
+          provable=Provable(["gamma < alpha on (0, stage_2_1]", "gamma > -alpha on (0, stage_2_1]"])),
     Claim("D.33", "Lemma D.31, Lemma D.33, Induction D.2", "α - γ = Ω(1/log d) through stage 2.2",
           Order("Ω", inverse_log), least_gap_of_stage_2_2, at=HERE, path=MUCH_LARGER_D, **STAGE,
           control={"at": {"group": "C5", "C_B": 2.0}, "regime": ANYWHERE}),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from flowsys.claims import Claim, Identity, Inequality, Kit, Order, Sides, Sign
+from flowsys.claims import Claim, Identity, Inequality, Kit, Order, Provable, Sides, Sign, signs_on
 from flowsys.claims.kit import NotReached
 from flowsys.runs.trajectory import Trajectory
 from flowsys.systems.mixture.claims.measured import SEEN, rates, stage_2
@@ -175,7 +175,8 @@ CLAIMS = [
           Inequality(">="), variables_and_linear_system, **ALONG_OMEGA, what="proof step", levels=FLOWS,
           control={"factor": 4.0}),
     Claim("E.5", "Lemma E.5", "signs of all 20 scores and self-scores on [T_1, T_2]", Sign(TWENTY_SIGNS), stage_2,
-          **ALONG_OMEGA, levels=TRAINED, control={"mode": "simultaneous"}),
+          **ALONG_OMEGA, levels=TRAINED, control={"mode": "simultaneous"},
+          provable=Provable(signs_on("(T_1, T_2]", TWENTY_SIGNS), {"omega": 0.1})),
     Claim("E.6", "Lemma E.6", "the gates are open on conflicting samples on [T_1, T_2]",
           Sign({"plus": 1, "minus": 1}, strict=True), gates_on_conflicting_samples, **ALONG_OMEGA, levels=TRAINED,
           control={"samples": "consistent"}),

@@ -5,7 +5,7 @@ The paper's theorem is about three steps of descent; what follows is about the f
 
 import numpy as np
 
-from flowsys.claims import Claim, Identity, Inequality, Kit, Limit, Path, Sides
+from flowsys.claims import Claim, Identity, Inequality, Kit, Limit, Path, Provable, Sides
 from flowsys.laws.fits import power_law
 
 SIZES = (300, 1000, 3000, 10_000, 30_000, 100_000)
@@ -100,7 +100,8 @@ CLAIMS = (
     Claim("margin_time", WHERE, "after lock the margin grows by 1/(32m)", Identity(0.01), margin_growth,
           at={"n": 20, "m": 4e4, "k": 3}, takes="n m", control={"per": 8.0}, note="margin one at {at:.4g} m"),
     Claim("position_invariants", WHERE, "u + N_o v + N_w w/2 = 0 along the flow", Identity(1e-9, relative=False),
-          invariants, at={"n": 30, "k": 3, "m": 16.0}, takes="n m", control={"share": 2.0}),
+          invariants, at={"n": 30, "k": 3, "m": 16.0}, takes="n m", control={"share": 2.0},
+          provable=Provable(["u + (i - 3)*v + w = 0 within 1e-15 on [0, margin_1]"])),
     Claim("surrogate_lock", WHERE, "without the scores of other tokens lock comes late by 1/(2n)",
           Identity(0.1), surrogate_errors, at={"m": 100.0, "k": 3}, takes="m", control={"event": "margin_1"}),
     Claim("one_hot_at_n2", WHERE, "attention at n+2 becomes one-hot under gradient flow too", Inequality(">="),

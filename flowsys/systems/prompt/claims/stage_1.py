@@ -4,7 +4,20 @@ from functools import partial
 
 import numpy as np
 
-from flowsys.claims import Claim, Erratum, Identity, Inequality, Kit, Limit, Order, Path, Sides, Sign
+from flowsys.claims import (
+    Claim,
+    Erratum,
+    Identity,
+    Inequality,
+    Kit,
+    Limit,
+    Order,
+    Path,
+    Provable,
+    Sides,
+    Sign,
+    signs_on,
+)
 from flowsys.runs.trajectory import Trajectory
 from flowsys.systems.prompt import lemmas, planar, surrogate
 from flowsys.systems.prompt.claims.regimes import INTO_REGIME, PROOFS, many_patterns, proofs
@@ -113,6 +126,7 @@ CLAIMS = [
           at=[{"K": 2, "alpha": 0.4, "M": 400}, {"K": 3, "alpha": 0.4, "M": 2100}, {"K": 2, "alpha": 0.2, "M": 800},
               {"K": 3, "alpha": 0.8, "M": 1100}, {"K": 2, "alpha": 0.8, "M": 2000}, {"K": 4, "alpha": 0.4, "M": 6500}],
           regime=proofs(10.0), what="proof step", levels="L3", takes="M K alpha epsilon_1", control={"sign": -1.0},
+          provable=Provable(signs_on("[0, T_1]", dict(zip(GAMMAS, (-1, 1, -1, 1))))),
           note="read off the leading terms of the bounds; the last of them to turn is Γ_sd, where patterns win"),
     _bound(30, "same_same", "the upper bound on Γ_ss"),
     _bound(31, "same_other", "the bounds on Γ_sd"),
