@@ -5,11 +5,14 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
+from importlib.util import find_spec
 
 import pytest
 from other_systems import changed
 
 import flowsys
+from flowsys.claims import Provable
 from flowsys.claims.statements import coverage
 from flowsys.ladder import Rung
 from flowsys.plot.drawing import Drawing, PaperFigure
@@ -31,10 +34,12 @@ def a_figure(setup) -> Drawing:
 
 @pytest.fixture(scope="module")
 def page() -> str:
-    """Every kind of part, each small: mixture with a diagram of 25 points, a figure of a line, a ladder of one rung."""
+    """Every kind of part, each small: a diagram of 25 points, a figure, a ladder of one rung, a short proof."""
     small = NamedDiagram("T_2", ("b=0.1:1:5", "omega=0.05:0.3:5:log"), ("T_2",))
     rung = Rung("L2", "L3", "width", lambda m: m**-0.5, "width", (1.0, 4.0, 16.0), -0.5, 0.1)
-    system = changed(flowsys.load("mixture"), ladder=lambda setup: [rung], diagrams={"small": small},
+    mixture, short = flowsys.load("mixture"), Provable(["S_cv_same > 0 on (T_1, 21]"])
+    claims = [replace(claim, provable=short) if claim.provable else claim for claim in mixture.claims]
+    system = changed(mixture, ladder=lambda setup: [rung], diagrams={"small": small}, claims=claims,
                      figures={"1": PaperFigure(a_figure, "a line")})  # fmt: skip
     with pytest.MonkeyPatch.context() as patch:  # its verdicts on record and its statements are the package's
         patch.setattr("flowsys.systems.mixture.SYSTEM", system)
@@ -43,7 +48,13 @@ def page() -> str:
 
 def test_the_page_needs_nothing_but_itself(page):
     assert not re.findall(r"(?:src|href)=\"(?!data:|#)[^\"]*", page)
-    assert page.count("<img") == page.count("data:image/png;base64,") == 3
+    assert page.count("<img") == page.count("data:image/png;base64,") == 3 + (find_spec("flint") is not None)
+
+
+def test_the_page_has_the_theorem_that_is_proven(page):
+    pytest.importorskip("flint")
+    assert "Theorem. For the program" in page and "S_cv_same &gt; 0 on (T_1, 21]" in page
+    assert "flowsys check mixture --claim E.5 --prove" in page
 
 
 def test_the_page_shows_every_claim_with_its_verdict_on_record(page):
@@ -65,6 +76,7 @@ def test_every_link_has_its_target(page):
 def test_parts_that_are_kept_are_not_made_again(tmp_path, monkeypatch):
     made = []
     monkeypatch.setitem(MAKE, "figure", lambda system, name: made.append(name) or "a figure")
+    monkeypatch.setitem(MAKE, "proof", lambda system, name: "a proof")
     system = changed(flowsys.load("mixture"), ladder=None, diagrams={}, figures={"1": PaperFigure(a_figure, "a line")})
     pages = [report([system], directory=tmp_path) for _ in range(2)]
     assert made == ["1"] and pages[0] == pages[1] and "a figure" in pages[0]
