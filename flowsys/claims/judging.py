@@ -117,9 +117,10 @@ def predicted(claim: "Claim") -> str:
 
 def _verdict(claim: "Claim", system: System, asked, finding: Finding, inside, points, missed, kit: Kit) -> Verdict:
     margin = min(point.margin for point in inside)
-    values = {**kit.noted, **finding.values, **_best_constants(claim, finding, points, kit)}
+    best, breaks = _best_constants(claim, finding, points, kit)
+    values = {**kit.noted, **finding.values, **best}
     note = [finding.note, together(missed), _template(claim.note, {**kit.p, **_flat(values)}),
-            _where(claim, system, margin, values)]  # fmt: skip
+            _where(claim, system, margin, best, breaks)]  # fmt: skip
     return Verdict(
         finding.word, predicted(claim), finding.measured, together(note), finding.interval, finding.tolerance,
         _parameters(claim, asked), values, finding.fits, True, margin if isfinite(margin) else None,
@@ -151,27 +152,31 @@ def _outside(claim: "Claim", system: System, asked, points, unreached, refused, 
                    constant=found.constant, breaks_at=found.breaks_at)  # fmt: skip
 
 
-def _where(claim: "Claim", system: System, margin: float, values: Mapping[str, Any]) -> str:
-    """Where in the regime it was measured, and where the default set-up lies."""
+def _where(claim: "Claim", system: System, margin: float, best: Mapping[str, float], breaks: bool) -> str:
+    """Where in the regime it was measured, where the default set-up lies, and what its constants may be."""
     if not claim.regime:
         return ""
     usual = claim.regime.margin(Values(system.setup(claim.mode)))
     side = "inside" if usual >= 1 else "outside"
-    works = {name: x for name, x in values.items() if name.startswith(("least_", "largest_"))}
-    least = "".join(f"; it holds with {name.replace('_', ' ', 1)} = {shown(x)}" for name, x in works.items())
+    may_be = ""
+    for which, x in best.items():
+        end, name = which.split("_", 1)
+        beyond = {"least": ">", "largest": "<"}[end] if breaks else "="
+        may_be += f"; it holds with {name} {beyond} {shown(x)}" + ("" if breaks else ", at every place measured")
     return (
-        f"regime {claim.regime}: margin {shown(margin)}; the default set-up lies {side}, margin {shown(usual)}{least}"
+        f"regime {claim.regime}: margin {shown(margin)}; the default set-up lies {side}, margin {shown(usual)}{may_be}"
     )
 
 
-def _best_constants(claim: "Claim", finding: Finding, points: Sequence[Point], kit: Kit) -> dict[str, float]:
+def _best_constants(claim: "Claim", finding: Finding, points: Sequence[Point], kit: Kit) -> tuple[dict, bool]:
     """Of each hidden constant, the others held: how far it may open the regime so that the claim still holds there.
 
     A constant that a regime asks for more of as it grows (n ≥ c L²) has a least value that works, one that opens it as
-    it grows (ω ≤ c) a largest one; with no place where the claim breaks it is the value that takes all places in.
+    it grows (ω ≤ c) a largest one. Where the claim breaks somewhere, that place lies on the edge and the value itself
+    does not work any more; else it is the value that takes all places in.
     """
     if not claim.regime.constants or finding.by_point is None or len(points) < 2:
-        return {}
+        return {}, False
     holds = claim.kind.judge(points, kit).by_point or ()
     failing = [point.p for point, is_kept in zip(points, holds) if not is_kept]
     found = {}
@@ -185,7 +190,7 @@ def _best_constants(claim: "Claim", finding: Finding, points: Sequence[Point], k
         opens = inside(decided[0], ends[1])
         edges = [_edge(partial(inside, p), *ends) for p in decided]
         found[f"{'largest' if opens else 'least'}_{name}"] = min(edges) if opens == bool(failing) else max(edges)
-    return found
+    return found, bool(failing)
 
 
 def _edge(is_inside: Callable[[float], bool], low: float, high: float) -> float:
