@@ -25,7 +25,7 @@ from flowsys.system import Setup, System
 from flowsys.system.problem import Problem, ProgramField
 from flowsys.version import VERSION
 
-CHUNK = 1024
+CHUNK, LARGE_CHUNK, MANY = 1024, 4096, 32_768  # points a chunk; more in sweeps of so many points
 LEADING = 6  # a system declares what matters most first
 MAX_STEPS = 50_000  # per point: a sweep names the point and goes on
 CHUNK_ONE_BY_ONE = 8  # points that cannot be batched are slow, and are stored and sent around in smaller portions
@@ -214,7 +214,9 @@ def make_sweep(
     )  # fmt: skip
     in_batches &= options.get("solver", "auto") in NATIVE and any(q.terms for q in parsed)
     if options.get("chunk_size") is None:
-        options["chunk_size"] = max(1, (CHUNK if in_batches else CHUNK_ONE_BY_ONE) // seeds)
+        n = prod(map(len, axes))
+        in_one = (LARGE_CHUNK if n > MANY else CHUNK) if in_batches else CHUNK_ONE_BY_ONE
+        options["chunk_size"] = max(1, in_one // seeds)
     return Sweep(system, level, variant, mode, axes, parsed, values, code=system.digest, example=content, **options)
 
 
