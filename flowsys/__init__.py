@@ -1,12 +1,16 @@
 """Training dynamics of small transformers: reduced systems, finite-width training, and the theorems about them.
 
     import flowsys as fs
-    system = fs.load("mixture")
-    setup = system.setup(K=2, L=3, omega=0.1)
-    theory = fs.solve(system, setup, at=["T_1", "T_2"])                    # a Trajectory, level L3
-    trained = fs.train(system, setup, mode="simultaneous", steps=3000)     # a Trajectory, level L0, same names
+    theory = fs.solve("mixture", omega=0.2, until=300)                     # a Trajectory, level L3
+    trained = fs.train("mixture", omega=0.2, until=300, width=200)         # a Trajectory, level L0, same names
+    theory.plot(["w_c", "S_cv_same"]), theory.events, theory(12.5)["w_c"]
+    fs.sweep("mixture", omega=[0.05, 0.1, 0.2]).plot("S_cv_same")          # one curve a value
+    fs.phase("mixture", x="b=0.05:3:40", y="T_1=1:100:40:log", observable="T_2-T_1").plot()
+    fs.derive("mixture"), fs.compare("mixture"), fs.check("mixture")       # equations, ladder, claims
 
-Importing this package imports neither jax nor sympy nor matplotlib, and changes no setting of any of them.
+A system is named, loaded (`fs.load`) or declared (`fs.Model`); parameters are keywords, or a setup (`system.setup(…)`,
+`setup.replace(…)`). Importing this package imports neither jax nor sympy nor matplotlib, and changes no setting of any
+of them.
 """
 
 from importlib import import_module
@@ -66,6 +70,7 @@ __all__ = [
     "Erratum",
     "Existence",
     "Experiment",
+    "Family",
     "HighProbability",
     "Identity",
     "Inequality",
@@ -78,6 +83,7 @@ __all__ = [
     "Pair",
     "Paper",
     "Path",
+    "PhaseDiagram",
     "Real",
     "Regime",
     "Samples",
@@ -100,16 +106,21 @@ __all__ = [
     "load_trajectory",
     "names",
     "phase",
+    "plot",
     "prove",
     "solve",
     "start",
+    "sweep",
     "train",
 ]
 
 
 _LATER = {
     "analyse": ("flowsys.analysis.asking", "analyse"),
+    "Family": ("flowsys.sweeps.family", "Family"),
+    "PhaseDiagram": ("flowsys.sweeps.diagram", "PhaseDiagram"),
     "phase": ("flowsys.sweeps.asked", "phase"),
+    "sweep": ("flowsys.sweeps.family", "sweep"),
     "prove": ("flowsys.proof.proving", "prove"),
     "plot": ("flowsys.plot", None),
     "sweeps": ("flowsys.sweeps", None),
@@ -129,3 +140,7 @@ def __getattr__(name: str):
             raise
         raise InputError(f"fs.{name} needs python-flint: install flowsys with its extra `proof`.") from None
     return getattr(found, attribute) if attribute else found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

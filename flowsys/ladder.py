@@ -9,8 +9,10 @@ A system states its rungs (`SYSTEM.ladder`), each a knob and a function that mea
 rung that does not close is a finding and is reported as one.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from html import escape
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,8 @@ import numpy as np
 from flowsys.errors import InputError
 from flowsys.laws.fits import Fit, power_law
 from flowsys.runs import robust
-from flowsys.system import Setup, System
+from flowsys.system import Setup, System, asked
+from flowsys.typeset.tables import html_table
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,21 @@ class MeasuredRung:
     holds: bool | None
 
     @property
+    def knob(self) -> str:
+        """What is turned: the width, the learning rate; nothing where a single error is measured."""
+        return self.rung.knob
+
+    @property
+    def exponent(self) -> float | None:
+        """The power of the knob that the errors fall with; None without a knob."""
+        return self.fit.slope if self.fit is not None else None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Where the exponent lies, by its fit."""
+        return self.fit.interval if self.fit is not None else None
+
+    @property
     def result(self) -> str:
         if self.fit is not None:
             low, high = self.fit.interval
@@ -74,6 +92,24 @@ class Ladder:
     setup: Setup
     rungs: tuple[MeasuredRung, ...]
 
+    def __getitem__(self, name: str) -> MeasuredRung:
+        """The (first) rung between two levels, as "L2-L3"."""
+        for measured in self.rungs:
+            if name in (f"{measured.rung.start}-{measured.rung.end}", measured.rung.name):
+                return measured
+        known = ", ".join(f"{m.rung.start}-{m.rung.end}" for m in self.rungs)
+        raise InputError(f"rung = {name} was not measured: there are {known}.")
+
+    def __iter__(self) -> Iterator[MeasuredRung]:
+        return iter(self.rungs)
+
+    def __len__(self) -> int:
+        return len(self.rungs)
+
+    def plot(self) -> Any:
+        """A figure with a panel for each rung that has a knob: errors as dots, their power law as a line."""
+        return import_module("flowsys.plot.ladder").ladder(self, self.setup.of.names)
+
     def rows(self) -> list[dict[str, Any]]:
         return [
             {
@@ -82,6 +118,8 @@ class Ladder:
                 "knob": m.rung.knob,
                 "values": list(m.rung.values),
                 "errors": m.errors.tolist(),
+                "exponent": m.exponent,
+                "interval": m.interval,
                 "measured": m.result,
                 "expected": m.expectation,
                 "holds": m.holds,
@@ -99,25 +137,44 @@ class Ladder:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{h}</th>" for h in ("rung", "what", "measured", "expected", "holds"))
-        body = "".join(
-            f"<tr><td>{m.rung.name}</td><td>{m.rung.meaning}</td><td>{m.result}</td><td>{m.expectation}</td>"
-            f"<td>{'' if m.holds is None else 'yes' if m.holds else 'no'}</td></tr>"
+        words = {None: "", True: "<b style='color:#1b7a37'>yes</b>", False: "<b style='color:#b3261e'>no</b>"}
+        head = ("rung", "what", "exponent", "interval", "largest error", "expected", "holds")
+        rows = [
+            (
+                m.rung.name,
+                escape(m.rung.meaning),
+                "" if m.exponent is None else f"{m.exponent:.3f} in {escape(m.knob)}",
+                "" if m.interval is None else f"[{m.interval[0]:.3f}, {m.interval[1]:.3f}]",
+                f"{m.errors.max():.2e}",
+                escape(m.expectation),
+                words[m.holds],
+            )
             for m in self.rungs
-        )
-        return f"<table><tr>{head}</tr>{body}</table>"
+        ]
+        return html_table(head, rows)
 
 
 def compare(
-    system: System,
+    system: System | str,
     setup: Setup | None = None,
     rungs: Sequence[str] | None = None,
     on_progress: Callable[[str], None] | None = None,
+    **parameters: Any,
 ) -> Ladder:
-    """Measure a system's ladder (or the named rungs of it, e.g. "L2-L3")."""
+    """Measure a system's ladder (or the named rungs of it, e.g. "L2-L3"): the error between neighbouring levels.
+
+    Each rung of the result has its `errors` over a knob (the learning rate, the width), their `exponent` and its
+    `interval`, and whether that is what theory expects (`holds`).
+
+    >>> import flowsys as fs
+    >>> ladder = fs.compare("parity", rungs=["L3-L4"])
+    >>> rung = ladder["L3-L4"]
+    >>> rung.knob, round(rung.exponent, 2), rung.holds
+    ('n', -1.0, True)
+    """
+    system, setup = asked(system, setup, None, parameters)
     if system.ladder is None:
         raise InputError(f"system = {system.name} has no ladder.")
-    setup = setup if setup is not None else system.setup()
     stated = system.ladder(setup)
     if rungs is not None:
         known: dict[str, list[Rung]] = {}

@@ -2,15 +2,18 @@
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from flowsys.claims import Checked, Claim, Recorded, Verdict, Word, read_record
 from flowsys.claims.conditions import DEFAULT, Conditions
+from flowsys.claims.listing import Verdicts
 from flowsys.errors import InputError, did_you_mean
 from flowsys.machine.kept import Kept
 from flowsys.machine.workers import side_by_side
-from flowsys.system import System
+from flowsys.system import System, system_of
 
 
 def record_file(system: System) -> Path:
@@ -26,15 +29,27 @@ def recorded(system: System) -> dict[str, Recorded]:
 
 
 def check(
-    system: System,
-    ids: Iterable[str] | None = None,
+    system: System | str,
+    ids: Iterable[str] | str | None = None,
     everything: bool = False,
     conditions: Conditions = DEFAULT,
     workers: int = 1,
     on_progress: Callable[[int], None] | None = None,
-) -> list[Checked]:
-    """Measure a system's claims: the named ones (by id or place), by default the cheap ones, or everything."""
-    return check_systems([system], ids, everything, conditions, workers, on_progress)[system.name]
+    **parameters: Any,
+) -> Verdicts:
+    """Measure a system's claims: the named ones (by id or the paper's number), by default the cheap ones, or all.
+
+    Parameters given by name put the measurement there instead of at the claim's own place. The result is a list of
+    claims with their verdicts; `where(word="does not hold")`, `where(whose="paper")` filter it.
+
+    >>> import flowsys as fs
+    >>> [str(checked.verdict.word) for checked in fs.check("mixture", ["E.3-bound"])][:1]
+    ['holds']
+    """
+    system = system_of(system)
+    if parameters:
+        conditions = replace(conditions, parameters=(*conditions.parameters, *parameters.items()))
+    return Verdicts(check_systems([system], ids, everything, conditions, workers, on_progress)[system.name])
 
 
 def check_systems(

@@ -78,6 +78,7 @@ At = Annotated[
         metavar="EVENT|t=NUMBER|t=FROM:TO:COUNT[:log],…", help="Where to look: events and times, comma-separated."
     ),
 ]
+Until = Annotated[float | None, typer.Option(help="Follow the course up to this time.")]
 Observe = Annotated[
     str | None,
     typer.Option(metavar="NAME,…", autocompletion=completion.observables, help="Which observables (default: all)."),

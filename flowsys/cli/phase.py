@@ -11,7 +11,7 @@ import typer
 
 from flowsys.cli import completion, options, traces
 from flowsys.cli.progress import bar
-from flowsys.errors import InputError, did_you_mean
+from flowsys.errors import InputError
 
 AxisOption = Annotated[str | None, typer.Option(metavar="NAME=start:stop:count[:log]", help="An axis, or NAME=a,b,c.")]
 
@@ -83,6 +83,7 @@ def phase(
     """Sweep parameters: a phase diagram as a data file and a picture. The same command resumes a broken sweep."""
     from flowsys.sweeps import load as load_diagram
     from flowsys.sweeps import make_sweep, parse_axis, refined_sweep
+    from flowsys.sweeps.named import named_alike, named_diagram
     from flowsys.sweeps.store import Store
     from flowsys.sweeps.sweep import example_of
 
@@ -95,7 +96,7 @@ def phase(
         return
     old = finer = None
     if refine is None:
-        named = _named(found, diagram, axis_texts, observable)
+        named = named_diagram(found, diagram) if diagram or not (axis_texts or observable) else None
         axes = [parse_axis(text) for text in axis_texts or (named.axes if named else [])]
         quantities = options.names(observable) or (list(named.observables) if named else [])
         given = options.assignments(set)
@@ -133,7 +134,7 @@ def phase(
         if old.origin.get("system") != found.name:
             raise InputError(f"--refine {refine} is a diagram of {old.origin.get('system')}, not of {found.name}.")
         sweep, finer = refined_sweep(old, found)
-        named = _named_alike(old, found)
+        named = named_alike(old, found)
     path = Path(out or refine or f"{found.name}-{diagram or 'phase'}.nc")
     store = Store(path, sweep)
     done = store.done()
@@ -195,6 +196,7 @@ def plot(
 ) -> None:
     """Draw a data file again, without computing anything."""
     from flowsys.sweeps import load as load_diagram
+    from flowsys.sweeps.named import named_alike
     from flowsys.systems import at_hand
 
     if not Path(file).is_file():
@@ -210,31 +212,8 @@ def plot(
         found = options.system_of(None, source) if source else at_hand(diagram.origin)
         if source and found.name != diagram.origin.get("system"):
             raise InputError(f"file = {file} is a diagram of {diagram.origin.get('system')}, not of {found.name}.")
-        _draw(diagram, picture, log or None, found, found and _named_alike(diagram, found), quantity)
+        _draw(diagram, picture, log or None, found, found and named_alike(diagram, found), quantity)
     typer.echo(f"wrote {picture}")
-
-
-def _named(system, name, axes, observable):
-    """The named diagram to start from: the one asked for, or the first when nothing is asked for."""
-    if name is None:
-        return next(iter(system.diagrams.values()), None) if not axes and observable is None else None
-    if name not in system.diagrams:
-        known = ", ".join(system.diagrams) or "none"
-        raise InputError(
-            f"diagram = {name} is not one of {system.name}'s: {known}.{did_you_mean(name, system.diagrams)}"
-        )
-    return system.diagrams[name]
-
-
-def _named_alike(diagram, system):
-    """The named diagram of a system whose axes a stored one has, for its boundary."""
-    dims = [axis.name for axis in diagram.axes]
-    for candidate in system.diagrams.values():
-        if [a.partition("=")[0] for a in candidate.axes] == dims and list(diagram.quantities) == list(
-            candidate.observables
-        ):
-            return candidate
-    return None
 
 
 def _draw(

@@ -12,6 +12,8 @@ from flowsys.cli import options
 from flowsys.errors import InputError
 
 FORMATS = ("table", "json", "csv")
+MOST_COLUMNS = 6  # times that a table shows side by side
+COURSE, LEADING = 13, 6  # times and observables of a training that nothing was asked of
 
 
 def register(app: typer.Typer) -> None:
@@ -26,6 +28,10 @@ def solve(
     mode: options.Mode = None,
     set: options.Set = None,
     at: options.At = None,
+    until: options.Until = None,
+    points: Annotated[
+        int | None, typer.Option(min=2, help="How many evenly spaced times up to --until (or the last --at): 200.")
+    ] = None,
     observe: options.Observe = None,
     rtol: options.Rtol = 1e-8,
     atol: options.Atol = None,
@@ -52,6 +58,8 @@ def solve(
         variant=variant,
         mode=mode,
         at=options.requests(at),
+        until=until,
+        points=points,
         observe=options.names(observe),
         rtol=rtol,
         atol=atol,
@@ -73,16 +81,21 @@ def solve(
 def deliver(trajectory, format: str, out: str | None) -> None:
     """Print the rows asked for, or write them to a file in the format of its ending; .nc holds the whole trajectory.
 
-    Of a training run that nothing was asked of, the row is its end.
+    Of a training run that nothing was asked of, a table shows the course, other formats its end.
     """
     if out and out.endswith(".nc"):
         trajectory.save(out)
         typer.echo(f"wrote {out}", err=True)
         return
+    format = (out or "").rpartition(".")[2] if (out or "").endswith((".json", ".csv")) else format
+    is_course = format == "table" and not trajectory.requested
     if not trajectory.requested:
         trajectory = replace(trajectory, requested=(float(trajectory.t[-1]),))
-    format = (out or "").rpartition(".")[2] if (out or "").endswith((".json", ".csv")) else format
-    text = {"json": as_json, "csv": as_csv, "table": as_table}[format](trajectory)
+    if format == "table":
+        trajectory = shortened(trajectory)
+    text = (
+        as_course(trajectory) if is_course else {"json": as_json, "csv": as_csv, "table": as_table}[format](trajectory)
+    )
     if out:
         from flowsys.machine.files import write_text
 
@@ -90,6 +103,17 @@ def deliver(trajectory, format: str, out: str | None) -> None:
         typer.echo(f"wrote {out}", err=True)
     else:
         typer.echo(text)
+
+
+def shortened(trajectory):
+    """A table has room for the events, and for a few times of a course; files and other formats have them all."""
+    events = [request for request in trajectory.requested if isinstance(request, str)]
+    times = [request for request in trajectory.requested if not isinstance(request, str)]
+    if len(times) <= MOST_COLUMNS:
+        return trajectory
+    chosen = [times[round(i * (len(times) - 1) / (MOST_COLUMNS - 1))] for i in range(MOST_COLUMNS)]
+    typer.echo(f"flowsys: {MOST_COLUMNS} of {len(times)} times are shown; --out FILE.csv has all.", err=True)
+    return replace(trajectory, requested=(*events, *chosen))
 
 
 def as_json(trajectory) -> str:
@@ -140,3 +164,21 @@ def as_table(trajectory) -> str:
     console = Console(width=longest + 4 + 18 * max(1, len(rows)), file=io.StringIO())
     console.print(table)
     return console.file.getvalue().rstrip("\n")
+
+
+def as_course(trajectory) -> str:
+    """Times as rows, the leading observables and the loss as columns."""
+    from rich.console import Console
+    from rich.table import Table
+
+    names = list(trajectory.series)
+    chosen = list(dict.fromkeys([*names[: LEADING - 1], *(["loss"] if "loss" in names else names[:LEADING])]))
+    rows = sorted({round(i * (len(trajectory) - 1) / (COURSE - 1)) for i in range(COURSE)})
+    table = Table("t", *chosen)
+    for row in rows:
+        table.add_row(f"{trajectory.t[row]:.6g}", *(f"{trajectory[name][row]:.6g}" for name in chosen))
+    console = Console(width=20 + 16 * len(chosen), file=io.StringIO())
+    console.print(table)
+    left = len(names) - len(chosen)
+    more = f"\n{left} more observables: --observe NAME,… or --out FILE.csv" if left else ""
+    return console.file.getvalue().rstrip("\n") + more

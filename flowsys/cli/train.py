@@ -21,6 +21,7 @@ def train(
     mode: options.Mode = None,
     set: options.Set = None,
     steps: Annotated[int | None, typer.Option(help="How many steps (default: the system's).")] = None,
+    until: options.Until = None,
     at: options.At = None,
     records: Annotated[int, typer.Option(min=1, help="How many evenly spaced steps to keep.")] = 200,
     observe: options.Observe = None,
@@ -57,7 +58,7 @@ def train(
             bar.update(done - bar.n)
 
         trajectory = descend(
-            found, setup, variant=variant, mode=mode, steps=steps,
+            found, setup, variant=variant, mode=mode, steps=steps, until=until,
             at=options.requests(at), records=records, observe=options.names(observe), seeds=seeds,
             start=options.start_of(start), save_weights=save_weights,
             command=options.command_line(), progress=progress,

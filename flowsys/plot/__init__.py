@@ -4,7 +4,9 @@ Theory is a line, simulation is dots with error bars over seeds, in every pictur
 (`flowsys.system.names`).
 """
 
+from flowsys.plot.diagrams import diagram as diagram
 from flowsys.plot.diagrams import diagram_figure as diagram_figure
+from flowsys.plot.family import family as family
 from flowsys.plot.marks import dots as dots
 from flowsys.plot.marks import heat as heat
 from flowsys.plot.marks import lettered as lettered

@@ -1,15 +1,27 @@
 """A swept diagram as a figure: panels where there is a third axis, the named diagram's lines and words over it."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from flowsys.plot.marks import new_axes
 from flowsys.plot.panels import panels
 from flowsys.plot.phase import phase
 from flowsys.sweeps.diagram import PhaseDiagram
-from flowsys.sweeps.named import Line, NamedDiagram
+from flowsys.sweeps.named import Line, NamedDiagram, named_alike
 from flowsys.system import System
+
+
+def diagram(result: PhaseDiagram, ax: Axes | None = None, quantity: str | None = None, **look: Any) -> Axes:
+    """The picture of one quantity on `ax` or a new figure's, with the lines of the system's diagram that it is."""
+    named = named_alike(result, result.of) if result.of is not None else None
+    over = {"title": f"{result.origin.get('system', '')}\n{result.subtitle}".strip()}
+    if named is not None:
+        over = named.overlay(result, result.of) | {"logarithmic": named.logarithmic}
+    return phase(result, new_axes((7.2, 5.4)) if ax is None else ax, quantity, **over | look)
 
 
 def diagram_figure(

@@ -9,6 +9,13 @@ from matplotlib.axes import Axes
 from flowsys.plot.colours import of_values
 
 
+def new_axes(size: tuple[float, float] = (6.4, 4.0)) -> Axes:
+    """Axes of a new figure of pyplot's, so that a notebook shows it; pictures that are given axes never come here."""
+    from matplotlib import pyplot
+
+    return pyplot.subplots(figsize=size, layout="constrained")[1]
+
+
 def line(ax: Axes, x: Any, y: Any, label: str = "", colour: str = "C0", **look: Any) -> None:
     """A line of the theory."""
     ax.plot(x, y, color=colour, label=label or None, **({"linewidth": 1.5} | look))

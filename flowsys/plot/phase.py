@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.patheffects import Normal, Stroke
 
 from flowsys.plot.colours import LINES, VERDICT_COLOURS, VERDICTS, of_phases, of_values
+from flowsys.plot.marks import new_axes
 from flowsys.plot.outcomes import hatch_cells, hatch_spans
 from flowsys.plot.scales import edges, positions, scale
 from flowsys.sweeps.axes import Axis
@@ -28,7 +29,7 @@ RIM = [Stroke(linewidth=4.0, foreground="white"), Normal()]
 
 def phase(
     diagram: PhaseDiagram,
-    ax: Axes,
+    ax: Axes | None = None,
     quantity: str | None = None,
     logarithmic: bool | None = None,
     boundary: Sequence[Line] = (),
@@ -47,6 +48,7 @@ def phase(
     `limits` are those of the colours (of the y axis, where there is one axis only); `phases` turns values into phases
     with names; `words` says what outcomes mean here.
     """
+    ax = new_axes((7.2, 5.4)) if ax is None else ax
     name = quantity or next(iter(diagram.quantities))
     axes, values, outcomes = _shown(diagram, name, over_seeds)
     words = _horizon(diagram) | dict(words or {})

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
-from flowsys.plot.marks import dots, line
+from flowsys.plot.marks import dots, line, new_axes
 from flowsys.runs.trajectory import Trajectory
 from flowsys.system.names import typeset
 
@@ -19,11 +19,20 @@ def shown(result: Trajectory, name: str) -> str:
 
 
 def trajectory(
-    result: Trajectory, ax: Axes, names: Sequence[str] | None = None, *, label: str = "", logarithmic: bool = False
+    result: Trajectory,
+    ax: Axes | None = None,
+    names: Sequence[str] | str | None = None,
+    *,
+    label: str = "",
+    logarithmic: bool = False,
 ) -> Axes:
-    """Draw named series: a line for theory (L1 … L4), dots for training (L0), with error bars over seeds."""
+    """Draw named series: a line for theory (L1 … L4), dots for training (L0), with error bars over seeds.
+
+    Without `ax` on a new figure, as pyplot makes them.
+    """
+    ax = new_axes() if ax is None else ax
     is_training = result.origin.level == "L0"
-    names = list(names) if names is not None else list(result.series)[:4]
+    names = [names] if isinstance(names, str) else list(result.series)[:4] if names is None else list(names)
     for i, name in enumerate(names):
         called = f"{shown(result, name)} {label}".strip()
         if is_training:

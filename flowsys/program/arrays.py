@@ -21,6 +21,7 @@ from flowsys.program import Program
 from flowsys.program.parsing import called, parsed_expression
 
 Kinks = Literal["frozen", "smooth", "exact"]
+_MOST_AT_ONCE = 200_000  # rows of states times rows of a table
 
 
 class Arguments(NamedTuple):
@@ -112,8 +113,8 @@ def source(program: Program, outputs: Sequence[str], kinks: Kinks) -> str:
     return "\n".join(text)
 
 
-def _functions(xp: Any, kinks: Kinks) -> dict[str, Callable]:
-    """The program's functions in an array library."""
+def _functions(xp: Any, kinks: Kinks, of_rows: bool = False) -> dict[str, Callable]:
+    """The program's functions in an array library; `of_rows`, for many states at once: a table's rows are last."""
 
     def sigmoid(x):
         return xp.exp(-xp.logaddexp(-x, 0.0))  # keeps its digits where it is small, which 1 + tanh does not
@@ -137,27 +138,35 @@ def _functions(xp: Any, kinks: Kinks) -> dict[str, Callable]:
         "smooth": {"relu": lambda x, δ: δ * softplus(x / δ), "step": lambda x, δ: sigmoid(x / δ)},
         "exact": {"relu": lambda x: xp.maximum(x, 0.0), "step": lambda x: xp.where(x > 0, 1.0, 0.0)},
     }
-    return readings[kinks] | {
-        "exp": xp.exp,
-        "log": xp.log,
-        "sqrt": xp.sqrt,
-        "tanh": xp.tanh,
-        "sinh": xp.sinh,
-        "cosh": xp.cosh,
-        "sin": xp.sin,
-        "cos": xp.cos,
-        "asin": xp.arcsin,
-        "erf": erf,
-        "sigmoid": sigmoid,
-        "softplus": softplus,
-        "max": fold(xp.maximum),
-        "min": fold(xp.minimum),
-        "masked": lambda score, count: xp.where(count > 0, score, -xp.inf),
-        "positive": lambda x: xp.where(x > 0, 1.0, 0.0),
-        "total": xp.sum,
-        "linked": lambda x, C: C @ x,
-        "spread": lambda x, C: x @ C,
-    }
+    of_tables: dict[str, Callable] = {"total": xp.sum, "linked": lambda x, C: C @ x, "spread": lambda x, C: x @ C}
+    if of_rows:  # products row by row: a row's numbers are the same whatever rows stand beside it
+        of_tables = {
+            "total": lambda x: xp.sum(x, axis=-1, keepdims=True) if np.ndim(x) else x,
+            "linked": lambda x, C: xp.stack([C @ row for row in x]) if np.ndim(x) > 1 else C @ x,
+            "spread": lambda x, C: xp.stack([row @ C for row in x]) if np.ndim(x) > 1 else x @ C,
+        }
+    return (
+        readings[kinks]
+        | of_tables
+        | {
+            "exp": xp.exp,
+            "log": xp.log,
+            "sqrt": xp.sqrt,
+            "tanh": xp.tanh,
+            "sinh": xp.sinh,
+            "cosh": xp.cosh,
+            "sin": xp.sin,
+            "cos": xp.cos,
+            "asin": xp.arcsin,
+            "erf": erf,
+            "sigmoid": sigmoid,
+            "softplus": softplus,
+            "max": fold(xp.maximum),
+            "min": fold(xp.minimum),
+            "masked": lambda score, count: xp.where(count > 0, score, -xp.inf),
+            "positive": lambda x: xp.where(x > 0, 1.0, 0.0),
+        }
+    )
 
 
 def function(program: Program, outputs: Sequence[str], kinks: Kinks, xp: Any) -> Callable:
@@ -166,9 +175,9 @@ def function(program: Program, outputs: Sequence[str], kinks: Kinks, xp: Any) ->
 
 
 @lru_cache(maxsize=256)
-def _cached(program_text: str, outputs: tuple[str, ...], kinks: Kinks, xp: Any) -> Callable:
+def _cached(program_text: str, outputs: tuple[str, ...], kinks: Kinks, xp: Any, of_rows: bool = False) -> Callable:
     program = Program.parse(program_text)
-    namespace = _functions(xp, kinks)
+    namespace = _functions(xp, kinks, of_rows)
     exec(compile(source(program, outputs, kinks), f"<program {program.digest}>", "exec"), namespace)
     return namespace["evaluate"]
 
@@ -189,3 +198,17 @@ def observed(program: Program, names: Sequence[str], kinks: Kinks, xp: Any) -> C
     """The named observables as one vector."""
     evaluate = _cached(str(program), tuple(program.observables[n] for n in names), kinks, xp)
     return lambda y, arguments: xp.stack([xp.asarray(x, dtype=float) + 0.0 * y[0] for x in evaluate(y, arguments)])
+
+
+def observed_rows(program: Program, names: Sequence[str], kinks: Kinks) -> Callable:
+    """The named observables of many states (rows) at once, a row each, on NumPy."""
+    evaluate = _cached(str(program), tuple(program.observables[n] for n in names), kinks, np, True)
+
+    def rows(states: np.ndarray, arguments: Arguments) -> np.ndarray:
+        largest = max([1, *(table.shape[-1] for table in arguments.tables.values())])
+        size = max(1, _MOST_AT_ONCE // largest)
+        parts = [states[first : first + size] for first in range(0, len(states), size)]
+        found = [[np.broadcast_to(x, (len(part), 1)) for x in evaluate(part.T[..., None], arguments)] for part in parts]
+        return np.concatenate([np.concatenate(values, axis=1) for values in found])
+
+    return rows

@@ -24,7 +24,7 @@ from flowsys.proof.stepping import Declined
 from flowsys.proof.steps import Passage, Step
 from flowsys.proof.weights import fitted_exponents
 from flowsys.runs.solving import plain_requests
-from flowsys.system import Setup, System
+from flowsys.system import Setup, System, asked
 from flowsys.system.problem import Problem
 
 _SPARE_BITS = 40  # beyond the tolerance
@@ -87,7 +87,7 @@ def _outward(value: arb, side: int) -> Fraction:
 
 
 def prove(
-    system: System,
+    system: System | str,
     setup: Setup | None = None,
     *,
     level: str | None = None,
@@ -101,6 +101,7 @@ def prove(
     on_progress: Callable[[float, float], None] = lambda t, error: None,
     journal: Path | None = None,
     command: str = "",
+    **parameters: Any,
 ) -> Proof:
     """Enclose a system's reduced flow rigorously, and bracket events on it.
 
@@ -111,7 +112,7 @@ def prove(
     """
     if not 1e-60 <= tolerance <= 1e-6:
         raise InputError(f"tolerance = {tolerance:g} is not allowed: it must lie between 1e-60 and 1e-6.")
-    setup = system.setup_in(mode, setup)
+    system, setup = asked(system, setup, mode, parameters)
     level = level or system.default_level
     if level == "L0":
         raise InputError("level = L0 is descent, not a flow: nothing is enclosed there.")

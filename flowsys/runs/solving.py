@@ -4,7 +4,7 @@ All dynamics run in float64 inside a precision scope of their own; the importing
 """
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
@@ -13,10 +13,12 @@ import numpy as np
 
 from flowsys.errors import InputError, did_you_mean
 from flowsys.integrate.record import Tolerances
+from flowsys.program.arrays import observed_rows
 from flowsys.runs import robust
 from flowsys.runs.automatic import SOLVERS, integrate
+from flowsys.runs.horizon import POINTS, Horizon, check_points
 from flowsys.runs.trajectory import Origin, Trajectory
-from flowsys.system import Setup, System
+from flowsys.system import Setup, System, asked
 from flowsys.system.names import Names
 from flowsys.system.problem import Problem, ProgramField
 from flowsys.version import VERSION
@@ -25,13 +27,15 @@ Request = str | float
 
 
 def solve(
-    system: System,
+    system: System | str,
     setup: Setup | None = None,
     *,
     level: str | None = None,
     variant: str | None = None,
     mode: str | None = None,
     at: Sequence[Request] | np.ndarray | None = None,
+    until: float | None = None,
+    points: int | None = None,
     observe: Sequence[str] | None = None,
     rtol: float = 1e-8,
     atol: float | None = None,
@@ -41,50 +45,84 @@ def solve(
     start: Mapping[str, Any] | None = None,
     command: str = "",
     on_progress=None,
+    **parameters: Any,
 ) -> Trajectory:
     """Integrate a system's reduced (or finite-width) gradient flow and record it where asked.
 
-    `at` mixes event names and times; by default the system's own events. `atol` defaults to 1e-4 · rtol times the
-    smallest initial scale of the system. `kink_width` δ replaces every ReLU by δ log(1 + e^(x/δ)). `start` overrides
-    some of the start (`flowsys.start`) by name.
+    system      a name (`flowsys.names()`), a loaded system or an `fs.Model`; parameters are keywords, or a `setup`
+    level       L0 gradient descent, L1 flow of the weights, L2 flow of their inner products, L3 the limit of infinite
+                width (the default), L4 the paper's own surrogate
+    variant     a form within a level, mode a way of training (in stages, all at once); `flowsys show` lists them
+    at          event names and times, by default the system's own events
+    until       a horizon: `points` evenly spaced times up to it (200), and every event met on the way; `points` alone:
+                up to the last of what is looked at
+    observe     names of observables, by default all that are not dear
+    solver      auto (native and stiff steps, each where it pays), native, radau, dopri8, tsit5, kvaerno5, lsoda
+    rtol, atol  tolerances of a step; atol defaults to 1e-4 · rtol times the smallest initial scale of the system
+    kink_width  δ replaces every ReLU by δ log(1 + e^(x/δ)); without it kinks are exact
+    start       overrides some of the start (`flowsys.start`) by name
+
+    The result is a `Trajectory`: `run["w_c"]` the series, `run.t` the times, `run.at("T_1")` a row, `run.events` the
+    times of events, `run(t)` the observables at any time inside, `run.plot()` a picture.
+
+    >>> import flowsys as fs
+    >>> run = fs.solve("mixture", omega=0.2, until=100, points=200)
+    >>> round(run.events["T_1"], 6), round(run.events["T_2"], 4)
+    (20.0, 90.0971)
+    >>> float(run(10.0)["w_c"]) == run.at(10.0)["values"]["w_c"]
+    True
     """
-    if not isinstance(system, System):
-        raise InputError(f"system = {system!r} is none: flowsys.load(name) gives one.")
-    setup = system.setup_in(mode, setup)
+    system, setup = asked(system, setup, mode, parameters)
     level = level or system.default_level
+    if points is not None:
+        check_points(points)
     if level == "L0":
-        return _trained(system, setup, variant, mode, at, observe, start, command)
+        return _trained(system, setup, variant, mode, at, until, points, observe, start, command)
     variant, mode = system.variant(level, variant), system.mode(mode)
     setup = system.settled(setup, level, variant, mode)
     problem = system.started(setup, level, variant, mode, start)
-    requests = plain_requests(at if at is not None else problem.default_at)
-    events, times = _sorted_requests(system, problem, requests)
     observe = tuple(observe) if observe is not None else system.unasked(level, problem)
     _check_observables(system, problem, observe, f"{level} ({variant}) in mode {mode}")
     check_numbers(rtol, atol, solver, max_steps, kink_width)
     atol = atol if atol is not None else 1e-4 * rtol * problem.scale
     fragile = robust.known(system, setup, mode) if level == "L3" and start is None else ""
-    trajectory = _integrate(
-        problem, requests, events, times, observe,
-        (rtol, atol, max_steps), solver, kink_width, on_progress,
-        Origin(system.name, level, variant, mode, dict(setup), VERSION, command, system.place), system.names,
-    )  # fmt: skip
-    if not fragile:
-        return trajectory
-    outcome = trajectory.outcome
-    return replace(trajectory, outcome=replace(outcome, remarks=(*outcome.remarks, fragile)))
+    origin = Origin(system.name, level, variant, mode, dict(setup), VERSION, command, system.place)
+
+    def run(problem: Problem, requests: tuple[Request, ...], on_progress=None) -> Trajectory:
+        events, times = _sorted_requests(system, problem, requests)
+        return _integrate(
+            problem, requests, events, times, observe, (rtol, atol, max_steps), solver, kink_width, on_progress, origin,
+            system.names,
+        )  # fmt: skip
+
+    requests = plain_requests(at) if at is not None else None
+    if points is not None and until is None:
+        found = run(problem, requests or plain_requests(problem.default_at))
+        until = float(found.t[-1]) if len(found) else problem.t_max
+    if until is None:
+        trajectory = run(problem, requests or plain_requests(problem.default_at), on_progress)
+    else:
+        horizon = Horizon(float(until), points or POINTS, requests)
+        problem = horizon.cut(problem)
+        trajectory = run(problem, horizon.requests(problem), on_progress)
+        outcome = horizon.outcome(trajectory.outcome, trajectory.labels)
+        trajectory = replace(trajectory, outcome=outcome)
+    remarks = (*trajectory.outcome.remarks, *filter(None, [fragile]))
+    look = lambda times: run(problem, plain_requests(times))
+    return replace(trajectory, outcome=replace(trajectory.outcome, remarks=remarks), look=look)
 
 
-def _trained(system: System, setup: Setup, variant, mode, at, observe, start, command: str) -> Trajectory:
+def _trained(system, setup: Setup, variant, mode, at, until, points, observe, start, command: str) -> Trajectory:
     """Level L0 is gradient descent until everything asked for is reached, or to t_max; unasked, the usual steps."""
     from flowsys.runs.training import train
 
-    steps = max(1, int(np.ceil(setup["t_max"] / setup["learning_rate"]))) if at is not None else None
+    is_course = until is not None or points is not None
+    steps = max(1, int(np.ceil(setup["t_max"] / setup["learning_rate"]))) if at is not None and not is_course else None
     trained = train(
-        system, setup, variant=variant, mode=mode, at=at, observe=observe, steps=steps, records=1,
-        stop_when_done=at is not None, start=start, command=command,
+        system, setup, variant=variant, mode=mode, at=at, observe=observe, steps=steps, until=until,
+        records=(points or POINTS) if is_course else 1, stop_when_done=steps is not None, start=start, command=command,
     )  # fmt: skip
-    return trained if at is None else trained.asked_for()
+    return trained if at is None or is_course else trained.asked_for()
 
 
 def _integrate(
@@ -158,10 +196,10 @@ def observe_states(problem: Problem, records, observe: Sequence[str]) -> dict[st
     """The named observables at every recorded state."""
     direct = tuple(n for n in observe if n in problem.field.observables)
     values = np.empty((len(records), len(direct)))
-    if direct:
+    for stage in sorted({record.stage for record in records} if direct else ()):
+        rows = [i for i, record in enumerate(records) if record.stage == stage]
         evaluate = _observer(problem, direct)
-        for row, record in enumerate(records):
-            values[row] = np.asarray(evaluate(record.y, problem.stages[record.stage].arguments))
+        values[rows] = evaluate(np.array([records[i].y for i in rows]), problem.stages[stage].arguments)
     series = {name: values[:, i] for i, name in enumerate(direct)}
     for name in observe:
         if name in problem.derived:
@@ -169,11 +207,15 @@ def observe_states(problem: Problem, records, observe: Sequence[str]) -> dict[st
     return {name: series[name] for name in observe}
 
 
-def _observer(problem: Problem, names: tuple[str, ...]):
-    """The named observables of a state: on NumPy for programs, compiled for functions."""
+def _observer(problem: Problem, names: tuple[str, ...]) -> Callable:
+    """The named observables of states, a row each: all at once for programs, one by one for compiled functions."""
+    field = problem.field
+    if isinstance(field, ProgramField):
+        return observed_rows(field.program, names, "exact" if field.kinks == "frozen" else field.kinks)
     from flowsys.integrate.lsoda import numpy_observer
 
-    return numpy_observer(problem.field, names)
+    evaluate = numpy_observer(field, names)
+    return lambda states, arguments: np.array([evaluate(y, arguments) for y in states])
 
 
 def plain_requests(at: Request | Iterable[Request]) -> tuple[Request, ...]:

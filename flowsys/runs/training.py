@@ -20,7 +20,7 @@ from flowsys.runs.layout import in_a_row
 from flowsys.runs.plan import Plan, plan_of
 from flowsys.runs.solving import plain_requests
 from flowsys.runs.trajectory import Origin, Trajectory
-from flowsys.system import Setup, System
+from flowsys.system import Setup, System, asked
 from flowsys.system.names import Names
 from flowsys.system.problem import Event, Stage
 from flowsys.version import VERSION
@@ -137,12 +137,13 @@ def _recorder(descent: Descent, names: tuple[str, ...], batched: bool) -> Callab
 
 
 def train(
-    system: System,
+    system: System | str,
     setup: Setup | None = None,
     *,
     variant: str | None = None,
     mode: str | None = None,
     steps: int | None = None,
+    until: float | None = None,
     at: Sequence[str | float] | None = None,
     records: int = 200,
     observe: Sequence[str] | None = None,
@@ -152,17 +153,25 @@ def train(
     save_weights: str | Path | None = None,
     command: str = "",
     progress: Callable[[int, int], None] | None = None,
+    **parameters: Any,
 ) -> Trajectory:
     """Train the real model by gradient descent at the setup's width, seed and learning rate.
 
-    `records` evenly spaced steps are recorded besides the requested times and events. With `seeds` = n, the seeds
-    seed … seed + n - 1 train side by side and every series has a second axis over them. `stop_when_done` ends training
-    once everything in `at` has been reached. `start` overrides some of the initial weights by name; `save_weights`
-    names a file (NPZ) for the last ones.
+    The system is named or given, parameters are keywords or a `setup`, as in `flowsys.solve`. Training takes so many
+    `steps`, or goes on `until` a time; `records` evenly spaced steps are recorded besides the requested times and
+    events. With `seeds` = n, the seeds seed … seed + n - 1 train side by side and every series has a second axis over
+    them. `stop_when_done` ends training once everything in `at` has been reached. `start` overrides some of the initial
+    weights by name; `save_weights` names a file (NPZ) for the last ones. Names are those of the theory.
+
+    >>> import flowsys as fs
+    >>> trained = fs.train("mixture", mode="simultaneous", width=50, until=20, observe=["w_c"])
+    >>> theory = fs.solve("mixture", mode="simultaneous", until=20, observe=["w_c"])
+    >>> bool(abs(trained["w_c"][-1] - theory["w_c"][-1]) < 0.05)
+    True
     """
     import jax
 
-    setup = system.setup_in(mode, setup)
+    system, setup = asked(system, setup, mode, parameters)
     if system.training is None:
         raise InputError(f"system = {system.name} has no finite-width model to train.")
     variant, mode = system.variant("L0", variant), system.mode(mode)
@@ -176,6 +185,7 @@ def train(
             if name not in training.descent.observable_names:
                 hint = did_you_mean(name, training.descent.observable_names)
                 raise InputError(f"observe = {name} is not an observable of {system.name} in training.{hint}")
+        steps = steps if until is None else _steps_until(until, steps, training.start, η, setup["t_max"])
         plan = plan_of(system, training, steps, at, records, η, setup["t_max"])
         if seeds is not None and (plan.events or any(stage.ends_on for stage in training.stages[:-1])):
             raise InputError(f"seeds = {seeds} is not allowed with events: seeds reach them at different steps.")
@@ -190,6 +200,16 @@ def train(
     origin = Origin(system.name, "L0", variant, mode, dict(setup), VERSION, command, system.place)
     layout = in_a_row({name: array.shape for name, array in arrays.items()}) if keeps else {}
     return _trajectory(rows, names, at, plan, origin, η, system.names, layout)
+
+
+def _steps_until(until: float, steps: int | None, start: float, η: float, t_max: float) -> int:
+    """How many steps come to a time."""
+    if steps is not None:
+        raise InputError(f"until = {until:g} is not allowed beside steps = {steps}: either says how long to train.")
+    if not start < until <= t_max:
+        raise InputError(f"until = {until:g} is not allowed: it must lie between the start, t = {start:g}, and "
+                         f"t_max = {t_max:g}.")  # fmt: skip
+    return max(1, round((until - start) / η))
 
 
 def _why_no_weights(system: System, seeds: int | None) -> str:

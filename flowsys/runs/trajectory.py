@@ -6,8 +6,10 @@ saved and loaded is the same.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,9 @@ from flowsys.errors import InputError
 from flowsys.integrate.outcome import Ending, Outcome
 from flowsys.runs.layout import Placed
 from flowsys.system.names import spelled
+from flowsys.typeset.tables import folded, html_table
+
+SHOWN = 8  # rows and series of a table in a notebook
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,10 @@ class Origin:
 class Trajectory:
     """Series over the rows of a run, with their `meanings` in words where the system gives them, and LaTeX `symbols`.
 
-    `labels` holds an event's name where a row is one, else an empty string.
+    `labels` holds an event's name where a row is one, else an empty string. `run["w_c"]` is a series, `run.at("T_1")`
+    or `run.at(10.0)` a row, `run.events` the times of events, `run.plot()` a picture. `run(t)` gives the observables at
+    any time inside: the same run, looked at there (`look`; a file does not keep it, and descent has nothing between its
+    steps).
     """
 
     t: np.ndarray
@@ -64,6 +72,36 @@ class Trajectory:
     meanings: Mapping[str, str] = field(default_factory=dict)
     layout: Mapping[str, Placed] = field(default_factory=dict)
     symbols: Mapping[str, str] = field(default_factory=dict)
+    look: Callable[[Sequence[float]], "Trajectory"] | None = field(default=None, compare=False, repr=False)
+
+    def __call__(self, t: float | Sequence[float] | np.ndarray) -> dict[str, Any]:
+        """The observables at any time inside the run, or at many: {name: number, or array of t's shape}.
+
+        A look changes no step: what is seen is what `at=[t]` would have recorded, to the solver's tolerance.
+        """
+        if self.look is None:
+            why = "descent is discrete" if self.origin.level == "L0" else "it comes from a file or another process"
+            raise InputError(f"the trajectory is known at its rows alone, for {why}: ask for times with at=[…].")
+        times = np.asarray(t, dtype=float)
+        last = float(self.t[-1]) if len(self) else 0.0
+        if not np.isfinite(times).all() or (times > last).any():
+            raise InputError(
+                f"t = {np.max(times):g} is not allowed: it must lie inside the run, which ends at {last:g}."
+            )
+        distinct, places = np.unique(times.ravel(), return_inverse=True)
+        seen = self.look(distinct.tolist()) if times.size else self
+        found = {name: seen[name][places].reshape(times.shape) for name in self.series}
+        return {name: x if times.ndim else float(x) for name, x in found.items()}
+
+    @property
+    def events(self) -> dict[str, float | None]:
+        """The times of events that were looked for, in order; None for one that was not reached."""
+        reached = {label: float(t) for t, label in zip(self.t, self.labels) if label}
+        return reached | {r: None for r in self.requested if isinstance(r, str) and r not in reached}
+
+    def plot(self, names: Sequence[str] | str | None = None, ax: Any = None, **look: Any) -> Any:
+        """Draw series over time on `ax`, or on a new figure's; theory as lines, training as dots, events as rules."""
+        return import_module("flowsys.plot").trajectory(self, ax, names, **look)
 
     def symbol(self, name: str) -> str:
         """The LaTeX of a series, an event, a parameter or of time (`t`)."""
@@ -87,6 +125,8 @@ class Trajectory:
         """
         found = self._rows_of(request)
         name = request if isinstance(request, str) else f"t={_number(request)}"
+        if not found and not isinstance(request, str) and self.look is not None and 0 <= request <= self.t[-1]:
+            return {"at": name, "t": float(request), "reached": True, "values": self(request)}
         if not found and request not in self.requested:
             raise InputError(f"at = {name} was not asked for: the trajectory has no such row.")
         if not found:
@@ -182,6 +222,9 @@ class Trajectory:
         room = 65_536 + 4096 * len(dataset.variables) + 2 * dataset.nbytes
         return write_atomically(path, lambda temporary: dataset.to_netcdf(temporary, engine="h5netcdf"), room)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "look": None}
+
     def __repr__(self) -> str:
         names = list(self.series)
         shown = ", ".join(names if len(names) <= 6 else [*names[:5], f"… {len(names)} series"])
@@ -190,35 +233,27 @@ class Trajectory:
         return f"<Trajectory {said}: {self.outcome.sentence}>"
 
     def _repr_html_(self) -> str:
-        note = f"{self.origin.system} {self.origin.level} ({self.origin.mode}): {self.outcome.sentence}"
-        table = self.to_pandas().to_html(max_rows=8, max_cols=8)
-        return f"<p>{note}</p>{_picture(self)}{table}"
+        rows = [row for row in self.rows if isinstance(row["at"], str) and not row["at"].startswith("t=")] or self.rows
+        names = list(self.series)[:SHOWN]
+        table = html_table(("at", "t", *map(escape, names)), [_cells(row, names) for row in rows[:SHOWN]])
+        others = list(self.series)[SHOWN:]
+        more = folded(f"{len(others)} more series", escape(", ".join(others))) if others else ""
+        remarks = "".join(f"<br>{escape(remark)}" for remark in self.outcome.remarks)
+        picture = import_module("flowsys.plot.inline").inline(self)
+        return f"<p>{escape(repr(self)[1:-1])}{remarks}</p>{picture}{table}{more}"
+
+
+def _cells(row: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    """A row of the table: of an event that was not reached only its name."""
+    if not row["reached"]:
+        return [escape(row["at"]), "not reached"]
+    numbers = [row["t"], *(row["values"][name] for name in names)]
+    return [escape(row["at"]), *(f"{x:.6g}" if np.ndim(x) == 0 else f"{np.mean(x):.6g} (mean)" for x in numbers)]
 
 
 def _number(x: float) -> str:
     """A number in few digits, and in all of them where few would be another number."""
     return f"{x:g}" if float(f"{x:g}") == x else repr(float(x))
-
-
-def _picture(trajectory: Trajectory) -> str:
-    """The first series over time as an inline SVG, for notebooks; nothing for a few scattered rows."""
-    if len(trajectory) < 10:
-        return ""
-    from io import StringIO
-
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6, 3), layout="constrained")
-    ax = figure.subplots()
-    look = {"marker": "."} if trajectory.origin.level == "L0" else {}
-    for i, name in enumerate(list(trajectory.series)[:4]):
-        first, *_ = ax.plot(trajectory.t, trajectory[name], color=f"C{i}", **look)
-        first.set_label(f"${trajectory.symbol(name)}$")
-    ax.set_xlabel(f"${trajectory.symbol('t')}$")
-    ax.legend(frameon=False, fontsize="small")
-    text = StringIO()
-    figure.savefig(text, format="svg")
-    return text.getvalue()[text.getvalue().index("<svg") :]
 
 
 def _attributes(trajectory: Trajectory) -> dict[str, str]:

@@ -6,14 +6,18 @@ dimensions are the swept parameters, attributes are provenance.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from html import escape
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from flowsys.errors import InputError
 from flowsys.sweeps import netcdf
 from flowsys.sweeps.axes import Axis
 from flowsys.system.names import assignments, in_lines, spelled, typeset
+from flowsys.typeset.tables import folded, html_table
 
 OUTCOMES = (
     "completed",
@@ -49,12 +53,32 @@ def has_value(outcomes: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class PhaseDiagram:
-    """Quantities on the grid of the axes (first axis first), and an index into OUTCOMES for every point."""
+    """Quantities on the grid of the axes (first axis first), and an index into OUTCOMES for every point.
+
+    `of` is its system, where it was made in this process.
+    """
 
     axes: tuple[Axis, ...]
     quantities: Mapping[str, np.ndarray]
     outcomes: np.ndarray
     origin: Mapping[str, Any] = field(default_factory=dict)
+    of: Any = field(default=None, compare=False, repr=False)
+
+    def plot(self, quantity: str | None = None, ax: Any = None, **look: Any) -> Any:
+        """Draw a quantity (the first, unless named) on `ax` or a new figure's: values as colours, outcomes hatched.
+
+        Over a diagram that the system has by name stand the theory's lines.
+        """
+        return import_module("flowsys.plot").diagram(self, ax, quantity, **look)
+
+    def refine(self, threads: int = 2, out: str | Path | None = None) -> "PhaseDiagram":
+        """The diagram with more points along its boundary; those it has are not computed again."""
+        return import_module("flowsys.sweeps.asked").refine(self, threads, out)
+
+    def __getitem__(self, quantity: str) -> np.ndarray:
+        if quantity not in self.quantities:
+            raise InputError(f"the diagram holds no {quantity!r}; it holds {', '.join(self.quantities)}.")
+        return self.quantities[quantity]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -105,8 +129,22 @@ class PhaseDiagram:
         fill = lambda temporary: netcdf.write(temporary, self.axes, list(self.quantities), OUTCOMES, self.origin, whole)
         return write_atomically(path, fill)
 
+    def __repr__(self) -> str:
+        axes = " × ".join(f"{axis.name} ({len(axis)})" for axis in self.axes)
+        ends = ", ".join(f"{n} {outcome}" for outcome, n in self.outcome_counts().items())
+        of = " ".join(filter(None, (self.origin.get("system"), self.origin.get("level"))))
+        return f"<PhaseDiagram {of}: {', '.join(self.quantities)} over {axes}; {ends}>"
+
     def _repr_html_(self) -> str:
-        return self.to_xarray()._repr_html_()
+        ends = lambda axis: f"{_told(axis.values[0])} … {_told(axis.values[-1])}"
+        axes = html_table(("axis", "from … to", "points"), [(escape(a.name), ends(a), str(len(a))) for a in self.axes])
+        picture = import_module("flowsys.plot.inline").inline(self)
+        command = folded("command", f"<code>{escape(self.origin.get('command', ''))}</code>")
+        return f"<p>{escape(repr(self)[1:-1])}</p>{axes}{picture}{command}"
+
+
+def _told(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else escape(str(value))
 
 
 def load(path: str | Path, at_most: int | None = None) -> PhaseDiagram:

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from flowsys.errors import InputError, did_you_mean
 from flowsys.sweeps.diagram import PhaseDiagram
 from flowsys.system import Setup, System
 
@@ -118,3 +119,24 @@ class NamedDiagram:
             "words": self.words,
             "title": "\n".join(filter(None, (self.title, diagram.subtitle))),
         }
+
+
+def named_diagram(system: System, name: str | None) -> NamedDiagram | None:
+    """The system's diagram of a name, or its first; None if it has none."""
+    if name is None:
+        return next(iter(system.diagrams.values()), None)
+    if name not in system.diagrams:
+        known = ", ".join(system.diagrams) or "none"
+        raise InputError(
+            f"diagram = {name} is not one of {system.name}'s: {known}.{did_you_mean(name, system.diagrams)}"
+        )
+    return system.diagrams[name]
+
+
+def named_alike(diagram: PhaseDiagram, system: System) -> NamedDiagram | None:
+    """The named diagram of a system whose axes and observables a computed one has, for its boundary."""
+    dims, observables = [axis.name for axis in diagram.axes], list(diagram.quantities)
+    for candidate in system.diagrams.values():
+        if [a.partition("=")[0] for a in candidate.axes] == dims and list(candidate.observables) == observables:
+            return candidate
+    return None

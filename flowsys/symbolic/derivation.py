@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowsys.program import Program
+from flowsys.typeset.tables import fold
 
 # Rounding gives certificates up to 2e-15 and agreements up to 3e-14 with the five papers' systems and their variants; a
 # wrong term differs by the size of a rate, a merged class that must not be by 3e-3 or more. Between the two lies the
@@ -67,11 +68,11 @@ class Derivation:
         return "\n".join(lines)
 
     def _repr_markdown_(self) -> str:
-        """What a notebook shows: the lumping, its certificates, the equations."""
+        """What a notebook shows: the lumping, its certificates, the equations folded."""
         lumped = f"Lumping at {self.size}: {self.n_coordinates} coordinates fall into {self.n_classes} classes."
         sentences = "\n".join(f"- {sentence}" for sentence in (*self.alike, *self.certificates()))
         equations = "\n\n".join(f"$${text}$$" for text in (*self.loss.values(), *self.equations.values()))
-        return f"{lumped}\n\n{sentences}\n\n{equations}"
+        return f"{lumped}\n\n{sentences}\n\n{fold('equations', equations)}"
 
     def certificates(self) -> Iterator[str]:
         """How well it stands, a sentence each."""

@@ -1,5 +1,7 @@
 """What a system is: its parameters, levels, events and observables, and the problems it hands to solvers."""
 
+from flowsys.system.calls import asked as asked
+from flowsys.system.calls import system_of as system_of
 from flowsys.system.definition import Source as Source
 from flowsys.system.definition import System as System
 from flowsys.system.definition import Variants as Variants

@@ -26,6 +26,7 @@ from flowsys.system.names import Clock, Names
 from flowsys.system.parameters import Parameter, Setup
 from flowsys.system.problem import Problem
 from flowsys.system.references import Paper
+from flowsys.typeset.tables import fold, markdown_table
 
 PACKAGES = "flowsys.systems"
 ENTRY = "an entry of"  # how the meaning of an observable begins that is one entry of a block, told by the block's name
@@ -124,15 +125,24 @@ class System:
         return f"<System {self.name}: {self.summary}>"
 
     def _repr_markdown_(self) -> str:
-        """What a notebook shows: the parameters, and the reduced equations in LaTeX."""
-        rows = "\n".join(
-            f"| ${self.names.symbol(p.name)}$ | `{p.name}` | {p.meaning} | {p.allowed.replace('|', '/')} |"
-            for p in self.parameters
-        )
+        """What a notebook shows: the parameters, and folded the modes, events, observables and equations in LaTeX."""
+        symbol = lambda name: f"${self.names.symbol(name)}$"
+        default = lambda p: p.default_text or ("" if callable(p.default) else p.default)
+        parameters = [(symbol(p.name), f"`{p.name}`", p.meaning, p.allowed, default(p)) for p in self.parameters]
+        levels = [(level, ", ".join(f"`{n}`" for n in forms.names)) for level, forms in self.levels.items()]
+        told = {name: words for name, words in self.observables.items() if not words.startswith(ENTRY)}
+        observables = [(symbol(name), f"`{name}`", words) for name, words in told.items()]
+        parts = [
+            f"**{self.name}**: {self.summary}",
+            f"*{self.paper.title}* ({self.paper.venue})" if self.paper.venue else "",
+            markdown_table(("symbol", "parameter", "meaning", "allowed", "default"), parameters),
+            fold("levels and variants", markdown_table(("level", "variants, the first the default"), levels)),
+            fold("modes", markdown_table(("mode", "what"), [(f"`{k}`", v) for k, v in self.modes.items()])),
+            fold("events", markdown_table(("event", "what"), [(f"`{k}`", v) for k, v in self.events.items()])),
+            fold(f"{len(observables)} observables", markdown_table(("symbol", "observable", "what"), observables)),
+        ]
         equations = "\n\n".join(f"$${text}$$" for text in (self.equations() if self.equations else {}).values())
-        paper = f"*{self.paper.title}* ({self.paper.venue})\n\n" if self.paper.venue else ""
-        table = f"| symbol | parameter | meaning | allowed |\n|---|---|---|---|\n{rows}"
-        return f"**{self.name}**: {self.summary}\n\n{paper}{table}\n\n{equations}"
+        return "\n\n".join(filter(None, [*parts, fold("reduced equations", equations) if equations else ""]))
 
     def setup(self, mode: str | None = None, **given: Any) -> Setup:
         """Validated parameters: those given, the defaults (of the mode, if it has its own) for the rest."""
@@ -149,19 +159,29 @@ class System:
                 value = parameter.default(values) if callable(parameter.default) else parameter.default
             values[parameter.name] = parameter.check(value)
         self.validate(values)
-        return Setup(self.name, values, mode, asked)
+        return Setup(self.name, values, mode, asked, self)
+
+    def given_of(self, setup: Setup | None) -> dict[str, Any]:
+        """What was given in a setup; of one that was not made by `setup`, everything."""
+        if setup is None:
+            return {}
+        self._check_own(setup)
+        return dict(setup) if setup.mode is None else {name: setup[name] for name in setup.given}
+
+    def _check_own(self, setup: Any) -> None:
+        if not isinstance(setup, Setup) or setup.system != self.name:
+            of = f"is one of {setup.system}" if isinstance(setup, Setup) else f"is a {type(setup).__name__}"
+            raise InputError(f"setup {of}, but {self.name}.setup(…) makes those that {self.name} takes.")
 
     def setup_in(self, mode: str | None, setup: Setup | None) -> Setup:
         """The setup for a mode; one that was made for another mode gets this one's defaults where nothing was given."""
         if setup is None:
             return self.setup(mode)
-        if not isinstance(setup, Setup) or setup.system != self.name:
-            of = f"is one of {setup.system}" if isinstance(setup, Setup) else f"is a {type(setup).__name__}"
-            raise InputError(f"setup {of}, but {self.name}.setup(…) makes those that {self.name} takes.")
+        self._check_own(setup)
         defaults = [self.mode_defaults.get(name, {}) for name in (setup.mode, self.mode(mode))]
         if setup.mode is None or defaults[0] == defaults[1]:
             return setup
-        return self.setup(mode, **{name: setup[name] for name in setup.given})
+        return self.setup(mode, **self.given_of(setup))
 
     def unknown_parameter(self, name: str) -> InputError:
         """The refusal of a name that is no parameter."""
@@ -240,7 +260,7 @@ class System:
             if callable(default) and name not in fixed and setup[name] == parameter.check(default(setup)):
                 values[name] = parameter.check(default(values))
         self.validate(values)
-        return Setup(self.name, values)
+        return Setup(self.name, values, of=self)
 
 
 def _of_package(name: str) -> System:

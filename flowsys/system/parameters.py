@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from html import escape
 from math import isfinite
 from typing import Any
 
 from flowsys.errors import InputError
+from flowsys.typeset.tables import html_table
 
 LEVELS = ("L0", "L1", "L2", "L3", "L4")
 FINITE = ("L0", "L1", "L2")
@@ -91,14 +93,49 @@ def t_max(default: float, high: float = 1e15) -> Parameter:
     return Parameter("t_max", default, "integrate no further than this time", low=0, open_low=True, high=high)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Setup(Mapping):
-    """Validated parameter values of one system, defaults filled in; which of them were `given`, for which `mode`."""
+    """Validated parameter values of one system, defaults filled in; which of them were `given`, for which `mode`.
+
+    `of` is the system that made it, and does not travel with it to other processes.
+
+    >>> import flowsys as fs
+    >>> setup = fs.load("mixture").setup(omega=0.2)
+    >>> setup.replace(b=0.7)["b"], setup.replace(b=0.7)["omega"]
+    (0.7, 0.2)
+    """
 
     system: str
     values: Mapping[str, Any]
     mode: str | None = field(default=None, compare=False)
     given: frozenset[str] = field(default=frozenset(), compare=False)
+    of: Any = field(default=None, compare=False, repr=False)
+
+    def replace(self, **changes: Any) -> "Setup":
+        """The setup with some parameters changed; defaults that follow from them follow."""
+        if self.of is None:
+            raise InputError(
+                f"this setup of {self.system} has lost its system: {self.system}.setup(…) makes a new one."
+            )
+        return self.of.setup(self.mode, **{**self.of.given_of(self), **changes})
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "of": None}
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={self.values[name]!r}" for name in self.values if name in self.given)
+        rest = f"{len(self) - len(self.given)} defaults"
+        return f"<Setup {self.system}{f' ({self.mode})' if self.mode else ''}: {given or 'nothing given'}; {rest}>"
+
+    def _repr_html_(self) -> str:
+        """Every parameter with its value; those that were given in bold."""
+        meaning = {p.name: p.meaning for p in self.of.parameters} if self.of is not None else {}
+        bold = lambda name, text: f"<b>{text}</b>" if name in self.given else text
+        rows = [
+            (bold(name, escape(name)), bold(name, escape(str(value))), escape(meaning.get(name, "")))
+            for name, value in self.values.items()
+        ]
+        return f"<p>{escape(repr(self)[1:-1])}</p>" + html_table(("parameter", "value", "meaning"), rows)
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name]

@@ -120,9 +120,11 @@ def test_a_setup_that_is_none_of_the_system_s_is_refused(wrong):
         solve(flowsys.load("mixture"), wrong, at=["T_1"])
 
 
-def test_a_name_is_no_system():
-    with pytest.raises(InputError, match=r"system = 'mixture' is none: flowsys.load"):
-        solve("mixture")
+def test_a_system_is_a_name_or_a_system():
+    with pytest.raises(InputError, match=r"system = mixtur is not known.*did you mean mixture"):
+        solve("mixtur")
+    with pytest.raises(InputError, match=r"system = 3 is none: it must be a name"):
+        solve(3)
 
 
 def test_training_gives_the_rows_asked_for_like_any_other_level():
