@@ -108,7 +108,8 @@ def solve(
         outcome = horizon.outcome(trajectory.outcome, trajectory.labels)
         trajectory = replace(trajectory, outcome=outcome)
     remarks = (*trajectory.outcome.remarks, *filter(None, [fragile]))
-    look = lambda times: run(problem, plain_requests(times))
+    events = [request for request in trajectory.requested if isinstance(request, str)]  # steps end on them
+    look = lambda times: run(problem, plain_requests([*events, *times]))
     return replace(trajectory, outcome=replace(trajectory.outcome, remarks=remarks), look=look)
 
 

@@ -77,7 +77,7 @@ class Trajectory:
     def __call__(self, t: float | Sequence[float] | np.ndarray) -> dict[str, Any]:
         """The observables at any time inside the run, or at many: {name: number, or array of t's shape}.
 
-        A look changes no step: what is seen is what `at=[t]` would have recorded, to the solver's tolerance.
+        A look changes no step: what is seen is what the run would have recorded there.
         """
         if self.look is None:
             why = "descent is discrete" if self.origin.level == "L0" else "it comes from a file or another process"
@@ -88,9 +88,9 @@ class Trajectory:
             raise InputError(
                 f"t = {np.max(times):g} is not allowed: it must lie inside the run, which ends at {last:g}."
             )
-        distinct, places = np.unique(times.ravel(), return_inverse=True)
-        seen = self.look(distinct.tolist()) if times.size else self
-        found = {name: seen[name][places].reshape(times.shape) for name in self.series}
+        seen = self.look(np.unique(times).tolist()) if times.size else self
+        rows = np.searchsorted(seen.t, times)
+        found = {name: seen[name][rows] for name in self.series}
         return {name: x if times.ndim else float(x) for name, x in found.items()}
 
     @property

@@ -121,7 +121,7 @@ def test_a_setup_that_is_none_of_the_system_s_is_refused(wrong):
 
 
 def test_a_system_is_a_name_or_a_system():
-    with pytest.raises(InputError, match=r"system = mixtur is not known.*did you mean mixture"):
+    with pytest.raises(InputError, match=r"system = mixtur is not known.*Did you mean mixture"):
         solve("mixtur")
     with pytest.raises(InputError, match=r"system = 3 is none: it must be a name"):
         solve(3)
