@@ -13,6 +13,7 @@ LAYERS = [
     ("runs",),
     ("model", "ladder", "sweeps", "claims", "equations", "proof"),
     ("plot", "report", "analysis"),
+    ("explorer",),
     ("systems",),
     ("cli", "__main__"),
 ]

@@ -1,0 +1,288 @@
+"""The explorer as widgets: a slider for each control, pictures that are drawn anew as they move."""
+
+import asyncio
+from collections.abc import Callable
+from html import escape
+from math import log10
+from typing import Any
+
+import anywidget
+import ipywidgets as w
+import traitlets
+
+from flowsys.errors import InputError
+from flowsys.explorer import diagrams, pictures
+from flowsys.explorer.background import Background
+from flowsys.explorer.controls import LEADING, Control, controls
+from flowsys.explorer.view import View, first_view
+from flowsys.runs.training import train
+from flowsys.runs.trajectory import Trajectory
+
+DOTS = 40
+MOST_STEPS = 200_000  # of training behind the curves
+_WIDE = w.Layout(width="330px")
+
+
+class Picture(anywidget.AnyWidget):
+    """An image that says where it was clicked, from 0 to 1 from its top left corner."""
+
+    _esm = """
+    function render({ model, el }) {
+      const img = document.createElement("img");
+      img.style.maxWidth = "100%";
+      const show = () => {
+        img.className = model.get("name");
+        img.alt = model.get("alt");
+        const old = img.src, png = model.get("png");
+        img.style.display = png && png.byteLength ? "" : "none";
+        img.src = URL.createObjectURL(new Blob([png], { type: "image/png" }));
+        if (old) URL.revokeObjectURL(old);
+      };
+      img.addEventListener("click", (e) => {
+        const box = img.getBoundingClientRect();
+        model.set("clicked", [(e.clientX - box.left) / box.width, (e.clientY - box.top) / box.height, Date.now()]);
+        model.save_changes();
+      });
+      model.on("change:png", show);
+      show();
+      el.appendChild(img);
+    }
+    export default { render };
+    """
+    png = traitlets.Bytes(b"").tag(sync=True)
+    alt = traitlets.Unicode("").tag(sync=True)
+    name = traitlets.Unicode("").tag(sync=True)
+    clicked = traitlets.List([]).tag(sync=True)
+
+
+class Explorer(w.VBox):
+    """Sliders, curves, dots and a diagram of one system; `view` is what is looked at, `run` the curves' data.
+
+    `move(omega=0.2)` is what sliders do, `python` and `command` are the lines that give the same numbers again.
+    """
+
+    def __init__(self, view: View):
+        self.view, self.run = view, view.run()
+        self.trained: Trajectory | None = None
+        self.controls = {c.name: c for c in controls(view.system, view.setup, view.level)}
+        self._quiet = False
+        self.sliders = {name: _slider(control) for name, control in self.controls.items()}
+        self._build()
+        self._training = Background(self._train, self._on_main(self._show_dots))
+        self._sweeping = Background(self._sweep, self._on_main(self._show_diagram))
+        self.diagram = self._drawn = None
+        self.refresh()
+        super().__init__(self._laid_out())
+
+    # -- what it is made of -------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        view, until = self.view, self.view.until
+        names = view.system.unasked(view.level, view.system.problem(view.setup, view.level, None, view.mode))
+        self.mode = w.Dropdown(options=list(view.system.modes), value=view.mode, description="mode")
+        self.until = _slider(Control("until", "the end of the curves", until, until / 100, until * 100, log=True))
+        self.names = w.SelectMultiple(options=names, value=view.names, rows=8, description="observe", layout=_WIDE)
+        self.logarithmic = w.Checkbox(value=False, description="logarithmic time", indent=False)
+        has_training = view.system.training is not None
+        self.dots = w.Checkbox(value=False, description="training (dots)", indent=False, disabled=not has_training)
+        self.width = w.IntText(
+            value=int(view.setup.get("width", 0)), description="width", layout=w.Layout(width="160px")
+        )
+        self.curves = Picture(name="flowsys-curves")
+        self.told = w.HTML()
+        self.phase = Picture(name="flowsys-phase")
+        axes = diagrams.axes_of(view, list(self.controls.values())) or ("", "")
+        numbers = [c.name for c in self.controls.values() if not c.choices]
+        narrow = w.Layout(width="170px")
+        self.x = w.Dropdown(options=numbers, value=axes[0] or None, description="x", layout=narrow)
+        self.y = w.Dropdown(options=numbers, value=axes[1] or None, description="y", layout=narrow)
+        self.quantity = w.Dropdown(
+            options=diagrams.quantities(view), description="shown", layout=w.Layout(width="300px")
+        )
+        self.sweep = w.Button(description="phase diagram", tooltip="sweep x and y", disabled=not axes[0])
+        self.code = w.Button(description="as code", tooltip="the lines that give these curves")
+        self.lines = w.HTML()
+        for slider in (*self.sliders.values(), self.until, self.names, self.logarithmic):
+            slider.observe(self._moved, names="value")
+        self.mode.observe(self._other_mode, names="value")
+        for box in (self.dots, self.width):
+            box.observe(lambda _: self._ask_for_dots(), names="value")
+        self.sweep.on_click(lambda _: self.ask_for_diagram())
+        self.code.on_click(lambda _: self._show_code())
+        self.phase.observe(self._clicked, names="clicked")
+
+    def _laid_out(self) -> list[w.Widget]:
+        sliders = list(self.sliders.values())
+        more = w.Accordion([w.VBox(sliders[LEADING:])], titles=["more parameters"]) if sliders[LEADING:] else w.VBox()
+        training = w.HBox([self.dots, self.width])
+        left = w.VBox([self.mode, *sliders[:LEADING], more, self.until, self.names, self.logarithmic, training])
+        chosen = w.HBox([self.x, self.y, self.quantity, self.sweep])
+        right = w.VBox([self.curves, self.told, self.code, self.lines, chosen, self.phase])
+        equations = w.Accordion([w.HTMLMath(_equations(self.view))], titles=["equations"])
+        return [w.HBox([left, right]), equations]
+
+    # -- curves -------------------------------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Solve and draw; a refusal is told in its place."""
+        try:
+            self.run = self.view.run()
+        except InputError as refusal:
+            self.told.value = f"<b style='color:#b3261e'>{escape(str(refusal))}</b>"
+            return
+        self._draw()
+
+    def _draw(self) -> None:
+        names = self.view.names
+        if pictures.is_drawable(self.run, names):
+            trained = self.trained if self.trained and set(names) <= set(self.trained.series) else None
+            self.curves.png = pictures.curves(self.run, names, self.logarithmic.value, trained).png
+        said = pictures.caption(self.view, self.run) if len(self.run) else self.run.outcome.sentence
+        self.curves.alt = said
+        remarks = "".join(f"<br><small>{escape(remark)}</small>" for remark in self.run.outcome.remarks)
+        self.told.value = f"<span class='flowsys-told'>{escape(said)}</span>{remarks}"
+
+    def move(self, **values: Any) -> None:
+        """Move sliders: curves follow once."""
+        self._quiet = True
+        for name, value in values.items():
+            if name not in self.sliders:
+                raise InputError(f"{name} has no slider; there are {', '.join(self.sliders)}.")
+            self.sliders[name].value = self.controls[name].nearest(value)
+        self._quiet = False
+        self._moved(None)
+
+    def _moved(self, _: Any) -> None:
+        if self._quiet:
+            return
+        values = {name: slider.value for name, slider in self.sliders.items()}
+        start = {name: control.value for name, control in self.controls.items()}
+        changed = {name: value for name, value in values.items() if value != start[name]}
+        given = {k: v for k, v in self.view.system.given_of(self.view.setup).items() if k not in values}
+        try:
+            setup = self.view.system.setup(self.view.mode, **{**given, **changed})
+        except InputError as refusal:
+            self.told.value = f"<b style='color:#b3261e'>{escape(str(refusal))}</b>"
+            return
+        names = self.names.value or self.view.names
+        until = float(f"{self.until.value:.6g}")
+        self.view = View(self.view.system, setup, tuple(names), until, self.view.mode, self.view.level)
+        self.trained = None
+        self.refresh()
+        self._ask_for_dots()
+        self._mark_place()
+
+    def _other_mode(self, change: Any) -> None:
+        self.__init__(first_view(self.view.system, change["new"]))  # another mode has other observables and events
+
+    # -- lines --------------------------------------------------------------------------------------------------
+
+    @property
+    def python(self) -> str:
+        """The line of Python that gives the curves' data."""
+        return self.view.python
+
+    @property
+    def command(self) -> str:
+        """The command that writes the curves' data."""
+        return self.view.command
+
+    def _show_code(self) -> None:
+        lines = "\n".join(["import flowsys as fs", "", self.python, "", f"# {self.command}"])
+        self.lines.value = f"<pre class='flowsys-code'>{escape(lines)}</pre>"
+
+    # -- training in the background -----------------------------------------------------------------------------
+
+    def _ask_for_dots(self) -> None:
+        if self.dots.value:
+            self._training.ask((self.view, max(1, int(self.width.value))))
+        else:
+            self._training.forget()
+
+    def _train(self, wish: tuple[View, int], check: Callable) -> Trajectory:
+        view, width = wish
+        setup = view.setup.replace(width=width)
+        if view.until / setup["learning_rate"] > MOST_STEPS:
+            raise InputError(f"training to t = {view.until:g} takes more than {MOST_STEPS} steps: lower `until`.")
+        known = train(view.system, setup, mode=view.mode, steps=1, records=1)
+        names = [name for name in view.names if name in known.series]
+        return train(view.system, setup, mode=view.mode, until=view.until, records=DOTS, observe=names, progress=check)
+
+    def _show_dots(self, wish: tuple[View, int], trained: Trajectory | InputError) -> None:
+        if isinstance(trained, InputError):
+            self.told.value += f"<br><small>{escape(str(trained))}</small>"
+        elif wish[0] == self.view:
+            self.trained = trained
+            self._draw()
+
+    # -- the diagram --------------------------------------------------------------------------------------------
+
+    def ask_for_diagram(self) -> None:
+        """Sweep the chosen axes in the background."""
+        self.sweep.description = "sweeping …"
+        self._sweeping.ask((self.view, self.x.value, self.y.value, self.quantity.value))
+
+    def _sweep(self, wish: tuple, check: Callable) -> Any:
+        view, x, y, quantity = wish
+        return diagrams.swept(view, list(self.controls.values()), x, y, quantity)
+
+    def _show_diagram(self, wish: tuple, diagram: Any) -> None:
+        self.sweep.description = "phase diagram"
+        if isinstance(diagram, InputError):
+            self.told.value += f"<br><small>{escape(str(diagram))}</small>"
+            return
+        self.diagram = diagram
+        self._mark_place()
+
+    def _mark_place(self) -> None:
+        """Draw the diagram with the place where the sliders stand."""
+        if self.diagram is None:
+            return
+        here = tuple(self.view.setup[axis.name] for axis in self.diagram.axes)
+        self._drawn = pictures.diagram(self.diagram, here)
+        self.phase.png = self._drawn.png
+
+    def _clicked(self, change: Any) -> None:
+        if self._drawn is None or not change["new"]:
+            return
+        numbers = self._drawn.numbers_at(*change["new"][:2])
+        if numbers is not None:
+            self.move(**dict(zip((axis.name for axis in self.diagram.axes), numbers)))
+
+    def _on_main(self, call: Callable) -> Callable:
+        """The call, made on the thread that draws: a kernel's loop, where there is one."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return call
+        return lambda *arguments: loop.call_soon_threadsafe(call, *arguments)
+
+
+def _slider(control: Control) -> w.Widget:
+    """The widget of a control."""
+    look = {"description": control.name, "tooltip": control.meaning, "layout": _WIDE}
+    if control.choices:
+        return w.Dropdown(options=list(control.choices), value=control.value, description=control.name, layout=_WIDE)
+    if control.integer:
+        return w.IntSlider(value=control.value, min=int(control.low), max=int(control.high), **look)
+    if control.log:
+        return w.FloatLogSlider(value=control.value, base=10, min=log10(control.low), max=log10(control.high),
+                                readout_format=".4g", step=0.01, **look)  # fmt: skip
+    step = (control.high - control.low) / 200
+    return w.FloatSlider(
+        value=control.value, min=control.low, max=control.high, step=step, readout_format=".4g", **look
+    )
+
+
+def _equations(view: View) -> str:
+    """The reduced equations; of a model, those of its derivation, which the limit has made already."""
+    from flowsys.runs.asking import derive
+
+    system = view.system
+    if system.equations is not None:
+        found = system.equations()
+    elif system.derive is not None and system.default_level == "L3":
+        found = derive(system, view.setup, mode=view.mode).equations
+    else:
+        found = {}
+    return "".join(f"<p>$${text}$$</p>" for text in found.values()) or "none are written down"
