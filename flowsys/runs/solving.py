@@ -96,11 +96,12 @@ def solve(
         )  # fmt: skip
 
     requests = plain_requests(at) if at is not None else None
+    usual = plain_requests(problem.default_at) if requests is None else requests
     if points is not None and until is None:
-        found = run(problem, requests or plain_requests(problem.default_at))
+        found = run(problem, usual)
         until = float(found.t[-1]) if len(found) else problem.t_max
     if until is None:
-        trajectory = run(problem, requests or plain_requests(problem.default_at), on_progress)
+        trajectory = run(problem, usual, on_progress)
     else:
         horizon = Horizon(float(until), points or POINTS, requests)
         problem = horizon.cut(problem)
