@@ -14,7 +14,7 @@ from flowsys.symbolic.flow import Gram, pair
 from flowsys.symbolic.render import flow_equations, module_text
 from flowsys.systems.mixture.limits import initial_state
 from flowsys.systems.mixture.notation import LATEX
-from flowsys.systems.mixture.population import hard_weights, orbit_tables
+from flowsys.systems.mixture.population import orbit_tables
 from flowsys.systems.mixture.statement import limit_statement, matrix
 
 
@@ -40,11 +40,8 @@ def gram_flow_is_appendix_b2() -> None:
 
 def field_of(program: Program, K: int = 2, L: int = 3, b: float = 0.5, hard_only: bool = False, neurons: bool = True):
     """dy/dt of a stage as a function of the state, and where each coordinate stands."""
-    tables, links = orbit_tables(K, L)
-    if hard_only:
-        tables = tables | {"samples": tables["samples"] | {"weight": hard_weights(K, L)}}
     values = {"K": K, "omega": 0.1, "b": b, "train_neurons": neurons, "train_attention": not neurons}
-    data = arguments(program, values, tables, links)
+    data = arguments(program, values, *orbit_tables(K, L, hard_only))
     evaluate = vector_field(program, "exact", np)
     return lambda y: dict(zip(program.state, evaluate(y, data)))
 

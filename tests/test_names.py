@@ -3,7 +3,7 @@
 import pytest
 from matplotlib.mathtext import MathTextParser
 
-from flowsys.system.names import FLOW, breadth, in_symbols, spelled
+from flowsys.system.names import FLOW, breadth, family, in_symbols, observables, spelled
 from flowsys.systems import load, names
 
 PARSER = MathTextParser("path")
@@ -44,3 +44,18 @@ def test_names_in_words_become_symbols_and_words_stay():
 def test_the_clock_is_the_modes_own():
     assert load("lego").names.clock("stage_2").symbol == r"\tau"
     assert load("lego").names.clock("stage_1") == FLOW
+
+
+def test_a_family_of_names_takes_labels_into_names_and_what_is_said():
+    found = family("p_<side>_<x>", "p^{<side>}_{<x>}", side={"plus": "+", "minus": "-"}, x="cv")
+    assert found == {
+        "p_plus_c": "p^{+}_{c}",
+        "p_plus_v": "p^{+}_{v}",
+        "p_minus_c": "p^{-}_{c}",
+        "p_minus_v": "p^{-}_{v}",
+    }
+
+
+def test_observables_of_a_family_know_their_labels_and_their_meanings():
+    found = observables("x_<i>", "the entry <i>", lambda i: lambda w: w[int(i)], i={"0": "first", "1": "second"})
+    assert found["x_1"]("ab") == "b" and found["x_0"].__doc__ == "the entry first"

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flowsys.errors import InputError
-from flowsys.model.blocks import ConcreteBlock
 from flowsys.model.coordinates import Coordinates
 from flowsys.model.declaration import Samples, Stage
 from flowsys.model.pairs import PairBlock
@@ -323,6 +322,3 @@ class Concrete:
             None if population.samples is None else population.samples.structure for population in self.populations
         ]
         return tuple(parts)
-
-
-Blocks = Mapping[str, ConcreteBlock]

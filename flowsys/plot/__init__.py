@@ -14,5 +14,6 @@ from flowsys.plot.marks import line as line
 from flowsys.plot.panels import panels as panels
 from flowsys.plot.phase import phase as phase
 from flowsys.plot.residuals import residuals as residuals
+from flowsys.plot.trajectory import compared as compared
 from flowsys.plot.trajectory import shown as shown
 from flowsys.plot.trajectory import trajectory as trajectory

@@ -65,8 +65,8 @@ def heat(
     ax.figure.colorbar(image, ax=ax, shrink=0.85).set_label(label)
 
 
-def lettered(panels: Sequence[Axes], titles: Sequence[str] = ()) -> None:
+def lettered(panels: Sequence[Axes], titles: Sequence[str] = (), loc: str = "center") -> None:
     """(a), (b), … before the titles of panels."""
     for i, ax in enumerate(panels):
         title = titles[i] if i < len(titles) else ax.get_title()
-        ax.set_title(f"({chr(ord('a') + i)}) {title}".strip(), fontsize="medium")
+        ax.set_title(f"({chr(ord('a') + i)}) {title}".strip(), loc=loc, fontsize="medium")

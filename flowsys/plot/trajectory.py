@@ -1,6 +1,6 @@
 """Series of a trajectory over time, events as vertical lines."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,6 +10,7 @@ from flowsys.runs.trajectory import Trajectory
 from flowsys.system.names import typeset
 
 FEW = 10  # rows that a line alone would not show
+DOTS = 60  # of training beside the flow
 MOST = 40  # dots of training over time, with error bars where there are seeds
 
 
@@ -56,6 +57,25 @@ def trajectory(
     ax.set_xlabel(shown(result, "t"))
     ax.legend(frameon=False, fontsize="small")
     return ax
+
+
+def compared(
+    ax: Axes, theory: Trajectory, training: Trajectory, labels: Mapping[str, str | None], **looks: Mapping[str, str]
+) -> None:
+    """Series of the flow as lines and of descent from the same setup as dots of their colours, over descent's steps.
+
+    `labels` names the series and what each is called (None: its symbol); `looks` changes single lines and their dots.
+    """
+    rate = training.origin.parameters["learning_rate"]
+    few = np.unique(np.linspace(0, len(training) - 1, DOTS).round().astype(int))
+    for i, (name, label) in enumerate(labels.items()):
+        look = {"linewidth": 1.5, "markersize": 4} | looks.get(name, {})
+        size = look.pop("markersize")
+        line(ax, theory.t / rate, theory[name], label or shown(theory, name), f"C{i}", **look)
+        ax.plot(training.t[few] / rate, training[name][few], ".", color=f"C{i}", markersize=size)
+    ax.plot([], [], ".", color="0.4", label="training")
+    ax.set_xlabel("steps")
+    ax.legend(frameon=False, fontsize="small")
 
 
 def _trained(result: Trajectory, ax: Axes, name: str, number: int) -> None:

@@ -1,5 +1,6 @@
 """Derived programs: the text that is committed and shipped, and the functions printed from it."""
 
+from flowsys.program.committed import committed as committed
 from flowsys.program.text import CROSSING as CROSSING
 from flowsys.program.text import FUNCTIONS as FUNCTIONS
 from flowsys.program.text import KINKED as KINKED

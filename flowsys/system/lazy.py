@@ -1,6 +1,6 @@
 """Values made when they are first read, so that a system can be listed without the libraries it draws with."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 from typing import Any
@@ -71,3 +71,21 @@ class LazySequence(Sequence):
 
     def __len__(self) -> int:
         return len(self._made)
+
+
+class Computed(Mapping):
+    """{name: make(name)} for given names, each made when it is asked for."""
+
+    def __init__(self, names: Iterable[str], make: Callable[[str], Any]):
+        self._names, self._make = dict.fromkeys(names), make
+
+    def __getitem__(self, name):
+        if name not in self._names:
+            raise KeyError(name)
+        return self._make(name)
+
+    def __iter__(self):
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)

@@ -6,7 +6,8 @@ w_c, `eta_0` is \eta_0, a word stays an upright word. Symbols are what KaTeX and
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -92,6 +93,33 @@ def _label(text: str) -> str:
     if text in _GREEK:
         return f"\\{text}"
     return text if len(text) <= 2 or text[0].isdigit() else rf"\mathrm{{{text}}}"
+
+
+Labels = Iterable[str] | Mapping[str, str]
+"""What stands for <x> in a family of names; of a mapping, its keys in the names and its values in what is said."""
+
+
+def _choices(name: str, text: str, labels: Mapping[str, Labels]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    said = [of if isinstance(of, Mapping) else {x: x for x in of} for of in labels.values()]
+    for chosen in product(*said):
+        one_name, one_text = name, text
+        for label, of, x in zip(labels, said, chosen):
+            one_name, one_text = one_name.replace(f"<{label}>", x), one_text.replace(f"<{label}>", of[x])
+        yield one_name, one_text, chosen
+
+
+def family(name: str, text: str, **labels: Labels) -> dict[str, str]:
+    """{name: symbol or words} of names alike: family("S_<x>", "S_{<x>}", x={"one": "1"}) is {"S_one": "S_{1}"}."""
+    return {one: said for one, said, _ in _choices(name, text, labels)}
+
+
+def observables(name: str, meaning: str, make: Callable[..., Callable], **labels: Labels) -> dict[str, Callable]:
+    """The observables of a family of names: make(*labels) is the function of one, its meaning is put on it."""
+    found = {}
+    for one, said, chosen in _choices(name, meaning, labels):
+        found[one] = make(*chosen)
+        found[one].__doc__ = said
+    return found
 
 
 def typeset(symbol: str) -> str:

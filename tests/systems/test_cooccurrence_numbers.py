@@ -41,7 +41,9 @@ def test_how_far_attention_leaves_the_uniform(scales, at_end, late):
 def test_loss_times_tau_is_no_constant_where_c_grows(scales, products):
     # spec: 7.3 → 1.7 with the scales of reading A; 8.3 (τ = 100) → 7.4 at n = 60, m = 512
     found = limit(60, scales, taus=[30, 1e4, 1e6], observe=["loss", "tau", "clock"])
-    np.testing.assert_allclose(found["loss"] * found["tau"] * (1 + scales.rho), products, rtol=1e-3)
+    np.testing.assert_allclose(
+        found["loss"] * found["tau"] * (1 + scales.m1 * scales.alpha / scales.beta), products, rtol=1e-3
+    )
 
 
 @pytest.mark.parametrize("n, S_33, ratio", [(60, 0.0883, 0.8602), (600, 0.3975, 0.6850), (6000, 0.4319, 0.6668),

@@ -9,7 +9,7 @@ import pytest
 from flowsys.runs.training import train
 from flowsys.runs.trajectory import load as load_trajectory
 from flowsys.systems.cooccurrence import SYSTEM
-from flowsys.systems.cooccurrence.figures import Seen, seen_in
+from flowsys.systems.cooccurrence.claims.experiment import Seen, seen_in
 
 RATE = 0.01
 

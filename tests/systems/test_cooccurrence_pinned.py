@@ -1,7 +1,8 @@
 """Numbers of the co-occurrence limit and its surrogates on record, to 1e-9; finite levels from the weights on record.
 
 The record (`cooccurrence_pins.npz`) was made by hand-written equations of every level, at rtol 1e-12: limits and
-surrogates at events and times, corners of the named diagrams, and descent and flows from one set of weights.
+surrogates at events and times, corners of the named diagrams (looser, R would be noise of the solver beyond 1e-6), and
+descent and flows from one set of weights.
 """
 
 import json

@@ -8,7 +8,7 @@ from flowsys.runs.solving import solve
 from flowsys.systems.cooccurrence import SYSTEM
 from flowsys.systems.cooccurrence.limits import program
 from flowsys.systems.cooccurrence.max_margin import max_margin
-from flowsys.systems.cooccurrence.scales import Scales, condition_1, from_dimensionless
+from flowsys.systems.cooccurrence.scales import Scales, condition_1, in_units_of_tau
 from tests.systems.cooccurrence_oracle import Limit
 
 SCALES = Scales(1.0, 8.0, 4.0, 0.5)
@@ -23,7 +23,7 @@ def at_condition_1(n, at=(), taus=(), m=4096, L=5, m1=16, **options):
     scales = condition_1(m, m1, L)
     times = [tau / scales.beta for tau in taus]
     found = solve(SYSTEM, limit_setup(n, L, scales), at=[*at, *times], rtol=1e-10, **options)
-    return found, 1 + scales.rho
+    return found, 1 + scales.m1 * scales.alpha / scales.beta
 
 
 def at_event(found, name, observable):
@@ -163,7 +163,7 @@ def test_the_test_loss_falls_with_the_exponent_of_the_max_margin(n):
 @pytest.mark.parametrize("lambda_, deviation, turns", [(1e-4, 0.0015, False), (0.06, 0.988, False), (0.25, 4.33, False),
                                                        (4.0, 18.13, True)])  # fmt: skip
 def test_strong_attention_leaves_the_lazy_regime_and_turns_the_common_score(lambda_, deviation, turns):
-    setup = limit_setup(600, 5, from_dimensionless(1.0, 1.0, lambda_))
+    setup = limit_setup(600, 5, in_units_of_tau(1.0, 1.0, lambda_))
     found = solve(SYSTEM, setup, at=["T_star"], observe=["attention_deviation", "d_S_31", "d_S_21", "R"])
     assert found.series["attention_deviation"][0] == pytest.approx(deviation, rel=0.02)
     assert (found.series["d_S_31"][0] > 0) == turns and found.series["d_S_21"][0] > 0
@@ -241,7 +241,8 @@ def test_targets_start_at_one_sixth_and_irrelevant_words_at_three_over_n_of_that
 
 
 def test_only_the_three_dimensionless_numbers_matter():
-    other = from_dimensionless(SCALES.rho, SCALES.delta, SCALES.lambda_, m1=7.0)
+    alpha, beta, m1, s = SCALES
+    other = in_units_of_tau(m1 * alpha / beta, 1 / (alpha * beta), s**2 * alpha / beta)
     one, two = (solve(SYSTEM, limit_setup(60, 5, scales), at=[40.0 / scales.beta], rtol=1e-11).series
                 for scales in (SCALES, other))  # fmt: skip
     for name in ("tau", "G_mu1", "G_mu3", "loss", "R", "p_type1_1_2"):

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from flowsys.systems.cooccurrence.max_margin import max_margin, quadratic_gradient_ratio
+from flowsys.systems.cooccurrence.claims.phase_2 import quadratic_gradient_ratio
+from flowsys.systems.cooccurrence.max_margin import max_margin
 from flowsys.systems.cooccurrence.phases import initial_output_rates
 
 
@@ -135,8 +136,3 @@ def test_the_flow_goes_to_the_max_margin_constants(n, L):
 
 def test_the_quadratic_of_the_paper_has_the_max_margin_ratio_as_its_root():
     assert quadratic_gradient_ratio((7, 5, 5, 0)) == pytest.approx(1.5, rel=1e-15)
-
-
-def test_an_impossible_size_is_named():
-    with pytest.raises(ValueError, match="n = -1"):
-        max_margin(-1, 5)

@@ -138,3 +138,34 @@ def test_the_printed_construction_answers_plus_whatever_the_label():
                 f += sign * sum(w * v.sum(axis=0) @ key for w, key in zip(p, X))
         assert f == pytest.approx(1)
     assert str(verdict("6.1-printed").word) == "does not hold" and str(verdict("6.1").word) == "holds"
+
+
+def test_frozen_neurons_keep_the_loss_of_a_descent_of_our_own():
+    """Appendix A.2: attention alone, trained by hand-written gradients from the same weights, ends where ours does."""
+    setup = S.setup("attention_only", width=50, seed=3)
+    start = fs.start(S, setup, level="L1", mode="attention_only")
+    w, K, Q, η = start["w"], start["W_K"].copy(), start["W_Q"].copy(), setup["learning_rate"]
+    samples = [(y, [(k, 1), (2 + k, y), (3 - k, s)]) for k in (0, 1) for y in (1, -1) for s in (1, -1)]
+    tokens = [(y, np.array([s * np.eye(4)[i] for i, s in X])) for y, X in samples]
+
+    def step():
+        scores, gradient, loss = np.swapaxes(K, 1, 2) @ Q, np.zeros((2, 4, 4)), 0.0
+        for y, X in tokens:
+            H, slopes = [], []
+            for h in (0, 1):
+                p = np.exp(X @ scores[h] @ X.T)
+                p /= p.sum(axis=0)
+                v = X @ w[h]
+                H.append((v @ p).sum() + setup["b"])
+                slopes.append(X.T @ (p * (v[:, None] - v @ p)) @ X)
+            f = max(H[0], 0) - max(H[1], 0)
+            loss += np.log1p(np.exp(-y * f)) / 8
+            for h, sign in ((0, 1), (1, -1)):
+                gradient[h] -= y * sign * (H[h] > 0) * slopes[h] / (8 * (1 + np.exp(y * f)))
+        return gradient, loss
+
+    for _ in range(400):
+        G, _ = step()
+        K, Q = K - η * Q @ np.swapaxes(G, 1, 2), Q - η * K @ G
+    trained = fs.train(S, setup, mode="attention_only", steps=400, records=1, observe=["loss"])
+    assert step()[1] == pytest.approx(float(np.ravel(trained["loss"])[-1]), rel=1e-9) and step()[1] > 0.095

@@ -5,14 +5,12 @@ from types import SimpleNamespace
 import jax
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from mixture_oracle import agrees
-from scipy.optimize import linprog, minimize
+from scipy.optimize import linprog
 
 import flowsys as fs
 from flowsys.model import ops
-from flowsys.systems.mixture.margin import head_features, margin_of_samples, max_margin
+from flowsys.systems.mixture.margin import head_features, margin_of_samples
 from flowsys.systems.mixture.model import head_output, sequence_of
 
 S = fs.load("mixture")
@@ -99,30 +97,6 @@ def test_section_6_lemma_6_1_the_simpler_construction_is_what_training_finds(K, 
 
 
 # -- margins ----------------------------------------------------------------------------------------------------------
-
-rows = st.lists(st.lists(st.floats(-2, 2), min_size=3, max_size=3), min_size=1, max_size=6).map(np.array)
-
-
-@settings(deadline=None, max_examples=40)
-@given(rows)
-def test_max_margin_is_the_distance_to_the_convex_hull(features):
-    n = len(features)
-    best = minimize(lambda a: ((features.T @ a) ** 2).sum(), np.ones(n) / n, bounds=[(0, 1)] * n,
-                    constraints={"type": "eq", "fun": lambda a: a.sum() - 1}, method="SLSQP",
-                    options={"ftol": 1e-14, "maxiter": 500})  # fmt: skip
-    assert max_margin(features) == pytest.approx(np.sqrt(max(best.fun, 0)), abs=1e-4)
-
-
-@settings(deadline=None, max_examples=40)
-@given(rows, st.floats(0.01, 100))
-def test_max_margin_scales_with_its_features(features, scale):
-    assert max_margin(scale * features) == pytest.approx(
-        scale * max_margin(features), rel=1e-6, abs=1e-8 * max(1.0, scale)
-    )
-
-
-def test_max_margin_of_opposite_points_is_zero():
-    assert max_margin(np.array([[1.0, 2.0], [-1.0, -2.0]])) == 0
 
 
 def test_rounding_does_not_decide_whether_a_gate_at_its_kink_is_open():

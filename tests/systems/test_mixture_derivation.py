@@ -22,7 +22,7 @@ from flowsys.systems.mixture.derive import agreement
 from flowsys.systems.mixture.limits import initial_state, onset_of_group_signal, program, stage_1_neurons
 from flowsys.systems.mixture.model import attention_scores, sequence_of
 from flowsys.systems.mixture.observables import OBSERVE
-from flowsys.systems.mixture.population import hard_weights, orbit_tables, orbits
+from flowsys.systems.mixture.population import orbit_tables, orbits
 from flowsys.systems.mixture.statement import limit_statement
 
 S = fs.load("mixture")
@@ -78,11 +78,8 @@ def sectors_of(K, L, flat):
 
 
 def limit_arguments(text, K, L, b=0.5, omega=0.1, hard=False):
-    tables, links = orbit_tables(K, L)
-    if hard:
-        tables = tables | {"samples": tables["samples"] | {"weight": hard_weights(K, L)}}
     values = {"K": K, "omega": omega, "b": b, "train_neurons": 1, "train_attention": 1}
-    return arguments(text, values, tables, links)
+    return arguments(text, values, *orbit_tables(K, L, hard))
 
 
 def random_state(text, seed, scale=0.7):
@@ -222,8 +219,8 @@ def test_orbit_probabilities_are_counted_correctly(K, L):
 def test_hard_samples_are_conditioned_to_weigh_one(K, L):
     samples = all_samples(K, L)
     share = samples.weight[samples.hard > 0].sum()
-    hard = [float(o.probability) for o in orbits(K, L) if o.is_hard]
-    assert hard_weights(K, L).sum() == pytest.approx(1) and sum(hard) == pytest.approx(share)
+    of_all, hard = (orbit_tables(K, L, hard)[0]["samples"]["weight"] for hard in (False, True))
+    assert hard.sum() == pytest.approx(1) and of_all[hard > 0].sum() == pytest.approx(share)
 
 
 # -- closed forms -----------------------------------------------------------------------------------------------------

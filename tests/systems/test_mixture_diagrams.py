@@ -24,7 +24,8 @@ def test_frozen_attention_predicts_the_onset_at_small_bias(K):
     # at b = 1/4 attention changes w_c little before it sets in; the prediction is late by more at larger b
     setup = SYSTEM.setup(K=K)
     for line, contour in zip(DIAGRAMS["onset"].boundary(setup, OMEGAS, BIASES), DIAGRAMS["onset"].contours(setup)):
-        if line.y.min() > 0.25:
+        line = line.within(OMEGAS, BIASES)
+        if not len(line.y) or line.y.min() > 0.25:
             continue
         omega = float(np.interp(0.25, line.y, line.x))
         there = solve(SYSTEM, SYSTEM.setup(K=K, b=0.25, omega=omega), mode="simultaneous", at=["T_2"])

@@ -32,7 +32,7 @@ from flowsys.systems.cooccurrence import SYSTEM
 from flowsys.systems.cooccurrence.limits import program, program_arguments
 from flowsys.systems.cooccurrence.notation import LATEX
 from flowsys.systems.cooccurrence.scales import condition_1
-from flowsys.systems.cooccurrence.sectors import SCALARS, SECTORS, TYPES, bases, blocks_of, class_means
+from flowsys.systems.cooccurrence.sectors import SECTORS, TYPES, bases
 from flowsys.systems.cooccurrence.sentences import Sentences, training_sentences
 from flowsys.systems.cooccurrence.statement import limit_statement
 
@@ -108,21 +108,34 @@ def _counted(concrete: Concrete, partition: Partition) -> str:
 
 def sector_state(concrete: Concrete, variant: str, seen: Mapping[str, np.ndarray]) -> dict[str, float]:
     """Invariant blocks (or their rates) in a stated program's coordinates. Linear."""
-    sentences, m1, U = sentences_of(concrete), concrete.values["m1"], bases(variant)
-    d = int(sentences.words.max()) + 1
-    means, (first, *_) = class_means(sentences, d), SECTORS[variant]
-    components = (means / np.linalg.norm(means, axis=1)[:, None]) @ seen["G"][0, :d] / np.sqrt(m1)
+    basis, patterns, m1 = *invariants(concrete, variant), concrete.values["m1"]
+    d = basis.shape[1]
+    (first, of_first), *_ = bases(variant).items()
     values = {"u_u": seen["UU"][0, 0] / m1}
-    values |= dict(zip((f"g_{x}" for x in SECTORS[variant][first]), U[first].T @ components))
+    g = of_first.T @ basis @ seen["G"][0, :d] / np.sqrt(m1)
+    values |= dict(zip((f"g_{x}" for x in SECTORS[variant][first]), g))
     for name in MATRICES:
-        invariant, *scalars = blocks_of(seen[name][:d, :d], sentences)
-        for sector, basis in SECTORS[variant].items():
-            block = U[sector].T @ invariant @ U[sector]
-            for i, a in enumerate(basis):
-                values |= {f"{name}_{sector}_{a}_{b}": block[i, j] for j, b in enumerate(basis)}
-        for kind, of_types in zip(SCALARS, scalars):
-            values |= {f"{name}_{kind}_{T}": of_types[int(T[0]) - 1] for T in TYPES[variant]}
+        for place, P in patterns.items():
+            values[f"{name}_{place}"] = (P * seen[name][:d, :d]).sum() / max((P * P).sum(), 1e-300)
     return values
+
+
+def invariants(concrete: Concrete, variant: str) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """(μ1, μ2, μ3, f_1 … f_4) as rows, and {place: P}: an invariant matrix M has the coordinate ⟨P, M⟩/⟨P, P⟩ there."""
+    sentences, patterns = sentences_of(concrete), {}
+    d = int(sentences.words.max()) + 1
+    basis = np.eye(7, d) * (np.arange(7) < 3)[:, None]
+    for T in range(4):
+        occurs = np.array([np.isin(np.arange(d), row[row >= 3]) for row in sentences.words[sentences.types == T]])
+        basis[3 + T] = occurs.sum(axis=0) / np.sqrt(occurs.sum())
+        samples = occurs.T @ (occurs / occurs.sum(axis=1)[:, None])
+        for name in (name for name in TYPES[variant] if name[0] == str(T + 1)):
+            patterns[f"across_{name}"] = samples - np.outer(basis[3 + T], basis[3 + T])
+            patterns[f"within_{name}"] = np.diag(occurs.sum(axis=0)) - samples
+    for sector, U in bases(variant).items():
+        of_sector = dict(zip(SECTORS[variant][sector], U.T @ basis))
+        patterns |= {f"{sector}_{a}_{b}": np.outer(x, y) for a, x in of_sector.items() for b, y in of_sector.items()}
+    return basis, patterns
 
 
 # -- the ladder ------------------------------------------------------------------------------------------------------

@@ -20,20 +20,15 @@ RANDOM = {"n": 24, "L": 4, "width": 128, "score_scale": 128**-0.5, "m1": 4.0, "t
 """Random starts of width m = 128 with the paper's score scale; in the limit of this n, L type 2 rises, T_0.5 < T_1."""
 
 
-def _within(x: np.ndarray, y: np.ndarray, low: float, high: float, label: str) -> Line:
-    inside = np.isfinite(y) & (y >= low) & (y <= high)
-    return Line(x[inside], y[inside], label)
-
-
 def _rise(setup: Setup, n: np.ndarray, L: np.ndarray) -> list[Line]:
     """dF_2/dt = 0 at t = 0, n = 3(L - 2) with the paper's shares: left of it the loss of type 2 never rises."""
     fine = np.geomspace(n.min(), n.max(), 400)
     p_1, p_2, p_3, p_4 = shares_of(setup)
     per_sample = 2 * p_1 - 2 * p_2 - p_3 - p_4  # L - 2 irrelevant words take as much back as n of these give
-    lines = [(np.sqrt(fine), r"Condition 1: $n = L^2$")]
+    lines = [Line(fine, np.sqrt(fine), r"Condition 1: $n = L^2$")]
     if per_sample > 0:
-        lines = [(2 + fine * per_sample, f"theory: $n = {1 / per_sample:.3g}(L - 2)$"), *lines]
-    return [_within(fine, y, L.min(), L.max(), label) for y, label in lines]
+        lines.insert(0, Line(fine, 2 + fine * per_sample, f"theory: $n = {1 / per_sample:.3g}(L - 2)$"))
+    return lines
 
 
 def _test_exponents(setup: Setup, n: np.ndarray, L: np.ndarray) -> list[Line]:
@@ -44,10 +39,8 @@ def _test_exponents(setup: Setup, n: np.ndarray, L: np.ndarray) -> list[Line]:
         above = lambda L: max_margin(samples, L, shares).test_exponent - kappa
         return brentq(above, L.min(), L.max()) if above(L.min()) > 0 > above(L.max()) else np.nan
 
-    return [
-        _within(fine, np.array([length(k, kappa) for k in fine]), L.min(), L.max(), rf"theory: $\kappa$ = {kappa:g}")
-        for kappa in KAPPAS
-    ]
+    lines = [(kappa, np.array([length(k, kappa) for k in fine])) for kappa in KAPPAS]
+    return [Line(fine[y > 0], y[y > 0], rf"theory: $\kappa$ = {kappa:g}") for kappa, y in lines]  # NaN is not
 
 
 def _first_order(setup: Setup, lambda_: np.ndarray, delta: np.ndarray) -> list[Line]:
@@ -57,33 +50,41 @@ def _first_order(setup: Setup, lambda_: np.ndarray, delta: np.ndarray) -> list[L
     sweep = make_sweep(SYSTEM, [Axis("delta", tuple(fine.tolist()), "log")], ["attention_deviation@T_star"],
                        mode="dimensionless", fixed=there | {"lambda_": small})  # fmt: skip
     response = run_in_memory(sweep).quantities["attention_deviation@T_star"] / small
-    inside = (1 / response >= lambda_.min()) & (1 / response <= lambda_.max())
-    label = r"theory, first order in $\lambda$: $L^2\,\max|p - 1/L| = 1$"
-    return [Line(1 / response[inside], fine[inside], label)]
+    return [Line(1 / response, fine, r"theory, first order in $\lambda$: $L^2\,\max|p - 1/L| = 1$")]
 
 
 def _first_rate_of_type_2(setup: Setup, share_1: np.ndarray, share_4: np.ndarray) -> list[Line]:
     """dF_2/dt = 0 at t = 0: 2 p_1 - 2 p_2 - p_3 - p_4 = (L - 2)/n with p_2 = p_3."""
-    irrelevant = 2 * (setup["L"] - 2) / setup["n"]
     fine = np.linspace(share_1.min(), share_1.max(), 400)
-    line = 3 - 7 * fine + irrelevant
-    line = np.where(fine + line < 0.98, line, np.nan)  # something is left for types 2 and 3
-    return [_within(fine, line, share_4.min(), share_4.max(), r"theory: $p_4 = 3 - 7 p_1 + 2(L - 2)/n$")]
+    line = 3 - 7 * fine + 2 * (setup["L"] - 2) / setup["n"]
+    left = fine + line < 0.98  # something is left for types 2 and 3
+    return [Line(fine[left], line[left], r"theory: $p_4 = 3 - 7 p_1 + 2(L - 2)/n$")]
 
 
 def _equal_initial_output(setup: Setup, alpha: np.ndarray, beta: np.ndarray) -> list[Line]:
     """rms F(0) = √(L α β/m) = σ_0 σ_1 √(L m m1): beyond about 1 the random start, not the data, decides."""
-    L, m, fine = setup["L"], setup["width"], np.geomspace(alpha.min(), alpha.max(), 200)
-    return [
-        _within(fine, level**2 * m / (L * fine), beta.min(), beta.max(), f"theory: rms F(0) = {level:g}")
-        for level in (0.3, 1.0)
-    ]
+    L, m, fine = setup["L"], setup["width"], np.geomspace(alpha.min() / 2, 2 * alpha.max(), 200)
+    return [Line(fine, level**2 * m / (L * fine), f"theory: rms F(0) = {level:g}") for level in (0.3, 1.0)]
 
 
 def _late_ratio(setup: Setup) -> tuple[Contour]:
     """R = R*, the late-time ratio of the paper's shares; at n = ∞ that of all shares."""
     late = max_margin(setup["n"], setup["L"], shares_of(setup)).gradient_ratio
     return (Contour("R@T_star", late, rf"measured: $R = R^\star = {late:.4g}$"),)
+
+
+def _random_starts(title: str, quantity: str) -> NamedDiagram:
+    """Of how many random starts a quantity is positive, over the scales of the weights; no two cells share a start."""
+    return NamedDiagram(
+        f"Random starts: {title}",
+        ("alpha=0.01:3:11:log", "beta=1:300:11:log", "seed=0:9:10"),
+        observables=(quantity,),
+        level="L2",
+        fixed=RANDOM,
+        fresh_seeds=True,
+        boundary=_equal_initial_output,
+        over_seeds="share above 0",
+    )
 
 
 DIAGRAMS = {
@@ -127,24 +128,6 @@ DIAGRAMS = {
         fixed=MANY,
         boundary=_first_rate_of_type_2,
     ),
-    "initial_output": NamedDiagram(
-        title="Random starts: share of seeds whose type-2 loss rises first",
-        axes=("alpha=0.01:3:7:log", "beta=1:300:7:log", "seed=0,1,2,3,4,5,6,7"),
-        observables=(RISE,),
-        level="L2",
-        fixed=RANDOM,
-        fresh_seeds=True,
-        boundary=_equal_initial_output,
-        over_seeds="share above 0",
-    ),
-    "order_of_phases": NamedDiagram(
-        title=r"Random starts: share of seeds with $T_{0.5} < T_1$",
-        axes=("alpha=0.01:3:7:log", "beta=1:300:7:log", "seed=0,1,2,3,4,5,6,7"),
-        observables=("T_1-T_0.5",),
-        level="L2",
-        fixed=RANDOM,
-        fresh_seeds=True,
-        boundary=_equal_initial_output,
-        over_seeds="share above 0",
-    ),
+    "initial_output": _random_starts("share of seeds whose type-2 loss rises first", RISE),
+    "order_of_phases": _random_starts(r"share of seeds with $T_{0.5} < T_1$", "T_1-T_0.5"),
 }

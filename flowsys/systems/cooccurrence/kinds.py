@@ -13,7 +13,7 @@ import sympy as sp
 
 from flowsys.symbolic import primitives as ops
 from flowsys.symbolic.assemble import symbol
-from flowsys.systems.cooccurrence.model import Kinds, Table, sample_loss
+from flowsys.systems.cooccurrence.model import Kinds, Table, sentence_outputs
 from flowsys.systems.cooccurrence.observables import OBSERVE, attention
 from flowsys.systems.cooccurrence.sentences import INCIDENCE, LABELS, SPECIAL_WORDS
 
@@ -51,25 +51,27 @@ def kinds_table(slots, unseen: bool = False) -> Table:
     )  # fmt: skip
 
 
-def samples(sizes: Sizes, table: Table, unseen: Table) -> Kinds:
-    """The four sentences as the declared functions take their samples."""
+def declared(w, sizes: Sizes, names) -> dict[str, Any]:
+    """What a statement has of the declared model: the loss under Assumption 2.3, F of the types, what is observed.
+
+    A mean over samples is one over types. F of the types is computed once, and known to what is observed.
+    """
+    table, unseen = (kinds_table(sizes.random_slots, unseen) for unseen in (False, True))
     of_type = {f"type{T}": np.array([int(t == T) / share for t, share in zip(TYPES, sizes.shares)]) for T in TYPES}
-    return Kinds(table=table, y=np.array(LABELS), kind=np.eye(4, dtype=int), weight=sizes.shares,
-                 unseen=(unseen, np.array(LABELS), sizes.shares), **of_type)  # fmt: skip
-
-
-def loss(w, X) -> sp.Expr:
-    """The training loss under Assumption 2.3."""
-    return sp.Add(*(X.weight * sample_loss(ops, w, X, P)))
-
-
-def observed(names, w, X) -> dict[str, sp.Expr]:
-    """What is declared, in the limit: a mean over samples is one over types."""
-    found: dict[str, sp.Expr] = {"tau": symbol("tau"), "clock": symbol("clock")}
+    F = np.array([symbol(f"F_{T}") for T in TYPES])
+    samples = Kinds(table=table._replace(outputs=F), y=np.array(LABELS), kind=np.eye(4, dtype=int),
+                    weight=sizes.shares, unseen=(unseen, np.array(LABELS), sizes.shares), **of_type)  # fmt: skip
+    observed: dict[str, sp.Expr] = {"tau": symbol("tau"), "clock": symbol("clock")}
     for name in names:
-        value = OBSERVE[name](ops, w, X, P)
-        found[name] = (X.weight * value).sum() if getattr(value, "shape", ()) else value
-    return found | {"loss": loss(w, X)}
+        value = attention_deviation(w, samples) if name == "attention_deviation" else OBSERVE[name](ops, w, samples, P)
+        observed[name] = (sizes.shares * value).sum() if getattr(value, "shape", ()) else value
+    outputs = sentence_outputs(ops, w, table, None, P)
+    loss = lambda F: sp.Add(*(sizes.shares * ops.softplus(-np.array(LABELS) * F)))
+    return {
+        "loss": loss(outputs),
+        "totals": dict(zip(map(str, F), outputs)),
+        "observables": observed | {"loss": loss(F)},
+    }
 
 
 def attention_deviation(w, X) -> sp.Expr:

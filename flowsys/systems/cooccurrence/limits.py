@@ -14,7 +14,7 @@ import numpy as np
 from flowsys.errors import InputError
 from flowsys.model.conserved import NamedPair, spectra_of
 from flowsys.model.stated import stated_problem
-from flowsys.program import Program
+from flowsys.program import Program, committed
 from flowsys.program.arrays import Arguments, arguments, in_columns
 from flowsys.system import Setup
 from flowsys.system.problem import Problem, ProgramField, decided
@@ -24,12 +24,9 @@ from flowsys.systems.cooccurrence.sectors import SCALARS, SECTORS, TYPES
 from flowsys.systems.cooccurrence.sentences import SPECIAL_WORDS, shares_of
 
 
-@lru_cache(maxsize=4)
 def program(variant: str) -> Program:
     """The committed program of a variant."""
-    from flowsys.systems.cooccurrence import reduced
-
-    return Program.parse(getattr(reduced, f"PROGRAM_{variant.upper()}"))
+    return committed("flowsys.systems.cooccurrence", f"PROGRAM_{variant.upper()}")
 
 
 def program_arguments(setup: Setup, variant: str) -> Arguments:

@@ -5,11 +5,11 @@ an irrelevant word A_T/n_T), min margin 1. A = total dual weight of a type solve
 K_TT' = y_T y_T' (shared special words) + δ_TT' R_T/n_T. Types 1, 2, 3 support it when n is large (type 4 has slack).
 """
 
-from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
+from flowsys.model.separator import separator
 from flowsys.systems.cooccurrence.sentences import INCIDENCE, LABELS, MIXTURE, SPECIAL_WORDS
 
 
@@ -43,36 +43,8 @@ class MaxMargin(NamedTuple):
 
 def max_margin(n: float, L: float, mixture=MIXTURE) -> MaxMargin:
     """The separator for real L > 3 and real or infinite n."""
-    if not n > 0:
-        raise ValueError(f"n = {n}, but it must be positive (or infinite).")
-    if not L > 3:
-        raise ValueError(f"L = {L}, but it must be above 3.")
-    if len(mixture) != 4 or min(mixture) <= 0:
-        raise ValueError(f"mixture = {tuple(mixture)}, but it must be four positive shares.")
-    y = np.array(LABELS)
+    y, sample_counts = np.array(LABELS), n * np.array(mixture) / sum(mixture)
     slots = np.array([L - len(words) for words in SPECIAL_WORDS])
-    sample_counts = n * np.array(mixture) / sum(mixture)
-    kernel = np.outer(y, y) * (INCIDENCE @ INCIDENCE.T) + np.diag(slots / sample_counts)
-    A = _dual(kernel)
+    kinds = y[:, None] * np.hstack([INCIDENCE, np.diag(np.sqrt(slots / sample_counts))])
+    A = separator(kinds).dual_weights
     return MaxMargin(A, np.concatenate([INCIDENCE.T @ (y * A), y * A / sample_counts]))
-
-
-def quadratic_gradient_ratio(g_prime) -> float:
-    """Lemma F.6: the positive root R of aR² + bR + c = 0, from g'_T = Σ_{i in I_T} g_i(1 − g_i), T = 1 … 4."""
-    g_1, g_2, g_3, g_4 = g_prime
-    a, b, c = g_1 + g_2, g_3 + g_4 - g_1, -(g_2 + g_3 + 2 * g_1)
-    return float((-b + np.sqrt(b**2 - 4 * a * c)) / (2 * a))
-
-
-def _dual(kernel: np.ndarray) -> np.ndarray:
-    """argmin ½AᵀKA − ΣA over A ≥ 0, by trying the supports: margins are 1 on the support and at least 1 off it."""
-    for size in range(len(kernel), 0, -1):
-        for support in map(list, combinations(range(len(kernel)), size)):
-            sub = kernel[np.ix_(support, support)]
-            if np.linalg.cond(sub) > 1e12:
-                continue
-            A = np.zeros(len(kernel))
-            A[support] = np.linalg.solve(sub, np.ones(size))
-            if A.min() >= 0 and (kernel @ A).min() >= 1 - 1e-9:
-                return A
-    raise ValueError("the four kinds of sentence cannot be separated with these sizes.")

@@ -72,8 +72,7 @@ class Table(NamedTuple):
     itself: Any = None
     """[query, key]: 1 where the key is the query itself."""
     outputs: Any = None
-    """F where it is known already, dF/dt likewise."""
-    output_rates: Any = None
+    """F where it is known already."""
 
 
 class Kinds(SimpleNamespace):
@@ -93,7 +92,9 @@ def scales_seen(X, p):
 
 
 def scores_seen(S, table: Table, X, p):
-    """Scaled scores [sentence, query, key]; a word that occurs twice is two keys and two queries."""
+    """Scaled scores [sentence, query, key], None under uniform attention; a word twice is two keys and two queries."""
+    if S is None:
+        return None
     score_scale = scales_seen(X, p).score_scale
     if getattr(score_scale, "shape", ()):
         score_scale = score_scale[:1, None, None]  # one number, told with every sample
@@ -102,6 +103,8 @@ def scores_seen(S, table: Table, X, p):
 
 def outputs(values, scores, ops, key_counts=None, query_counts=1):
     """F (Eq. 1) of each sentence from G(key) and scaled scores [sentence, query, key], with multiplicities."""
+    if scores is None:
+        return (query_counts * (key_counts * values).sum(axis=-1) / key_counts.sum(axis=-1)).sum(axis=-1)
     return (query_counts * ops.attend(values, scores, key_counts, axis=-1)).sum(axis=-1)
 
 

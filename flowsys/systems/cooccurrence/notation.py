@@ -1,16 +1,16 @@
 """How the co-occurrence system's names look in LaTeX, and what coordinates stand for in words."""
 
-from itertools import product
-
+from flowsys.system.names import family
 from flowsys.systems.cooccurrence.sectors import SECTORS
 
-_SIGN = {"S": "S"} | {name: rf"\mathit{{{name}}}" for name in ("KK", "QQ", "VV")}
+_MATRICES = {"S": "S"} | {name: rf"\mathit{{{name}}}" for name in ("KK", "QQ", "VV")}
 _WHAT = {"S": "score (key, query)", "KK": "key correlation", "QQ": "query correlation", "VV": "value correlation"}
-_MARK = {"even": "+", "odd": "-", "all": ""}
 _TYPES = ("1", "2", "3", "4", "23")
 _BASIS = {"mu": r"\mu", "mu1": r"\mu_1", "mu2": r"\mu_2", "mu3": r"\mu_3"} | {f"f{T}": f"f_{{{T}}}" for T in _TYPES}
-_WORDS = {"mu": "the targets, even or odd under their swap", "mu1": "μ1", "mu2": "μ2", "mu3": "the common word"}
-_WORDS |= {f"f{T}": f"the irrelevant words of type {T} together" for T in _TYPES}
+_WORDS = {
+    "mu": "the targets, even or odd under their swap", "mu1": "μ1", "mu2": "μ2", "mu3": "the common word",
+    **family("f<T>", "the irrelevant words of type <T> together", T=_TYPES),
+}  # fmt: skip
 _TOKEN = {"1": r"\mu_1", "2": r"\mu_2", "3": r"\mu_3", "r": "r", "self": r"\mathrm{itself}"}
 
 LATEX = {
@@ -27,47 +27,35 @@ LATEX = {
     "gradient_order": r"\mathrm{order\ of\ the}\ g_{I_T}",
     "target_imbalance": r"|g_{I_2}-g_{I_3}|/\min(g_{I_2},g_{I_3})",
     "score_signs": r"\min(\dot{S}_{12},\dot{S}_{21},-\dot{S}_{31},-\dot{S}_{32})",
+    **family("share_<T>", "p_{<T>}", T=_TYPES), **family("g_<x>", "g_{<x>}", x=_BASIS),
+    **family("<d>G_mu<x>", r"<d>_{\mu_<x>}", d={"": "G", "d_": r"\dot{G}"}, x="123"),
+    **family("<d>G_r<T>", "<d>_{r_<T>}", d={"": "G", "d_": r"\dot{G}"}, T="1234"),
+    **family("<d>F_type<T>", "<d>_{I_<T>}", d={"": "F", "d_": r"\dot{F}"}, T="1234"),
+    **family("d_S_<xy>", r"\dot{S}_{<xy>}", xy=("12", "21", "31", "32")),
+    **family("g_type<T>", "g_{I_<T>}", T="1234"), **family("loss_type<T>", r"\mathcal{L}_{I_<T>}", T="1234"),
+    **family("<M>_<sector>", "<M><sector>", M=_MATRICES, sector={"even": "^{+}", "odd": "^{-}", "all": ""}),
+    **family("<M>_<kind>_<T>", "<M>^{<kind>}_{<T>}", M=_MATRICES, kind={"across": "s", "within": "k"}, T=_TYPES),
+    **family("per_<kind>_<T>", r"\nu^{<kind>}_{<T>}", kind={"across": "s", "within": "k"}, T=_TYPES),
+    **family("<M>_<p><q>", "<M>_{<p><q>}", M=_MATRICES, p="123", q="123"),
+    **family("S_<p>_r<T>", "S_{<p>,r_<T>}", p="123", T="1234"),
+    **family("S_r<T>_<p>", "S_{r_<T>,<p>}", p="123", T="1234"),
+    **family("S_r<T>_same_<x>", "S_{r_<T>,r_<T><x>}", T="1234", x={"word": "", "sample": "'"}),
+    # attention of a query on a key, as the paper writes it
+    **family("p_type<T>_<query>_<key>", r"p^{I_<T>}_{q\leftarrow <query>,k\leftarrow <key>}", T="1234",
+             query={x: _TOKEN[x] for x in "123r"}, key=_TOKEN),
 }  # fmt: skip
-LATEX |= {f"share_{T}": f"p_{{{T}}}" for T in _TYPES} | {f"g_{x}": f"g_{{{mark}}}" for x, mark in _BASIS.items()}
-LATEX |= {f"G_mu{x}": rf"G_{{\mu_{x}}}" for x in "123"} | {f"G_r{T}": f"G_{{r_{T}}}" for T in "1234"}
-for _name, _sign in _SIGN.items():
-    for _sector, _mark in _MARK.items():
-        _upper = f"^{{{_mark}}}" if _mark else ""
-        LATEX[f"{_name}_{_sector}"] = _sign + _upper
-    for _variant in ("88", "without_swap"):
-        for _sector, _basis in SECTORS[_variant].items():
-            LATEX |= {
-                f"{_name}_{_sector}_{_a}_{_b}": rf"{_sign}^{{{_MARK[_sector]}}}_{{{_BASIS[_a]},{_BASIS[_b]}}}"
-                for _a, _b in product(_basis, repeat=2)
-            }
-    LATEX |= {f"{_name}_across_{_T}": rf"{_sign}^{{s}}_{{{_T}}}" for _T in _TYPES}
-    LATEX |= {f"{_name}_within_{_T}": rf"{_sign}^{{k}}_{{{_T}}}" for _T in _TYPES}
-    LATEX |= {f"{_name}_{_p}{_q}": rf"{_sign}_{{{_p}{_q}}}" for _p, _q in product("123", repeat=2)}
-LATEX |= {f"per_{_kind}_{_T}": rf"\nu^{{{_mark}}}_{{{_T}}}"
-          for _kind, _mark in (("across", "s"), ("within", "k")) for _T in _TYPES}  # fmt: skip
-for _T in "1234":
-    LATEX |= {f"S_{_p}_r{_T}": rf"S_{{{_p},r_{_T}}}" for _p in "123"}
-    LATEX |= {f"S_r{_T}_{_p}": rf"S_{{r_{_T},{_p}}}" for _p in "123"}
-    LATEX |= {f"S_r{_T}_same_word": rf"S_{{r_{_T},r_{_T}}}", f"S_r{_T}_same_sample": rf"S_{{r_{_T},r_{_T}'}}"}
-    LATEX |= {f"F_type{_T}": f"F_{{I_{_T}}}", f"g_type{_T}": f"g_{{I_{_T}}}"}
-    LATEX[f"loss_type{_T}"] = rf"\mathcal{{L}}_{{I_{_T}}}"
-    LATEX |= {  # attention of a query on a key, as the paper writes it
-        f"p_type{_T}_{_query}_{_key}": rf"p^{{I_{_T}}}_{{q\leftarrow {_TOKEN[_query]},k\leftarrow {_mark}}}"
-        for _query, (_key, _mark) in product("123r", _TOKEN.items())
-    }
-_MOVING = [*"G_mu1 G_mu2 G_mu3 S_12 S_21 S_31 S_32".split(), *(f"{x}{T}" for x in ("G_r", "F_type") for T in "1234")]
-LATEX |= {f"d_{_x}": rf"\dot{{{LATEX[_x][0]}}}{LATEX[_x][1:]}" for _x in _MOVING}
-
-_PARTS = {"across": "between sentences", "within": "within a sentence"}
 WORDS = {
-    f"{name}_{sector}_{a}_{b}": f"{what} of {_WORDS[a]} and {_WORDS[b]}, {sector} part, in normed coordinates"
-    for (name, what), sector, a, b in product(_WHAT.items(), _MARK, _WORDS, _WORDS)
-}
-for (_kind, _where), _T in product(_PARTS.items(), _TYPES):
-    WORDS |= {f"{name}_{_kind}_{_T}": f"{what} of irrelevant words of type {_T}, part that differs {_where}"
-              for name, what in _WHAT.items()}  # fmt: skip
-    WORDS[f"per_{_kind}_{_T}"] = f"inverse multiplicity of what differs {_where} of type {_T}"
-WORDS |= {f"g_{x}": f"value G of {words} over √m1, in normed coordinates" for x, words in _WORDS.items()}
-WORDS |= {"inverse_n": "1/n", "share_23": "share of samples with one target",
-          "share_3": "share of samples with μ2 alone", "u_u": "c/m1"}  # fmt: skip
+    "inverse_n": "1/n", "share_23": "share of samples with one target", "share_3": "share of samples with μ2 alone",
+    "u_u": "c/m1", **family("g_<x>", "value G of <x> over √m1, in normed coordinates", x=_WORDS),
+}  # fmt: skip
+for _sector, _mark in (("even", "+"), ("odd", "-"), ("all", "")):
+    _basis = next(of[_sector] for of in SECTORS.values() if _sector in of)
+    _of = {x: _BASIS[x] for x in _basis}
+    LATEX |= family(f"<M>_{_sector}_<a>_<b>", f"<M>^{{{_mark}}}_{{<a>,<b>}}", M=_MATRICES, a=_of, b=_of)
+    WORDS |= family(f"<M>_{_sector}_<a>_<b>", f"<M> of <a> and <b>, {_sector} part, in normed coordinates", M=_WHAT,
+                    a=_WORDS, b=_WORDS)  # fmt: skip
+for _kind, _where in (("across", "between sentences"), ("within", "within a sentence")):
+    WORDS |= family(f"<M>_{_kind}_<T>", f"<M> of irrelevant words of type <T>, part that differs {_where}", M=_WHAT,
+                    T=_TYPES)  # fmt: skip
+    WORDS |= family(f"per_{_kind}_<T>", f"inverse multiplicity of what differs {_where} of type <T>", T=_TYPES)
 PLACES = {"loss": "Eq. (2), under Assumption 2.3", "flow": "Eqs. (4) to (7), Lemmas C.2 to C.4"}

@@ -24,18 +24,6 @@ class Scales(NamedTuple):
     m1: float
     score_scale: float
 
-    @property
-    def rho(self):
-        return self.m1 * self.alpha / self.beta
-
-    @property
-    def delta(self):
-        return 1 / (self.alpha * self.beta)
-
-    @property
-    def lambda_(self):
-        return self.score_scale**2 * self.alpha / self.beta
-
 
 READINGS = {
     "A": ("uniform", 1 / 3, "signs"),
@@ -74,16 +62,9 @@ def whole(value: float, name: str) -> int:
     return int(value)
 
 
-def from_dimensionless(rho: float, delta: float, lambda_: float, m1: float = 1.0) -> Scales:
-    """Scales with the given dimensionless numbers; m1 only sets the unit of beta."""
-    beta = (m1 / (rho * delta)) ** 0.5  # rho·delta = m1/beta²
-    alpha = 1 / (delta * beta)
-    return Scales(alpha, beta, m1, (lambda_ * beta / alpha) ** 0.5)
-
-
 def in_units_of_tau(rho: float, delta: float, lambda_: float) -> Scales:
-    """The scales with beta = 1, whose time is τ."""
-    return from_dimensionless(rho, delta, lambda_, m1=rho * delta)
+    """The scales with the given dimensionless numbers and beta = 1, whose time is τ."""
+    return Scales(1 / delta, 1.0, rho * delta, (lambda_ * delta) ** 0.5)
 
 
 def condition_1(m: float, m1: float, L: float, kappa: float = 1.0, logs: float = 0.0) -> Scales:

@@ -12,11 +12,9 @@ so products of matrices are products of blocks, and each Gram block obeys dM_b/d
 (μ_+, μ3, f_1, f_+, f_4) and an odd 2 × 2 block on (μ_−, f_−). n and L may be real numbers or symbols.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-
-from flowsys.systems.cooccurrence.sentences import Sentences
 
 TYPES = {"88": ("1", "23", "4"), "113": ("1", "23", "4"), "without_swap": ("1", "2", "3", "4")}
 """The types that a stated limit tells apart."""
@@ -27,14 +25,6 @@ SECTORS: dict[str, dict[str, tuple[str, ...]]] = {
 """The sectors of the invariant block with their bases; the first carries G."""
 SECTORS["113"] = SECTORS["88"]
 SCALARS = ("across", "within")
-
-
-class Blocks(NamedTuple):
-    """An invariant d × d matrix: its 7 × 7 block and, per type, the scalars `across` (s_T) and `within` (k_T)."""
-
-    invariant: Any
-    across: Any
-    within: Any
 
 
 def bases(variant: str, ops=np) -> dict[str, Any]:
@@ -48,28 +38,3 @@ def bases(variant: str, ops=np) -> dict[str, Any]:
         even[first, column] = even[second, column] = odd[first, column // 3] = h
         odd[second, column // 3] = -h
     return {"even": ops.array(even.tolist()), "odd": ops.array(odd.tolist())}
-
-
-def class_means(sentences: Sentences, d: int) -> np.ndarray:
-    """(7, d): the special words, and the mean over the irrelevant words of each type (each of which occurs once)."""
-    found = np.eye(7, d) * (np.arange(7) < 3)[:, None]
-    for T in range(4):
-        words = sentences.words[sentences.types == T]
-        found[3 + T, words[words >= 3]] = 1 / np.sum(words >= 3)
-    return found
-
-
-def blocks_of(matrix: np.ndarray, sentences: Sentences) -> Blocks:
-    """The blocks of the mean of a matrix over the group (exact if the matrix is invariant); absent scalars are 0."""
-    means = class_means(sentences, len(matrix))
-    basis = means.T / np.linalg.norm(means, axis=1)
-    across, within = np.zeros(4), np.zeros(4)
-    for T in range(4):
-        rows = [row[row >= 3] for row in sentences.words[sentences.types == T]]
-        words = np.concatenate(rows)
-        of_samples = sum(matrix[np.ix_(row, row)].sum() / len(row) for row in rows)
-        if len(rows) > 1:
-            across[T] = (of_samples - basis[:, 3 + T] @ matrix @ basis[:, 3 + T]) / (len(rows) - 1)
-        if len(words) > len(rows):
-            within[T] = (matrix[words, words].sum() - of_samples) / (len(words) - len(rows))
-    return Blocks(basis.T @ matrix @ basis, across, within)

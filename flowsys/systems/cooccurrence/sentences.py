@@ -10,7 +10,7 @@ a sentence, and so are the test sentences.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -65,15 +65,25 @@ def validate(values: Mapping[str, Any]) -> None:
 @lru_cache(maxsize=64)
 def distinct(n: int, L: int, of_types: tuple[float, ...], first: int = 3) -> Sentences:
     """Exact shares, and every irrelevant word occurs once, from the id `first` on (Assumption 2.3)."""
-    types = _exact_types(n, of_types)
-    return _filled(types, L, np.arange(first, first + _slots(types, L)))
+    return _filled(n, L, of_types, lambda count: np.arange(first, first + count))
 
 
 @lru_cache(maxsize=64)
 def repeated(seed: int, n: int, L: int, of_types: tuple[float, ...], d: int) -> Sentences:
     """Exact shares, irrelevant words uniform among the d − 3 (Appendix A)."""
-    types = _exact_types(n, of_types)
-    return _filled(types, L, np.random.default_rng(seed).integers(3, d, size=_slots(types, L)))
+    return _filled(n, L, of_types, lambda count: np.random.default_rng(seed).integers(3, d, size=count))
+
+
+def _filled(n: int, L: int, of_types: tuple[float, ...], irrelevant: Callable[[int], np.ndarray]) -> Sentences:
+    counts = [n * share for share in of_types]
+    if any(not math.isclose(count, round(count), abs_tol=1e-9) for count in counts):
+        told = ", ".join(f"{share:.4g}" for share in of_types)
+        raise InputError(f"n = {n} is not allowed: shares {told} of it must be whole numbers of samples.")
+    types = np.repeat(np.arange(4), [round(count) for count in counts])
+    slots = [L - len(SPECIAL_WORDS[T]) for T in types]
+    supply = iter(irrelevant(sum(slots)).tolist())
+    words = [[*SPECIAL_WORDS[T], *(next(supply) for _ in range(free))] for T, free in zip(types, slots)]
+    return Sentences(np.array(words, dtype=int), types, np.full(n, 1 / n))
 
 
 def training_sentences(p) -> Sentences:
@@ -115,21 +125,3 @@ def samples(p) -> fs.Samples:
     constant = {name: np.full(len(types), float(x)) for name, x in scales.items()}
     return fs.Samples(words=words, y=np.array(LABELS)[types], random=positions >= special[:, None],
                       kind=types[:, None] == np.arange(4), **of_type, **constant)  # fmt: skip
-
-
-def _exact_types(n: int, of_types: tuple[float, ...]) -> np.ndarray:
-    counts = [n * share for share in of_types]
-    if any(not math.isclose(count, round(count), abs_tol=1e-9) for count in counts):
-        told = ", ".join(f"{share:.4g}" for share in of_types)
-        raise InputError(f"n = {n} is not allowed: shares {told} of it must be whole numbers of samples.")
-    return np.repeat(np.arange(4), [round(count) for count in counts])
-
-
-def _slots(types: np.ndarray, L: int) -> int:
-    return sum(L - len(SPECIAL_WORDS[T]) for T in types)
-
-
-def _filled(types: np.ndarray, L: int, irrelevant: np.ndarray) -> Sentences:
-    supply = iter(irrelevant.tolist())
-    words = [[*SPECIAL_WORDS[T], *(next(supply) for _ in range(L - len(SPECIAL_WORDS[T])))] for T in types]
-    return Sentences(np.array(words, dtype=int), types, np.full(len(types), 1 / len(types)))

@@ -26,14 +26,11 @@ from flowsys.symbolic.assemble import Statement, symbol
 from flowsys.symbolic.flow import Direct, Gram, pair
 from flowsys.systems.cooccurrence import kinds
 from flowsys.systems.cooccurrence.kinds import KINDS, TYPES, L, inverse_n, m1, s, sizes_of, α, β
-from flowsys.systems.cooccurrence.model import Table, sentence_outputs
 from flowsys.systems.cooccurrence.observables import OBSERVE
 from flowsys.systems.cooccurrence.sectors import SCALARS, SECTORS, bases
 from flowsys.systems.cooccurrence.sectors import TYPES as TOLD_APART
-from flowsys.systems.cooccurrence.sentences import INCIDENCE, LABELS
 
 SPECIAL, RANDOM = ("1", "2", "3"), ("r1", "r2", "r3", "r4")
-OUTPUTS = np.array([symbol(f"F_{T}") for T in TYPES])
 
 
 @dataclass(frozen=True)
@@ -158,22 +155,9 @@ class Coordinates:
 def limit_statement(variant: str = "88") -> Statement:
     """The limit: 88 variables, 113 (VV and c carried), or without the swap μ1 ↔ μ2 (173)."""
     coordinates = Coordinates(variant)
-    w = coordinates.weights
-    table, unseen = (kinds.kinds_table(coordinates.sizes.random_slots, unseen) for unseen in (False, True))
-    X = kinds.samples(coordinates.sizes, table._replace(outputs=OUTPUTS), unseen)
-    return Statement(
-        blocks=coordinates.gram_blocks(),
-        parameters=coordinates.parameters,
-        loss=kinds.loss(w, kinds.samples(coordinates.sizes, table, unseen)),
-        entries=coordinates.entries,
-        totals=dict(zip(map(str, OUTPUTS), sentence_outputs(ops, w, table, None, kinds.P))),
-        observables=kinds.observed(OBSERVE, w, X) | {"attention_deviation": kinds.attention_deviation(w, X)},
-    )
-
-
-def bag_of_words(G, sizes) -> np.ndarray:
-    """F_T under uniform attention: the sum of G over the words of the sentence."""
-    return (INCIDENCE * G[:3][None, :]).sum(axis=1) + sizes.random_slots * G[3:]
+    declared = kinds.declared(coordinates.weights, coordinates.sizes, OBSERVE)
+    blocks, parameters = coordinates.gram_blocks(), coordinates.parameters
+    return Statement(blocks, parameters, entries=coordinates.entries, **declared)
 
 
 FROZEN = (
@@ -189,16 +173,9 @@ def bag_of_words_statement() -> Statement:
     sizes, speed = sizes_of(tuple(symbol(f"share_{T}") for T in TYPES)), β + m1 * α
     G = np.array([symbol(f"G_{x}") for x in ("mu1", "mu2", "mu3", *RANDOM)])
     copies = (1, 1, 1, *(R / ε for R, ε in zip(sizes.random_slots, sizes.per_sample)))
-    rate = lambda x: symbol(f"d_{x}")
-    F, unseen = bag_of_words(G, sizes), bag_of_words(np.concatenate([G[:3], 0 * G[3:]]), sizes)
-    d_F = bag_of_words(np.array([rate(x) for x in G]), sizes)
-    words = np.column_stack([np.tile(np.arange(3), (4, 1)), 3 + np.arange(4)])
-    table = kinds.kinds_table(sizes.random_slots)._replace(queries=words, outputs=OUTPUTS, output_rates=d_F)
-    X = kinds.samples(sizes, table, Table(None, None, outputs=unseen))
+    rate = lambda x: symbol(f"d_{x}") if x in G else sp.S.Zero
     return Statement(
         blocks=[Direct(tuple(G), copies, speed), Clocks({symbol("tau"): β, symbol("clock"): speed})],
         parameters=(α, β, m1, L, inverse_n, *sizes.shares),
-        loss=sp.Add(*(sizes.shares * ops.softplus(-np.array(LABELS) * F))),
-        totals=dict(zip(map(str, OUTPUTS), F)),
-        observables=kinds.observed(FROZEN, kinds.weights(G, None, rate), X),
+        **kinds.declared(kinds.weights(np.array([*G, *G[3:], sp.S.Zero]), None, rate), sizes, FROZEN),
     )

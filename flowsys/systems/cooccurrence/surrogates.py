@@ -11,80 +11,68 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 
 from flowsys.model.stated import stated_problem
-from flowsys.program import Program
+from flowsys.program import committed
 from flowsys.program.arrays import arguments
 from flowsys.system import Setup
 from flowsys.system.problem import Field, FunctionField, Problem, ProgramField, Stage
-from flowsys.systems.cooccurrence import SYSTEM, reduced
+from flowsys.systems.cooccurrence import SYSTEM
 from flowsys.systems.cooccurrence.limits import refuse_data, within_horizon
 from flowsys.systems.cooccurrence.max_margin import max_margin
-from flowsys.systems.cooccurrence.phases import DEFAULT, correct_from_the_start
+from flowsys.systems.cooccurrence.phases import correct_from_the_start
 from flowsys.systems.cooccurrence.sentences import shares_of
 
-VALUES = ("G_mu1", "G_mu2", "G_mu3", "G_r1", "G_r2", "G_r3", "G_r4")
-LATE = (*VALUES, "loss", "tau", "clock")
-
-
-class Separator(NamedTuple):
-    """The max-margin direction, γ², β and β + m1 α."""
-
-    direction: Any
-    squared_margin: Any
-    beta: Any
-    speed: Any
+STATE = {
+    "max_margin": ("G_mu1", "G_mu2", "G_mu3", "G_r1", "G_r2", "G_r3", "G_r4", "loss", "tau", "clock"),
+    "paper": ("S_21", "loss", "tau"),
+}
 
 
 class Rates(NamedTuple):
-    """The paper's rates; `moves` is 0 in phase 1."""
+    """dy/dt = first · loss + second · loss² + constant."""
 
-    beta: Any
-    score_rate: Any
-    moves: Any
-
-
-def _margin_rhs(y, a: Separator):
-    rate = a.speed * a.squared_margin * y[7]
-    return jnp.concatenate([rate * a.direction, jnp.stack([-rate * y[7], a.beta, a.speed])])
+    first: Any
+    second: Any
+    constant: Any
 
 
-def _margin_observed(y, a: Separator) -> dict[str, Any]:
-    ratio, least = -a.direction[2] / a.direction[0], jnp.minimum(jnp.minimum(y[0], y[1]), -y[2])
-    return dict(zip(LATE, y)) | {"R": ratio + 0 * y[7], "least_value": least}
+def _seen(variant: str, y, a: Rates) -> dict[str, Any]:
+    """What a closed law knows of the limit."""
+    seen = dict(zip(STATE[variant], y))
+    if variant == "paper":
+        return seen | {"S_12": y[0], "S_31": -y[0], "S_32": -y[0]}
+    import jax.numpy as jnp
 
-
-def _paper_rhs(y, a: Rates):
-    return jnp.stack([-a.moves * a.beta * y[0] ** 2, a.moves * y[0] * a.score_rate, a.beta])
-
-
-def _paper_observed(y, a: Rates) -> dict[str, Any]:
-    return {"loss": y[0], "S_21": y[1], "S_12": y[1], "S_31": -y[1], "S_32": -y[1], "tau": y[2]}
+    least = jnp.minimum(jnp.minimum(y[0], y[1]), -y[2])
+    return seen | {"R": -a.first[2] / a.first[0] + 0 * y[0], "least_value": least}
 
 
 @lru_cache(maxsize=4)
 def _field(variant: str) -> Field:
     if variant == "bag_of_words":
-        return ProgramField(Program.parse(reduced.PROGRAM_BAG_OF_WORDS))
-    if variant == "max_margin":
-        return FunctionField(LATE, _margin_rhs, _margin_observed, (*LATE, "R", "least_value"))
-    seen = ("loss", "S_21", "S_12", "S_31", "S_32", "tau")
-    return FunctionField(("loss", "S_21", "tau"), _paper_rhs, _paper_observed, seen)
+        return ProgramField(committed("flowsys.systems.cooccurrence", "PROGRAM_BAG_OF_WORDS"))
+    names, more = STATE[variant], ("S_12", "S_31", "S_32") if variant == "paper" else ("R", "least_value")
+    loss = names.index("loss")
+    moves = lambda y, a: a.first * y[loss] + a.second * y[loss] ** 2 + a.constant
+    return FunctionField(names, moves, lambda y, a: _seen(variant, y, a), (*names, *more))
 
 
-def _arguments(setup: Setup, variant: str, moves: bool = True):
-    shares, n = shares_of(setup), setup["n"]
+def _arguments(setup: Setup, variant: str) -> Any:
+    shares, n, beta = shares_of(setup), setup["n"], setup["beta"]
     if variant == "bag_of_words":
-        values = {name: setup[name] for name in ("alpha", "beta", "m1", "L")} | {"inverse_n": 1 / n}
-        values |= {f"share_{T}": share for T, share in enumerate(shares, 1)}
-        return arguments(_field(variant).program, values)
-    beta = np.float64(setup["beta"])
-    if variant == "max_margin":
-        separator, speed = max_margin(n, setup["L"], shares), np.float64(setup["beta"] + setup["m1"] * setup["alpha"])
-        return Separator(separator.direction, np.float64(1 / separator.inverse_squared_margin), beta, speed)
-    return Rates(beta, np.float64(setup["alpha"] * setup["score_scale"] / setup["L"]), np.float64(moves))
+        values = dict(setup) | {"inverse_n": 1 / n} | {f"share_{T}": share for T, share in enumerate(shares, 1)}
+        text = _field(variant).program
+        return arguments(text, {name: values[name] for name in text.parameters})
+    if variant == "paper":
+        rate = setup["alpha"] * setup["score_scale"] / setup["L"]
+        return Rates(np.array([rate, 0.0, 0.0]), np.array([0.0, -beta, 0.0]), np.array([0.0, 0.0, beta]))
+    separator, speed = max_margin(n, setup["L"], shares), beta + setup["m1"] * setup["alpha"]
+    pace = speed / separator.inverse_squared_margin
+    rest = np.zeros(7)
+    return Rates(np.array([*pace * separator.direction, 0, 0, 0]), np.array([*rest, -pace, 0, 0]),
+                 np.array([*rest, 0, beta, speed]))  # fmt: skip
 
 
 def surrogate_problem(variant: str, setup: Setup, mode: str) -> Problem:
@@ -95,9 +83,9 @@ def surrogate_problem(variant: str, setup: Setup, mode: str) -> Problem:
     problem = stated_problem(SYSTEM.declaration, setup, mode, field, initial, lambda stage: moving, scale=1.0)
     problem = within_horizon(problem, setup)
     if variant == "bag_of_words":
-        return correct_from_the_start(replace(problem, default_at=DEFAULT), setup)
+        return correct_from_the_start(problem, setup)
     stages = problem.stages
     if variant == "paper":
-        rests = Stage("phase 1", _arguments(setup, variant, moves=False), until=setup["C_T_1"] / setup["beta"])
-        stages = (rests, Stage("phase 2", moving))
+        rests = moving._replace(first=0 * moving.first, second=0 * moving.second)
+        stages = (Stage("phase 1", rests, until=setup["C_T_1"] / setup["beta"]), Stage("phase 2", moving))
     return replace(problem, stages=stages, default_at=("T_star",))

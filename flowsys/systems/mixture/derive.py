@@ -7,7 +7,7 @@ import numpy as np
 
 from flowsys.ladder import Rung
 from flowsys.model.compared import derived_beside, stated_against_found
-from flowsys.model.concrete import Concrete
+from flowsys.model.concrete import Concrete, View
 from flowsys.model.derivation import derivation
 from flowsys.model.rungs import SEEDS, WIDTHS, rungs, width_error
 from flowsys.runs.solving import solve
@@ -16,6 +16,7 @@ from flowsys.system import Setup
 from flowsys.systems.mixture import SYSTEM
 from flowsys.systems.mixture.limits import program
 from flowsys.systems.mixture.notation import LATEX
+from flowsys.systems.mixture.observables import CLASSES
 from flowsys.systems.mixture.statement import limit_statement
 
 MODE = "simultaneous"
@@ -33,18 +34,17 @@ def derive(setup: Setup, variant: str) -> Derivation:
 def agreement(concrete: Concrete, setup: Setup) -> float:
     """How far the program of 22 variables is from the found one; what is eliminated holds on the limit's manifold."""
     data = SYSTEM.problem(setup, "L3", "22", MODE).stages[0].arguments
-    return stated_against_found(concrete, program("22"), data, state_of=partial(sector_state, setup["K"]))
+    return stated_against_found(concrete, program("22"), data, state_of=partial(sector_state, concrete))
 
 
-def sector_state(K: int, seen: Mapping[str, np.ndarray]) -> dict[str, float]:
-    """The stated coordinates of the positive head's entries: mean = same + (K - 1) diff, difference = same - diff."""
-    values = {"w_c": seen["w"][0, 0], "w_v": seen["w"][0, K]}
-    for name in ("S", "KK", "QQ"):
-        for i, x in enumerate("cv"):
-            for j, y in enumerate("cv"):
-                same, diff = seen[name][0, i * K, j * K], seen[name][0, i * K, j * K + 1]
-                values[f"{name}_{x}{y}_mean"] = same + (K - 1) * diff
-                values[f"{name}_{x}{y}_difference"] = same - diff
+def sector_state(concrete: Concrete, seen: Mapping[str, np.ndarray]) -> dict[str, float]:
+    """The stated coordinates of symmetric blocks: mean = same + (K - 1) diff, difference = same - diff."""
+    p = concrete.p({})
+    values = {name: average(None, View(seen), None, p) for name, average in CLASSES.items()}
+    for name in [name for name in values if name.endswith("_same")]:
+        stem = name.removesuffix("same")
+        same, diff = values[name], values[f"{stem}diff"]
+        values |= {f"{stem}mean": same + (p.K - 1) * diff, f"{stem}difference": same - diff}
     return values
 
 

@@ -6,136 +6,98 @@ closed form [ours]: with τ = 2t/K,
     T_0.5 = K/2 [b + (e^(2b) - 1)/2],   F + e^F = 2b + e^(2b) + 5/8 (τ - τ_0.5),   F = w_c + 2 w_v + b.
 """
 
-from collections import ChainMap
-from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 
 import numpy as np
 
 from flowsys.errors import InputError
 from flowsys.model.conserved import NamedPair, spectra_of
+from flowsys.model.coordinates import Coordinates
 from flowsys.model.declaration import Stage
 from flowsys.model.stated import stated_problem
-from flowsys.program import Program
+from flowsys.program import Program, committed
 from flowsys.program.arrays import Arguments, arguments, in_columns, observed
 from flowsys.system import Setup
+from flowsys.system.lazy import Computed
 from flowsys.system.problem import Problem, ProgramField
 from flowsys.systems.mixture import SYSTEM
-from flowsys.systems.mixture.population import hard_weights, orbit_tables
+from flowsys.systems.mixture.margin import limit_margin
+from flowsys.systems.mixture.observables import CLASSES, block_of
+from flowsys.systems.mixture.population import orbit_tables
 
-PARTS = ("mean", "difference")
 
-
-@lru_cache(maxsize=4)
 def program(variant: str) -> Program:
     """The committed program with 22 or 10 variables."""
-    from flowsys.systems.mixture import reduced
-
-    return Program.parse(getattr(reduced, f"PROGRAM_{variant}"))
+    return committed("flowsys.systems.mixture", f"PROGRAM_{variant}")
 
 
 @lru_cache(maxsize=128)
-def _population(variant: str, K: int, L: int, hard_only: bool) -> Arguments:
+def _population(variant: str, K: int, L: int, hard: bool) -> Arguments:
     """The data all points of equal sizes share; only the parameters are left to fill in."""
-    tables, links = orbit_tables(K, L)
-    if hard_only:
-        tables["samples"] |= {"weight": hard_weights(K, L)}
     text = program(variant)
-    return arguments(text, dict.fromkeys(text.parameters, 0.0), tables, links)
-
-
-@lru_cache(maxsize=8)
-def _starts_at_one(names: tuple[str, ...]) -> np.ndarray:
-    on_diagonal = {f"{M}_{xx}_{part}" for M in ("KK", "QQ") for xx in ("cc", "vv") for part in PARTS}
-    return np.array([float(name in on_diagonal) for name in names])
+    return arguments(text, dict.fromkeys(text.parameters, 0.0), *orbit_tables(K, L, hard))
 
 
 def initial_state(names: tuple[str, ...], ω: float | np.ndarray) -> np.ndarray:
     """Lemma C.1: all inner products 0 but KK = QQ = ω²I, which is ω²I in both sectors; a row for every ω given."""
-    return np.multiply.outer(ω * ω, _starts_at_one(names))
-
-
-def stage_values(setup: Setup, stage: Stage) -> dict[str, float]:
-    """The parameters of the limit's program in a stage."""
-    trains = lambda block: float(stage.trains is None or block in stage.trains)
-    values = {name: setup[name] for name in ("K", "omega", "b")}
-    return values | {"train_neurons": trains("w"), "train_attention": trains("S")}
+    on_diagonal = [float(name.startswith(("KK_cc", "KK_vv", "QQ_cc", "QQ_vv"))) for name in names]
+    return np.multiply.outer(ω * ω, np.array(on_diagonal))
 
 
 def limit_problem(variant: str, setup: Setup, mode: str) -> Problem:
-    """The infinite-width flow with exact population by orbits."""
+    """The infinite-width flow with exact population by orbits; single entries are their classes up to sign."""
     if mode == "attention_only":
         raise InputError("mode = attention_only has no limit: its frozen neurons need a width (use L0, L1 or L2).")
-    K, text = setup["K"], program(variant)
+    K, text, coordinates = setup["K"], program(variant), entries(setup["K"])
 
     def stage_arguments(stage: Stage) -> Arguments:
-        values = stage_values(setup, stage)
+        trains = lambda block: float(stage.trains is None or block in stage.trains)
+        values = dict(setup) | {"train_neurons": trains("w"), "train_attention": trains("S")}
         parameters = in_columns([values[name] for name in text.parameters])
         return _population(variant, K, setup["L"], stage.where is not None)._replace(parameters=parameters)
 
-    def max_margin(y: np.ndarray) -> float:
-        from flowsys.systems.mixture.margin import limit_margin
+    data = stage_arguments(SYSTEM.declaration.stages[mode][0])
 
-        return limit_margin(text, y, stage_arguments(SYSTEM.declaration.stages[mode][0]), K)
-
-    def of_class(name: str, y: np.ndarray) -> float:
-        return float(observed(text, (name,), "exact", np)(y, stage_arguments(SYSTEM.declaration.stages[mode][0]))[0])
+    def entry(name: str, y: np.ndarray) -> float:
+        if name == "max_margin":
+            return limit_margin(text, y, data, K)
+        classes = dict(zip(CLASSES, observed(text, tuple(CLASSES), "exact", np)(y, data)))
+        blocks = {block: block_of(block, classes, K) for block in ("w", "S", "KK", "QQ")}
+        return 0.0 if name == "score_spread" else float(coordinates.join(blocks)[coordinates.index[name]])
 
     return stated_problem(
         SYSTEM.declaration, setup, mode, ProgramField(text), initial_state(text.state, setup["omega"]), stage_arguments,
-        derived=ChainMap({"max_margin": max_margin, "score_spread": lambda y: 0.0}, SingleEntries(K, of_class)),
-        dear=entry_names(K),
+        derived=Computed(("max_margin", "score_spread", *coordinates.names), lambda name: partial(entry, name)),
+        dear=frozenset(coordinates.names),
         conserved=spectra(variant) if variant == "22" else None, scale=setup["omega"] * setup["omega"],
     )  # fmt: skip
+
+
+@lru_cache(maxsize=16)
+def entries(K: int) -> Coordinates:
+    """The entries of w, S, KK and QQ of both heads, by the names they have at finite width."""
+    blocks = SYSTEM.declaration.concrete_blocks({"K": K, "omega": 1.0, "sigma_w": 1.0, "mode": "simultaneous"})
+    return SYSTEM.declaration.coordinates_of(blocks)
 
 
 @lru_cache(maxsize=4)
 def spectra(variant: str) -> Callable[[np.ndarray], np.ndarray]:
     """The spectra of [[KK, -S], [Sᵀ, -QQ]] in both sectors."""
     names = lambda part: lambda M, x, y: f"{M}_{x}{y}_{part}"
-    return spectra_of(program(variant).state, [NamedPair(names(part), "cv", "cv") for part in PARTS])
+    return spectra_of(program(variant).state, [NamedPair(names(part), "cv", "cv") for part in ("mean", "difference")])
 
 
-@lru_cache(maxsize=16)
-def entry_names(K: int) -> frozenset[str]:
-    """The entries of w, S, KK and QQ of both heads, by the names they have at finite width."""
-    blocks = SYSTEM.declaration.concrete_blocks({"K": K, "omega": 1.0, "sigma_w": 1.0, "mode": "simultaneous"})
-    return frozenset(SYSTEM.declaration.coordinates_of(blocks).names)
-
-
-class SingleEntries(Mapping):
-    """{entry: function(state)} for single entries, each its class up to sign: S_minus_c1_v2 = -S_cv_diff."""
-
-    def __init__(self, K: int, of_class: Callable[[str, np.ndarray], float]):
-        self._K, self._of_class = K, of_class
-
-    def __getitem__(self, name: str) -> Callable[[np.ndarray], float]:
-        if name not in self:
-            raise KeyError(name)
-        matrix, head, *tokens = name.split("_")
-        kinds = "".join(token[0] for token in tokens)
-        sign = -1 if head == "minus" and kinds.count("v") == 1 else 1
-        part = "" if matrix == "w" else "_same" if tokens[0][1:] == tokens[1][1:] else "_diff"
-        found = f"{matrix}_{kinds if matrix in ('w', 'S') else ''.join(sorted(kinds))}{part}"
-        return lambda y: sign * self._of_class(found, y)
-
-    def __contains__(self, name: object) -> bool:
-        return name in entry_names(self._K)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(entry_names(self._K))
-
-    def __len__(self) -> int:
-        return len(entry_names(self._K))
+# -- stage 1 in closed form (L = 3) ----------------------------------------------------------------------------------
 
 
 def onset_of_group_signal(K: int, b: float) -> float:
-    """T_0.5, when the gate of the wrong head closes on consistent samples and w_c starts to grow (L = 3)."""
+    """T_0.5, when the gate of the wrong head closes on consistent samples and w_c starts to grow."""
     return K / 2 * (b + (np.exp(2 * b) - 1) / 2)
 
 
 def stage_1_neurons(t: float, K: int, b: float) -> tuple[float, float]:
-    """(w_c, w_v) at time t of stage 1, in closed form (L = 3, uniform attention)."""
+    """(w_c, w_v) at time t of stage 1, under uniform attention."""
     τ, τ_half = 2 * t / K, 2 / K * onset_of_group_signal(K, b)
     if τ <= τ_half:
         # dw_v/dτ = ½ / (1 + e^(4 w_v)):  4 w_v + e^(4 w_v) = 2τ + 1
@@ -145,7 +107,7 @@ def stage_1_neurons(t: float, K: int, b: float) -> tuple[float, float]:
 
 
 def stage_1_group_signal(t: float, K: int, b: float) -> float:
-    """The integral of w_c over [0, t], neurons as in stage 1: what drives the scores while they are small (L = 3)."""
+    """The integral of w_c over [0, t], neurons as in stage 1: what drives the scores while they are small."""
     w_c, _ = stage_1_neurons(t, K, b)
     # with F = 2b + 5 w_c:  dt = K/2 · 8/5 (1 + e^F) dF
     x = 5 * w_c

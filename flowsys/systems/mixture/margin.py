@@ -1,37 +1,18 @@
 """The max margin of the attention features (Eq. (2)): how separable the samples are for the neurons to come.
 
-With the gates inside the features F(X) ∈ R^(2d+1), the margin γ = max_|z|=1 min_i y_i F(X_i)·z is the distance from
-0 to the convex hull of {y_i F(X_i)}. The nearest point is found by non-negative least squares,
-
-    min_(a ≥ 0) |Fᵀa|² + M² (1ᵀa - 1)²,      z = Fᵀa / 1ᵀa,
-
-which is exact for any M > 0 because the penalty only rescales a.
+With the gates inside the features F(X) ∈ R^(2d+1), it is that of the vectors {y_i F(X_i)} (`flowsys.model.separator`).
 """
 
 import numpy as np
-from scipy.optimize import nnls
 from scipy.special import softmax
 
+from flowsys.model.separator import separator
 from flowsys.program import Program
 from flowsys.program.arrays import Arguments, function
 from flowsys.systems.mixture.model import attention_scores, sequence_of
 
 OPEN = -1e-9
 """H + b from which on a gate counts as open: where the flow slides it is 0, and rounding must not decide."""
-
-
-def max_margin(features: np.ndarray) -> float:
-    """γ of the rows y_i F(X_i); 0 if they cannot be separated."""
-    n = len(features)
-    penalty = max(1.0, float(np.abs(features).max()))
-    a, _ = nnls(np.vstack([features.T, penalty * np.ones(n)]), np.append(np.zeros(features.shape[1]), penalty))
-    if a.sum() <= 0:
-        return 0.0
-    z = features.T @ (a / a.sum())
-    length = np.linalg.norm(z)
-    if length < 1e-9 * penalty:
-        return 0.0
-    return max(float((features @ z).min() / length), 0.0)
 
 
 def attention(X, S: np.ndarray) -> np.ndarray:
@@ -56,7 +37,7 @@ def attention_features(X, heads, b: float) -> np.ndarray:
 
 def margin_of_samples(w, X, p) -> float:
     """γ of a network at finite width, over all samples."""
-    return max_margin(X.y[:, None] * attention_features(X, [(w.w[h], w.S[h]) for h in (0, 1)], p.b))
+    return separator(X.y[:, None] * attention_features(X, list(zip(w.w, w.S)), p.b)).margin
 
 
 def limit_margin(program: Program, y: np.ndarray, arguments: Arguments, K: int) -> float:
@@ -65,14 +46,13 @@ def limit_margin(program: Program, y: np.ndarray, arguments: Arguments, K: int) 
     f is linear in (w_c, w_v, b) with gates frozen; both heads and K groups share w_c and w_v, so a unit vector of the
     full feature space has (w_c, w_v) coordinates scaled by √(2K).
     """
-    preactivations = function(program, ("kink_plus", "kink_minus"), "exact", np)
-    b = arguments.parameters[program.parameters.index("b")]
-    neurons = [program.state.index("w_c"), program.state.index("w_v")]
-    open_plus, open_minus = (np.where(h > OPEN, 1.0, 0.0) for h in preactivations(y, arguments))
-    features = []
-    for unit in ((1.0, 0.0), (0.0, 1.0)):
-        state = y.copy()
-        state[neurons] = unit
-        plus, minus = preactivations(state, arguments)
-        features.append((open_plus * (plus - b) - open_minus * (minus - b)) / np.sqrt(2 * K))
-    return max_margin(np.array([*features, b * (open_plus - open_minus)]).T)
+    kinks, b = function(program, ("kink_plus", "kink_minus"), "exact", np), arguments.parameters[
+        program.parameters.index("b")]  # fmt: skip
+    is_open = [np.where(h > OPEN, 1.0, 0.0) for h in kinks(y, arguments)]
+    features = [b * (is_open[0] - is_open[1])]
+    for neuron in ("w_c", "w_v"):
+        at_unit = np.where([name.startswith("w_") for name in program.state], 0.0, y)
+        at_unit[program.state.index(neuron)] = 1.0
+        plus, minus = (is_open[h] * (kink - b) for h, kink in enumerate(kinks(at_unit, arguments)))
+        features.append((plus - minus) / np.sqrt(2 * K))
+    return separator(np.array(features).T).margin

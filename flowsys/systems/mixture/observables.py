@@ -1,15 +1,17 @@
-"""What is observed of the network, each number declared once for every level.
+"""What is observed of the network, each number declared once for every level and for the limit.
 
-Entries of the limit (`w_c`, `S_cv_same`, …) are averages over groups and heads, the negative head's v-signs flipped
+A class of the limit (`w_c`, `S_cv_same`, …) is the average over groups and heads, the negative head's v-signs flipped
 (Lemma C.4). The head of the label's sign is `plus`, the other `minus`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from flowsys.systems.mixture.model import attention_scores, logistic_loss, network_output, preactivations, sequence_of
+from flowsys.system.names import observables
+from flowsys.systems.mixture.model import Orbit, attention, margins, preactivations, sample_loss, sequence_of
 
 MARGIN = 1e-3
 """A sample counts as classified where y f exceeds this: ties are exactly 0 up to rounding or smoothing."""
@@ -22,54 +24,61 @@ KINDS = {
 }
 SIDES = {"plus": "the head of the label's sign", "minus": "the other head"}
 
-
-def _said(meaning: str, function: Callable) -> Callable:
-    function.__doc__ = meaning
-    return function
+# -- classes of entries ----------------------------------------------------------------------------------------------
 
 
-def _members(x: str, K: int) -> slice:
-    return slice(0, K) if x == "c" else slice(K, 2 * K)
+@lru_cache(maxsize=512)
+def members(name: str, K: int) -> np.ndarray:
+    """Where the class of an entry lies in its block (heads first), with signs: `S_cv_diff` is c_k, v_j with j ≠ k."""
+    block, kinds, *part = name.split("_")
+    of = {"c": np.repeat([1, 0], K), "v": np.repeat([0, 1], K)}
+    flip = np.stack([of["c"] + of["v"], of["c"] - of["v"]])
+    if block == "w":
+        return flip * of[kinds]
+    same = np.tile(np.eye(K, dtype=int), (2, 2))
+    found = np.outer(of[kinds[0]], of[kinds[1]]) * (same if part == ["same"] else 1 - same)
+    return flip[:, :, None] * flip[:, None, :] * (found if block == "S" else np.maximum(found, found.T))
 
 
-def neuron_average(x: str) -> Callable:
-    """w_±·x over groups and heads."""
-    sign = 1 if x == "c" else -1
-    return lambda ops, w, X, p: (w.w[0][_members(x, p.K)] + sign * w.w[1][_members(x, p.K)]).sum() / (2 * p.K)
+def average(name: str) -> Callable:
+    """The signed average over a class."""
+
+    def over_class(ops, w, X, p):
+        of_class = members(name, p.K)
+        return (getattr(w, name.split("_")[0]) * of_class).sum() / int(np.abs(of_class).sum())
+
+    return over_class
 
 
-def entry_average(matrix: str, x: str, y: str, part: str) -> Callable:
-    """The entries (x_k, y_j) of a matrix with j = k (same) or j ≠ k (diff), over groups and heads."""
-    sign = 1 if x == y else -1
+def block_of(name: str, values: Mapping[str, Any], K: int) -> Any:
+    """A block (w, S, KK or QQ, heads first) all of whose entries are their classes' values."""
+    return sum(values[x] * members(x, K) for x in CLASSES if x.split("_")[0] == name)
 
-    def average(ops, w, X, p):
-        M, at = getattr(w, matrix), (_members(x, p.K), _members(y, p.K))
-        chosen = np.eye(p.K, dtype=int) if part == "same" else 1 - np.eye(p.K, dtype=int)
-        return (chosen * (M[0][at] + sign * M[1][at])).sum() / (2 * int(chosen.sum()))
 
-    return average
+CLASSES = observables(
+    "w_<x>",
+    "neuron alignment w_+·<x>",
+    lambda x: average(f"w_{x}"),
+    x={"c": "c_k with the group signals", "v": "v_k with the classification signals"},
+)
+for _matrix, _meaning in MATRICES.items():
+    _pairs = {x + y: f"{x} with {y}" for x, y in ("cc", "cv", "vc", "vv") if _matrix == "S" or x <= y}
+    CLASSES |= observables(
+        f"{_matrix}_<xy>_<part>",
+        f"{_meaning} of <xy> <part>",
+        lambda *labels, of=_matrix: average("_".join((of, *labels))),
+        xy=_pairs,
+        part=PARTS,
+    )
 
 
 def score_spread(ops, w, X, p):
     """rms distance of single scores from the average of their class; 0 in the limit"""
-    total = 0
-    for x in "cv":
-        for y in "cv":
-            same, diff = (entry_average("S", x, y, part)(ops, w, X, p) for part in PARTS)
-            expected = np.eye(p.K, dtype=int) * same + (1 - np.eye(p.K, dtype=int)) * diff
-            for h, sign in enumerate((1, 1 if x == y else -1)):
-                total += ((w.S[h][_members(x, p.K), _members(y, p.K)] - sign * expected) ** 2).sum()
-    return ops.sqrt(total / (8 * p.K**2))
+    averages = {name: average(name)(ops, w, X, p) for name in CLASSES if name.startswith("S_")}
+    return ops.sqrt(((w.S - block_of("S", averages, p.K)) ** 2).sum() / (8 * p.K**2))
 
 
-def _outputs(ops, w, X, p):
-    """y f of every sample."""
-    return X.y * network_output(ops, *preactivations(ops, w, X, p))
-
-
-def accuracy(ops, w, X, p):
-    """share of samples with y f > 0.001"""
-    return ops.is_positive(_outputs(ops, w, X, p) - MARGIN)
+# -- means over samples ----------------------------------------------------------------------------------------------
 
 
 def of_side(side: str, X, of_heads) -> Any:
@@ -78,55 +87,43 @@ def of_side(side: str, X, of_heads) -> Any:
     return right * of_heads[0] + (1 - right) * of_heads[1]
 
 
-def mean_loss(kind: str) -> Callable:
-    return lambda ops, w, X, p: getattr(X, kind) * logistic_loss(ops, 1, _outputs(ops, w, X, p))
+def accuracy(ops, w, X, p):
+    """share of samples with y f > 0.001"""
+    return ops.is_positive(margins(ops, w, X, p) - MARGIN)
 
 
-def mean_output(kind: str) -> Callable:
-    return lambda ops, w, X, p: getattr(X, kind) * _outputs(ops, w, X, p)
+def of_kind(function: Callable) -> Callable:
+    """A number of every sample in the mean over a kind of samples."""
+    return lambda kind: lambda ops, w, X, p: getattr(X, kind) * function(ops, w, X, p)
 
 
 def mean_preactivation(side: str, kind: str) -> Callable:
-    return lambda ops, w, X, p: getattr(X, kind) * of_side(side, X, preactivations(ops, w, X, p))
+    return of_kind(lambda ops, w, X, p: of_side(side, X, preactivations(ops, w, X, p)))(kind)
 
 
 def mean_attention(side: str, query: str, key: str) -> Callable:
     """p^(side)(query, key) on conflicting samples: summed over distractor keys, averaged over distractor queries."""
 
-    def attention(ops, w, X, p):
-        p_heads = [ops.softmax(attention_scores(w.S[h], sequence_of(X)), axis=-2) for h in (0, 1)]
-        place = {"c": slice(0, 1), "v": slice(1, 2), "d": slice(2, p.L)}
-        chosen = [P[:, place[key], place[query]].sum(axis=(-2, -1)) for P in p_heads]
-        return X.conflicting * of_side(side, X, chosen) / (p.L - 2 if query == "d" else 1)
+    def of_head(ops, w, X, p, head: int):
+        if isinstance(X, Orbit) and query == "d":
+            return X.distractors_on[head][key]
+        place = {"c": slice(0, 1), "v": slice(1, 2), "d": slice(2, None)}
+        chosen = attention(ops, w.S[head], sequence_of(X))[..., place[key], place[query]]
+        return chosen.sum(axis=(-2, -1)) / (p.L - 2 if query == "d" else 1)
 
-    return attention
+    return of_kind(lambda ops, w, X, p: of_side(side, X, [of_head(ops, w, X, p, h) for h in (0, 1)]))("conflicting")
 
 
-OBSERVE: dict[str, Callable] = {
-    "w_c": _said("neuron alignment w_+·c_k with the group signals", neuron_average("c")),
-    "w_v": _said("neuron alignment w_+·v_k with the classification signals", neuron_average("v")),
-}
-for _name, _meaning in MATRICES.items():
-    for _part, _where in PARTS.items():
-        for _x, _y in ("cc", "cv", "vc", "vv") if _name == "S" else ("cc", "cv", "vv"):
-            _words = f"{_meaning} of {_x} with {_y} {_where}"
-            OBSERVE[f"{_name}_{_x}{_y}_{_part}"] = _said(_words, entry_average(_name, _x, _y, _part))
-OBSERVE["accuracy"] = accuracy
-for _kind, _meaning in KINDS.items():
-    OBSERVE[f"loss_{_kind}"] = _said(f"mean loss of {_meaning}", mean_loss(_kind))
-    OBSERVE[f"f_{_kind}"] = _said(f"mean y f of {_meaning}", mean_output(_kind))
-    for _side, _head in SIDES.items():
-        OBSERVE[f"preactivation_{_side}_{_kind}"] = _said(
-            f"mean H + b of {_head} on {_meaning}", mean_preactivation(_side, _kind)
-        )
-for _side, _head in SIDES.items():
-    for _query in TOKENS:
-        for _key in TOKENS:
-            OBSERVE[f"p_{_side}_{_query}_{_key}"] = _said(
-                f"attention of {_head}, query {TOKENS[_query]}, key {TOKENS[_key]}, mean over conflicting samples",
-                mean_attention(_side, _query, _key),
-            )
-OBSERVE["score_spread"] = score_spread
+MEANS: dict[str, Callable] = {
+    "accuracy": accuracy,
+    **observables("loss_<kind>", "mean loss of <kind>", of_kind(sample_loss), kind=KINDS),
+    **observables("f_<kind>", "mean y f of <kind>", of_kind(margins), kind=KINDS),
+    **observables("preactivation_<side>_<kind>", "mean H + b of <side> on <kind>", mean_preactivation, side=SIDES,
+                  kind=KINDS),
+    **observables("p_<side>_<query>_<key>", "attention of <side>, query <query>, key <key>, mean over conflicting "
+                  "samples", mean_attention, side=SIDES, query=TOKENS, key=TOKENS),
+}  # fmt: skip
+OBSERVE = {**CLASSES, **MEANS, "score_spread": score_spread}
 
 
 def max_margin(w, X, p) -> float:

@@ -8,11 +8,11 @@ of nonzero pairs (a, b), copies of +v_j and of -v_j, with Σ(a + b) = L - 2 and 
 """
 
 from collections import Counter
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations_with_replacement
-from math import factorial
+from math import factorial, perm, prod
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,120 +21,89 @@ import flowsys as fs
 Pair = tuple[int, int]
 
 
-@dataclass(frozen=True)
-class Orbit:
+def kinds(weight: np.ndarray, n_plus: np.ndarray, n_minus: np.ndarray) -> dict[str, np.ndarray]:
+    """What samples weigh in the mean over their kind, from how many distractors have the label's sign or the other.
+
+    Consistent: every distractor has the label's sign. Conflicting: y times the sum of all v-signs is ≤ 0; for L = 3 the
+    kinds of the paper, of which Algorithm 1 trains on the second in stage 2.
+    """
+    members = {"consistent": n_minus == 0, "conflicting": 1 + n_plus - n_minus <= 0}
+    return {kind: of_kind / weight[of_kind].sum() for kind, of_kind in members.items()}
+
+
+def samples(p) -> fs.Samples:
+    """Every sample, distractors as multisets, with its probability; token c_k has index k, v_k has K + k.
+
+    `hard` marks the population of stage 2, `right` the samples whose label has the sign of the positive head.
+    """
+    K, D, rows = p.K, p.L - 2, []
+    for k in range(K):
+        others = [(j, s) for j in range(K) if j != k for s in (1, -1)]
+        for chosen in combinations_with_replacement(others, D):
+            groups, signs = zip(*chosen)
+            orders = factorial(D) // prod(map(factorial, Counter(chosen).values()))
+            for y in (1, -1):
+                keys = [k, K + k, *(K + j for j in groups)]
+                rows.append((keys, [1, y, *(y * s for s in signs)], y, orders, signs.count(1), signs.count(-1)))
+    keys, signs, y, orders, n_plus, n_minus = map(np.array, zip(*rows))
+    weight = orders / (2 * K * (2 * (K - 1)) ** D)
+    of_kind = kinds(weight, n_plus, n_minus)
+    return fs.Samples(weight=weight, keys=keys, signs=signs, y=y, right=(1 + y) // 2, hard=of_kind["conflicting"] > 0,
+                      **of_kind)  # fmt: skip
+
+
+class SampleOrbit(NamedTuple):
     """A class of samples alike up to symmetry: how often other groups' signals occur with each sign."""
 
     pairs: tuple[Pair, ...]
     probability: Fraction
-
-    @property
-    def n_plus(self) -> int:
-        return sum(a for a, _ in self.pairs)
-
-    @property
-    def n_minus(self) -> int:
-        return sum(b for _, b in self.pairs)
-
-    @property
-    def is_hard(self) -> bool:
-        """y · (sum of all v-signs) ≤ 0: for L = 3 the conflicting samples of Algorithm 1."""
-        return 1 + self.n_plus - self.n_minus <= 0
-
-    @property
-    def is_consistent(self) -> bool:
-        """Every distractor has the label's sign; for L = 3 the paper's consistent samples."""
-        return self.n_minus == 0
 
 
 def _multisets(size: int, parts: int, smallest: Pair = (0, 1)):
     """All nondecreasing tuples of at most `parts` nonzero pairs whose entries sum to `size`."""
     if size == 0:
         yield ()
-        return
-    if parts == 0:
-        return
-    for a in range(size + 1):
-        for b in range(size - a + 1):
-            if (a, b) >= smallest and a + b > 0:
-                for rest in _multisets(size - a - b, parts - 1, (a, b)):
-                    yield ((a, b), *rest)
+    elif parts > 0:
+        for pair in [(a, b) for a in range(size + 1) for b in range(size - a + 1) if (a, b) >= smallest]:
+            for rest in _multisets(size - sum(pair), parts - 1, pair):
+                yield (pair, *rest)
 
 
 @lru_cache(maxsize=64)
-def orbits(K: int, L: int) -> tuple[Orbit, ...]:
+def orbits(K: int, L: int) -> tuple[SampleOrbit, ...]:
     """All sample orbits with their exact probabilities."""
-    D = L - 2
-    found = []
+    found, D = [], L - 2
     for pairs in _multisets(D, K - 1):
-        ways = Fraction(factorial(K - 1), factorial(K - 1 - len(pairs)))
-        for repeats in Counter(pairs).values():
-            ways /= factorial(repeats)
-        arrangements = Fraction(factorial(D))
-        for a, b in pairs:
-            arrangements /= factorial(a) * factorial(b)
-        found.append(Orbit(pairs, ways * arrangements / (2 * (K - 1)) ** D))
+        ways = Fraction(perm(K - 1, len(pairs)), prod(map(factorial, Counter(pairs).values())))
+        arrangements = Fraction(factorial(D), prod(factorial(a) * factorial(b) for a, b in pairs))
+        found.append(SampleOrbit(pairs, ways * arrangements / (2 * (K - 1)) ** D))
     return tuple(found)
 
 
-def orbit_tables(K: int, L: int) -> tuple[dict[str, dict[str, np.ndarray]], dict[str, np.ndarray]]:
-    """The tables and the link of the limit's program: sample orbits, distractor queries, who contains which."""
-    all_orbits = orbits(K, L)
-    kinds: dict[tuple[int, int, int, int, int], int] = {}
-    contains: list[tuple[int, int, int]] = []
-    for row, orbit in enumerate(all_orbits):
-        for a, b in orbit.pairs:
+def orbit_tables(K: int, L: int, hard: bool = False) -> tuple[dict[str, dict[str, np.ndarray]], dict[str, np.ndarray]]:
+    """The tables and the link of the limit's program: sample orbits, distractor queries, who contains which.
+
+    The loss weighs orbits by their probability; `hard`: by that among the conflicting ones, the population of stage 2.
+    """
+    pairs, probability = zip(*orbits(K, L))
+    probability = np.array(probability, dtype=float)
+    n_plus, n_minus = (np.array([sum(pair[i] for pair in of) for of in pairs]) for i in (0, 1))
+    queries, contains = {}, []
+    for row, of in enumerate(pairs):
+        for a, b in of:
             for sign, copies in ((1, a), (-1, b)):
                 if copies:
-                    kind = (sign, a, b, orbit.n_plus, orbit.n_minus)
-                    contains.append((row, kinds.setdefault(kind, len(kinds)), copies))
-    link = np.zeros((len(all_orbits), len(kinds)))
+                    query = (sign, a, b, n_plus[row], n_minus[row])
+                    contains.append((row, queries.setdefault(query, len(queries)), copies))
+    link = np.zeros((len(pairs), len(queries)))
     for row, column, copies in contains:
         link[row, column] += copies
-    queries = np.array(list(kinds), dtype=float).T
     names = ("query_sign", "own_plus", "own_minus", "query_n_plus", "query_n_minus")
+    of_kind = kinds(probability, n_plus, n_minus)
+    weight = probability * (of_kind["conflicting"] if hard else 1)
+    counts = {"n_plus": n_plus.astype(float), "n_minus": n_minus.astype(float)}
     tables = {
-        "queries": dict(zip(names, queries)),
-        "samples": {
-            "weight": np.array([float(o.probability) for o in all_orbits]),
-            "probability": np.array([float(o.probability) for o in all_orbits]),
-            "n_plus": np.array([o.n_plus for o in all_orbits], dtype=float),
-            "n_minus": np.array([o.n_minus for o in all_orbits], dtype=float),
-            "is_consistent": np.array([float(o.is_consistent) for o in all_orbits]),
-            "is_conflicting": np.array([float(o.is_hard) for o in all_orbits]),
-        },
+        "queries": dict(zip(names, np.array(list(queries), dtype=float).T)),
+        "samples": {"weight": weight, "probability": probability, **counts, **of_kind},
     }
     return tables, {"queries_to_samples": link}
-
-
-def hard_weights(K: int, L: int) -> np.ndarray:
-    """Orbit probabilities conditioned on the hard samples: the population of stage 2."""
-    weights = np.array([float(o.probability) if o.is_hard else 0.0 for o in orbits(K, L)])
-    return weights / weights.sum()
-
-
-def samples(p) -> fs.Samples:
-    """Every sample, distractors as multisets, with its probability; token c_k has index k, v_k has K + k.
-
-    `hard` marks the population of stage 2; `consistent` and `conflicting` weigh a sample in the mean over its kind.
-    """
-    K, L = p.K, p.L
-    keys, signs, y, weight, hard, consistent = [], [], [], [], [], []
-    for k in range(K):
-        others = [(j, s) for j in range(K) if j != k for s in (1, -1)]
-        for chosen in combinations_with_replacement(others, L - 2):
-            orders = factorial(L - 2)
-            for copies in Counter(chosen).values():
-                orders //= factorial(copies)
-            for label in (1, -1):
-                keys.append([k, K + k, *(K + j for j, _ in chosen)])
-                signs.append([1, label, *(label * s for _, s in chosen)])
-                y.append(label)
-                weight.append(orders / (2 * K * len(others) ** (L - 2)))
-                hard.append(1 + sum(s for _, s in chosen) <= 0)
-                consistent.append(all(s == 1 for _, s in chosen))
-    weight = np.array(weight)
-    of_kind = {name: np.array(members) / weight[members].sum() for name, members in
-               (("consistent", consistent), ("conflicting", hard))}  # fmt: skip
-    right = [(1 + label) // 2 for label in y]
-    return fs.Samples(weight=weight, keys=keys, signs=signs, y=y, right=right, hard=hard, **of_kind)

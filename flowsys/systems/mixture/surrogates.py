@@ -10,89 +10,63 @@ Neurons follow the exact stage-1 closed form up to T_1 and rest afterwards. Each
 solves.
 """
 
-from functools import lru_cache, partial
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from flowsys.errors import InputError
+from flowsys.model.stated import stated_problem
 from flowsys.system import Setup
-from flowsys.system.problem import Event, FunctionField, Problem, Stage
+from flowsys.system.problem import FunctionField, Problem
+from flowsys.systems.mixture import SYSTEM
 from flowsys.systems.mixture.limits import onset_of_group_signal, stage_1_neurons
 
-NAMES = {
-    "linear": ("S_cv_same", "KK_cc_same", "QQ_vv_same"),
-    "sinh": ("S_cv_difference", "cosh_cv", "S_vc_difference", "cosh_vc"),
+STATE = {
+    "linear": ("S_cv_same", "KK_cc_same", "QQ_vv_same", "w_c", "w_v"),
+    "sinh": ("S_cv_difference", "cosh_cv", "S_vc_difference", "cosh_vc", "w_c", "w_v"),
 }
+SEEN = {"linear": STATE["linear"], "sinh": ("S_cv_same", "S_cv_diff", "S_vc_same", "S_vc_diff", "w_c", "w_v")}
 
 
-class SurrogateArguments(NamedTuple):
-    """The rates of the surrogate, whether stage 2 is on, and what turns sector values into entries."""
+class LinearFlow(NamedTuple):
+    """dx/dt = generator x; what is observed is `seen` x."""
 
-    rate: Any
-    moves: Any
-    K: Any
-    w_c: Any
-    w_v: Any
-
-
-def _linear_rhs(y, a):
-    S, KK, QQ = y
-    import jax.numpy as jnp
-
-    return a.moves * a.rate * jnp.stack([KK + QQ, S, S])
-
-
-def _sinh_rhs(y, a):
-    import jax.numpy as jnp
-
-    S_cv, cosh_cv, S_vc, cosh_vc = y
-    return a.moves * a.rate * jnp.stack([2 * cosh_cv, 2 * S_cv, -cosh_vc, -S_vc])
-
-
-def _linear_observed(y, a):
-    return dict(zip(NAMES["linear"], y)) | {"w_c": a.w_c, "w_v": a.w_v}
-
-
-def _sinh_observed(y, a):
-    same, diff = (a.K - 1) / a.K, -1 / a.K
-    return {
-        "S_cv_same": same * y[0], "S_cv_diff": diff * y[0], "S_vc_same": same * y[2], "S_vc_diff": diff * y[2],
-        "w_c": a.w_c, "w_v": a.w_v,
-    }  # fmt: skip
+    generator: Any
+    seen: Any
 
 
 @lru_cache(maxsize=2)
 def _field(variant: str) -> FunctionField:
-    rhs, observed, names = {
-        "linear": (_linear_rhs, _linear_observed, (*NAMES["linear"], "w_c", "w_v")),
-        "sinh": (_sinh_rhs, _sinh_observed, ("S_cv_same", "S_cv_diff", "S_vc_same", "S_vc_diff", "w_c", "w_v")),
-    }[variant]
-    return FunctionField(NAMES[variant], rhs, observed, names)
+    observed = lambda x, a: dict(zip(SEEN[variant], a.seen @ x))
+    return FunctionField(STATE[variant], lambda x, a: a.generator @ x, observed, SEEN[variant])
+
+
+def linear_flow(variant: str, w_c: float, K: int) -> LinearFlow:
+    """The flow of stage 2, neurons at rest."""
+    n = len(STATE[variant])
+    generator, seen = np.zeros((n, n)), np.eye(n)
+    if variant == "linear":
+        generator[[0, 0, 1, 2], [1, 2, 0, 0]] = w_c / (9 * K)
+        return LinearFlow(generator, seen)
+    generator[[0, 1, 2, 3], [1, 0, 3, 2]] = np.array([2, 2, -1, -1]) * w_c / (9 * (K - 1))
+    seen[:4, :4] = np.kron(np.eye(2), [[(K - 1) / K, 0], [-1 / K, 0]])
+    return LinearFlow(generator, seen)
 
 
 def surrogate_problem(variant: str, setup: Setup, mode: str) -> Problem:
     """Stage 2 by a surrogate, from the exact end of stage 1."""
-    K, T_1 = setup["K"], setup["T_1"]
-    if setup["L"] != 3:
-        raise InputError(f"L = {setup['L']} is not allowed at level L4: the surrogates are stated for L = 3.")
-    if mode != "three_stage":
-        raise InputError(f"mode = {mode} is not allowed at level L4: the surrogates are stated for three_stage.")
-    w_c, w_v = stage_1_neurons(T_1, K, setup["b"])
-    rate = w_c / (9 * K) if variant == "linear" else w_c / (9 * (K - 1))
-    ω2 = setup["omega"] ** 2
-    initial = np.array([0.0, ω2, ω2] if variant == "linear" else [0.0, ω2, 0.0, ω2])
-    arguments = partial(SurrogateArguments, np.float64(rate), K=np.float64(K), w_c=np.float64(w_c), w_v=np.float64(w_v))
-    return Problem(
-        field=_field(variant),
-        initial=initial,
-        stages=(
-            Stage("stage 1", arguments(moves=np.float64(0.0)), until=T_1),
-            Stage("stage 2", arguments(moves=np.float64(1.0)), ends_on="T_2"),
-        ),
-        events=(Event("T_2", "S_cv_same", setup["s_star"], +1, "S_cv_same reaches s_star"),),
-        marks={"T_0.5": onset_of_group_signal(K, setup["b"]), "T_1": T_1},
-        scale=ω2,
-        t_max=setup["t_max"],
-        default_at=("T_1", "T_2"),
-    )
+    for name, value, needed in (("L", setup["L"], 3), ("mode", mode, "three_stage")):
+        if value != needed:
+            raise InputError(
+                f"{name} = {value} is not allowed at level L4: the surrogates are stated for {name} = {needed}."
+            )
+    w_c, w_v = stage_1_neurons(setup["T_1"], setup["K"], setup["b"])
+    flow, ω2 = linear_flow(variant, w_c, setup["K"]), setup["omega"] ** 2
+    initial = np.array([*((0.0, ω2, ω2) if variant == "linear" else (0.0, ω2, 0.0, ω2)), w_c, w_v])
+    rests = flow._replace(generator=0 * flow.generator)
+    problem = stated_problem(SYSTEM.declaration, setup, mode, _field(variant), initial,
+                             lambda stage: flow if stage.where else rests, scale=ω2)  # fmt: skip
+    marks = {"T_0.5": onset_of_group_signal(setup["K"], setup["b"]), **problem.marks}
+    return replace(problem, stages=problem.stages[:2], marks=marks, default_at=("T_1", "T_2"))

@@ -4,12 +4,47 @@ Read with uniform, fixed output weights (reading E), the reading that shows both
 change significantly in Phase 1" is read as: by the end of phase 1, by less than a quarter of the change over the run.
 """
 
+from typing import NamedTuple
+
+import numpy as np
+
 from flowsys.claims import Claim, Experiment, Kit, Sides
 from flowsys.runs.training import train
-from flowsys.systems.cooccurrence.figures import seen_in
+from flowsys.runs.trajectory import Trajectory
 
 SCORES = ("S_12", "S_21", "S_31", "S_32")
 OBSERVED = ("loss", "loss_type1", "loss_type2", "loss_type3", "loss_type4", "least_margin", *SCORES)
+
+
+class Seen(NamedTuple):
+    """What there is to see in a run of descent, at the epochs that were recorded."""
+
+    all_correct: int | None
+    """From which epoch on every sample is correct (None: not by the end)."""
+    rises: dict[str, tuple[float, float, int]]
+    """First and largest loss of types 2 and 3, and at which epoch it is largest."""
+    changes: dict[str, float]
+    """Changes of the scores Theorem 3.3 speaks of."""
+
+    def __str__(self) -> str:
+        rises = ", ".join(f"{name} {a:.3f} to {b:.3f} (epoch {e})" if e else f"{name} {a:.3f}, which is its largest"
+                          for name, (a, b, e) in self.rises.items())  # fmt: skip
+        correct = "not all correct" if self.all_correct is None else f"all correct from epoch {self.all_correct}"
+        changes = ", ".join(f"{name} {x:+.3f}" for name, x in self.changes.items())
+        return f"Rise before the fall: {rises}; {correct}; changes of scores: {changes}."
+
+
+def seen_in(run: Trajectory, rate: float) -> Seen:
+    """The phases of a run."""
+    epoch = np.round(run.t / rate).astype(int)
+    wrong = np.flatnonzero(run["least_margin"] <= 0)
+    first = wrong[-1] + 1 if len(wrong) else 0
+    rises = {}
+    for name in ("loss_type2", "loss_type3"):
+        top = int(run[name].argmax())
+        rises[name] = (float(run[name][0]), float(run[name][top]), int(epoch[top]))
+    changes = {name: float(run[name][-1] - run[name][0]) for name in SCORES}
+    return Seen(int(epoch[first]) if first < len(epoch) else None, rises, changes)
 
 
 def two_phases(run: Kit, steps: int = 30_000) -> dict[str, bool | Sides]:

@@ -31,10 +31,16 @@ from flowsys.systems.cooccurrence.claims.places import (
     separator,
     sigma_0_squared,
 )
-from flowsys.systems.cooccurrence.max_margin import quadratic_gradient_ratio
 
 SCORES = {"d_S_12": 1, "d_S_21": 1, "d_S_31": -1, "d_S_32": -1}
 CORRELATIONS = {"VV_11": 1, "VV_12": 1, "VV_13": -1, "VV_22": 1, "VV_23": -1}
+
+
+def quadratic_gradient_ratio(g_prime) -> float:
+    """Lemma F.6: the positive root R of aR² + bR + c = 0, from g'_T = Σ_{i in I_T} g_i(1 − g_i), T = 1 … 4."""
+    g_1, g_2, g_3, g_4 = g_prime
+    a, b, c = g_1 + g_2, g_3 + g_4 - g_1, -(g_2 + g_3 + 2 * g_1)
+    return float((-b + np.sqrt(b**2 - 4 * a * c)) / (2 * a))
 
 
 def rates_of_scores(run: Kit) -> Trajectory:

@@ -12,13 +12,12 @@ from flowsys.runs.solving import double_precision
 from flowsys.runs.trajectory import Trajectory
 from flowsys.systems.mixture import SYSTEM
 from flowsys.systems.mixture.margin import head_features
-from flowsys.systems.mixture.observables import OBSERVE
+from flowsys.systems.mixture.observables import CLASSES, OBSERVE, block_of
 
 SEEN = ("loss", *OBSERVE)
-SCORES = ("S_cc", "S_cv", "S_vc", "S_vv")
-SELF_SCORES = ("KK_cc", "KK_cv", "KK_vv", "QQ_cc", "QQ_cv", "QQ_vv")
-MATRICES = (*SCORES, *SELF_SCORES)
-ENTRIES = ("w_c", "w_v", *(f"{name}_{part}" for name in MATRICES for part in ("same", "diff")))
+ENTRIES = tuple(CLASSES)
+MATRICES = tuple(name.removesuffix("_same") for name in CLASSES if name.endswith("_same"))
+SCORES = MATRICES[:4]
 
 
 def rates(there: Trajectory, stage: int) -> dict[str, np.ndarray]:
@@ -54,16 +53,12 @@ def all_samples(K: int, L: int):
 
 def matrix_of(v: Mapping[str, float], K: int, head: int = 1, name: str = "S") -> np.ndarray:
     """The 2K × 2K matrix of a head from the limit's entries; the negative head has its v-signs flipped."""
-    sign, stem = {"c": 1, "v": head}, lambda x, y: f"{name}_{x + y if name == 'S' else ''.join(sorted(x + y))}"
-    block = lambda x, y: sign[x] * sign[y] * (
-        v[f"{stem(x, y)}_diff"] * np.ones((K, K)) + (v[f"{stem(x, y)}_same"] - v[f"{stem(x, y)}_diff"]) * np.eye(K)
-    )  # fmt: skip
-    return np.block([[block("c", "c"), block("c", "v")], [block("v", "c"), block("v", "v")]])
+    return block_of(name, v, K)[0 if head == 1 else 1]
 
 
 def neurons_of(v: Mapping[str, float], K: int, head: int = 1) -> np.ndarray:
     """w_± from the limit's w_c and w_v."""
-    return np.repeat([v["w_c"], head * v["w_v"]], K)
+    return block_of("w", v, K)[0 if head == 1 else 1]
 
 
 def row_of(there: Trajectory, row: int) -> dict[str, float]:

@@ -6,11 +6,12 @@ import numpy as np
 from scipy.optimize import linprog
 
 from flowsys.claims import Claim, Identity, Kit, Order, Path, Sides, Sign
+from flowsys.model.separator import separator
 from flowsys.model.starts import own_weights
 from flowsys.systems.mixture import SYSTEM
 from flowsys.systems.mixture.claims.measured import SEEN, all_samples, matrix_of, neurons_of
 from flowsys.systems.mixture.claims.regimes import BOUNDED_SCORES, SIZES, SMALLER_OMEGA, TRAINED, TWO_GROUPS
-from flowsys.systems.mixture.margin import attention_features, head_features, max_margin
+from flowsys.systems.mixture.margin import attention_features, head_features
 
 OTHER_SIZES = [{"K": K, "L": L} for K, L in ((3, 3), (4, 3), (3, 4), (4, 5), (2, 4))]
 
@@ -74,7 +75,8 @@ def initial_margin(run: Kit, seeds: int = 24) -> float:
     for seed in range(seeds):
         weights = own_weights(concrete, seed)
         S = np.swapaxes(weights["W_K"], 1, 2) @ weights["W_Q"]
-        found.append(max_margin(X.y[:, None] * np.hstack([head_features(X, S[0]), -head_features(X, S[1])])))
+        features = np.hstack([head_features(X, S[0]), -head_features(X, S[1])])
+        found.append(separator(X.y[:, None] * features).margin)
     return float(np.mean(found))
 
 
