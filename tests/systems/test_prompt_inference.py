@@ -16,7 +16,7 @@ from flowsys.systems.prompt.transitions import Law
 
 SYSTEM = load("prompt")
 TASK = transitions.shifting_task(10, 3)
-DEFAULT = Law(transitions.runner_up_transitions(10, 3, 0.5, 0.8), TASK)
+DEFAULT = Law(transitions.runner_up_transitions(TASK, 0.5, 0.8), TASK)
 N = 4000
 
 
@@ -68,9 +68,9 @@ def test_tabulated_inference_is_algorithm_2_on_explicit_columns(trained):
     W = np.zeros((43, 43))
     W[:, :20], W[:, 40:] = S[:, :20], S[:, 20:]
     mu = frame_patterns()
-    tables = inference.scorer(S, mu)
+    tables = inference.Scorer.of(S, mu)
     prompts = next(iter(sampled_prompts(rng(4), DEFAULT, 30, 6, 0.5)))
-    noises = inference.noise_vectors(rng(6), prompts.chains.shape, tables, 10, 0.5)
+    noises = testing.noise(rng(6), prompts.chains.shape, tables.n_felt, 10, 0.5)
     vectors = mu[prompts.chains] + noises @ np.linalg.svd(mu)[2][10:]
     readings = inference.chain_of_thought(rng(), tables, prompts, noises)
     ours = np.stack([r.answer for r in readings], axis=1)
@@ -89,11 +89,11 @@ def test_tabulated_inference_is_algorithm_2_on_explicit_columns(trained):
 
 def test_noise_is_of_the_given_norm_and_orthogonal_to_the_test_patterns(trained):
     mu = frame_patterns()
-    tables = inference.scorer(trained[1e4], mu)
-    noise = inference.noise_vectors(rng(), (5, 4, 4), tables, 10, 0.2) @ np.linalg.svd(mu)[2][10:]
+    tables = inference.Scorer.of(trained[1e4], mu)
+    noise = testing.noise(rng(), (5, 4, 4), tables.n_felt, 10, 0.2) @ np.linalg.svd(mu)[2][10:]
     assert np.linalg.norm(noise, axis=-1) == pytest.approx(0.2)
     assert np.abs(noise @ mu.T).max() < 1e-14
-    felt = inference.noise_vectors(rng(), (4000,), tables, 20, 0.2)  # ten directions outside of the span are not felt
+    felt = testing.noise(rng(), (4000,), tables.n_felt, 20, 0.2)  # ten directions outside of the span are not felt
     assert felt.shape == (4000, 10) and (felt**2).sum(axis=1).mean() == pytest.approx(0.02, rel=0.05)
 
 
@@ -122,13 +122,15 @@ def test_score_of_a_pattern_for_itself_falls_with_its_overlap_with_the_blind_dir
     assert np.abs(mu @ mu.T - np.eye(10)).max() < 1e-14
     assert blind_overlap(mu)[0] == pytest.approx(overlap, abs=1e-14)
     a = trained[1e4][0, 0] - trained[1e4][0, 1]
-    assert inference.scorer(trained[1e4], mu).inputs[0, 0, 0] == pytest.approx(a * (1 - overlap**2), abs=1e-5)
+    assert inference.Scorer.of(trained[1e4], mu).inputs[0, 0, 0] == pytest.approx(a * (1 - overlap**2), abs=1e-5)
 
 
 def test_score_tables_of_symmetric_variables_are_those_of_the_weights(trained):
     y = Population(20, 3, 0.4).solve(1e4, rtol=1e-8, atol=1e-10)(1e4)
     mu = frame_patterns()
-    built, ours = inference.scorer(trained[1e4], mu), testing.symmetric_scorer(y, 20, blind_overlap(mu))
+    λ = blind_overlap(mu)
+    entries = testing.frame_entries(y, 20, np.append(λ, np.sqrt(1 - λ @ λ)))
+    built, ours = inference.Scorer.of(trained[1e4], mu), inference.Scorer.of(entries, np.eye(10, 11))
     for name in ("inputs", "labels", "steps"):
         assert np.abs(getattr(ours, name) - getattr(built, name)).max() < 1e-5
     for name in ("input_noise", "label_noise"):  # of all directions noise may take, one is felt
@@ -137,10 +139,10 @@ def test_score_tables_of_symmetric_variables_are_those_of_the_weights(trained):
 
 
 def test_the_felt_coordinate_of_noise_is_that_of_isotropic_noise():
-    felt = testing.blind_noise(rng(), (20000,), 20, 0.2)[:, 0]
+    felt = testing.noise(rng(), (20000,), 1, 20, 0.2)[:, 0]
     assert felt.mean() == pytest.approx(0, abs=4 * 0.2 / np.sqrt(20 * 20000))
     assert (felt**2).mean() == pytest.approx(0.2**2 / 20, rel=0.05)
-    assert testing.blind_noise(rng(), (3,), 0, 0.2) is None
+    assert testing.noise(rng(), (3,), 1, 0, 0.2) is None
 
 
 def test_errors_along_training_are_observables_of_the_flow():

@@ -13,7 +13,7 @@ from flowsys import load
 from flowsys.model import ops
 from flowsys.model.concrete import View
 from flowsys.systems.prompt import model, symmetric, tasks
-from flowsys.systems.prompt.observables import orbit_means, symmetric_part
+from flowsys.systems.prompt.observables import orbit_means
 from flowsys.systems.prompt.symmetric import SymmetricScores, orbits_from_zero
 
 SYSTEM = load("prompt")
@@ -87,7 +87,7 @@ def test_frame_entries_of_all_cycles_flow_as_the_symmetric_variables():
     y, point = symmetric_point(3, seed=1)
     field = fs.field(SYSTEM, SYSTEM.setup(M=4, K=3, alpha=0.3, d_X=4), level="L2")
     dS = np.asarray(field(entries_of(orbits_from_zero(point, 4), 4).ravel())).reshape(11, 7)
-    moving = symmetric_part(dS, 4)
+    moving = orbit_means(dS, 4).scores
     ours = np.concatenate([[moving.a, moving.b], moving.H.ravel()])
     assert np.abs(ours - Population(4, 3, 0.3).velocity(0, y)).max() < 1e-15
     assert np.abs(entries_of(orbit_means(dS, 4), 4) - dS).max() < 1e-15, "relabelled entries part"

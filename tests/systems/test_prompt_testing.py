@@ -13,7 +13,7 @@ from flowsys.systems.prompt.examples import sampled_prompts, voting_errors
 from flowsys.systems.prompt.transitions import Law
 
 TASK = transitions.shifting_task(10, 3)
-DEFAULT = transitions.runner_up_transitions(10, 3, 0.5, 0.8)
+DEFAULT = transitions.runner_up_transitions(TASK, 0.5, 0.8)
 N = 4000
 
 
@@ -42,16 +42,16 @@ def test_win_probabilities_equal_exhaustive_enumeration(row, n):
 
 
 def test_a_shared_table_gives_every_smaller_number_of_labels():
-    table = plurality.uniform_win_table(0.6, 10, 150)
+    table = plurality.Chains.of(0.6, 10, 150).wins
     for n in (1, 7, 40):
-        assert table[n, : n + 1] == pytest.approx(plurality.uniform_win_table(0.6, 10, n)[n], rel=1e-10)
+        assert table[n, : n + 1] == pytest.approx(plurality.Chains.of(0.6, 10, n).wins[n], rel=1e-10)
 
 
 def test_chain_of_votes_succeeds_as_in_exhaustive_enumeration_of_two_steps():
     """M' = 3, three examples of which one starts at the query: all 3³ · 3³ outcomes and the 2² other starts."""
     p, l = 0.5, 3
-    A = transitions.uniform_transitions(3, 2, p)
     task = transitions.shifting_task(3, 2)
+    A = transitions.uniform_transitions(task, p)
     success = np.zeros(2)
     for starts in product((1, 2), repeat=2):
         for middle in product(range(3), repeat=l):
@@ -63,7 +63,7 @@ def test_chain_of_votes_succeeds_as_in_exhaustive_enumeration_of_two_steps():
                 labels = [e for m, e in zip(middle, end) if m == task[0][0]]
                 joint = weight * prod(A[1][i, j] for i, j in zip(middle, end))
                 success[1] += joint * first * shared_win(labels, task[1][task[0][0]])
-    assert plurality.correct_through(p, 3, 2, l, 0.3) == pytest.approx(success, abs=1e-14)
+    assert plurality.Chains.of(p, 3, l).correct_through(2, l, 0.3) == pytest.approx(success, abs=1e-14)
 
 
 def shared_win(labels, correct):
@@ -72,14 +72,14 @@ def shared_win(labels, correct):
 
 
 def test_chain_success_of_the_spec():
-    ours = plurality.correct_through(0.6, 10, 3, 10, 0.4)
+    ours = plurality.Chains.of(0.6, 10, 10).correct_through(3, 10, 0.4)
     assert ours == pytest.approx([0.8281, 0.5940, 0.4020], abs=5e-5)
 
 
 def test_exact_chain_success_is_the_mean_of_sampled_votes():
-    A = transitions.uniform_transitions(10, 3, 0.6)
+    A = transitions.uniform_transitions(TASK, 0.6)
     sampled = errors(A, 10, 0.4, n_prompts=40000)
-    exact = plurality.correct_through(0.6, 10, 3, 10, 0.4)
+    exact = plurality.Chains.of(0.6, 10, 10).correct_through(3, 10, 0.4)
     assert np.abs(sampled.correct_through - exact).max() < 4 * 0.5 / 200
     assert 1 - sampled.cot_by_step == pytest.approx([0.828, 0.6025, 0.4278], abs=0.01)
 
@@ -87,17 +87,17 @@ def test_exact_chain_success_is_the_mean_of_sampled_votes():
 def test_exact_one_step_success_is_the_mean_of_sampled_votes():
     B = transitions.composed(DEFAULT)
     for n_examples in (5, 20):
-        exact = 1 - plurality.one_step_success(B[0], 6, n_examples, 0.8)
+        exact = 1 - plurality.win_probability(B[0], 6, round(0.8 * n_examples))
         assert errors(DEFAULT, n_examples, n_prompts=20000).icl == pytest.approx(exact, abs=4 * 0.5 / 141)
 
 
 def test_counting_is_refused_beyond_its_bounded_cost():
     with pytest.raises(ValueError, match=r"n = 601 .* must be at most 600"):
-        plurality.correct_through(0.6, 10, 3, 601, 0.4)
+        plurality.Chains.of(0.6, 10, 601)
 
 
 def test_counting_stays_a_probability_at_the_largest_size():
-    table = plurality.uniform_win_table(0.3, 10, plurality.N_MOST_EXAMPLES)
+    table = plurality.Chains.of(0.3, 10, plurality.N_MOST_EXAMPLES).wins
     assert np.isfinite(table).all() and (table >= 0).all()
     assert table[0].sum() == pytest.approx(0.1, rel=1e-12)
     assert table[1].sum() == pytest.approx(0.3, rel=1e-12)
@@ -112,9 +112,10 @@ def test_examples_needed_fall_like_the_inverse_of_alpha_and_not_of_its_square():
 
 def test_least_number_of_examples_is_where_the_target_is_first_met():
     n = plurality.examples_needed(0.9, 0.8, 10, 3, 0.4)
-    success = [plurality.correct_through(0.8, 10, 3, m, 0.4)[-1] for m in range(2, n + 1)]
+    chains = plurality.Chains.of(0.8, 10, 150)
+    success = [chains.correct_through(3, m, 0.4)[-1] for m in range(2, int(n) + 1)]
     assert success[-1] >= 0.9 > max(success[:-1])
-    assert plurality.examples_needed(0.99, 0.3, 10, 3, 0.1, n_most=20) is None
+    assert np.isnan(plurality.examples_needed(0.99, 0.3, 10, 3, 0.1, n_most=20))
 
 
 def trajectory_probability(A, task):
@@ -138,20 +139,18 @@ def test_runner_up_matrices_have_the_asked_trajectory_probability_and_primacy():
     assert transitions.input_label_primacy(DEFAULT) == pytest.approx(0.404, abs=5e-4)
 
 
-def test_equal_steps_refuse_small_primacy_that_one_noisy_step_allows():
-    with pytest.raises(ValueError, match=r"rho = 0.2, but .* allow rho in \[0.7401, 0.9711\]"):
-        transitions.runner_up_transitions(10, 3, 0.5, 0.2)
-    one = transitions.runner_up_transitions(10, 3, 0.5, 0.2, style="one", noisy_step=2)
-    assert primacy(one, TASK) == pytest.approx(0.2)
-    with pytest.raises(ValueError, match=r"rho = 0\.9"):
-        transitions.runner_up_transitions(10, 3, 0.5, 0.9, style="one")
+def test_a_primacy_that_steps_cannot_have_becomes_the_nearest_one_and_one_noisy_step_can_have_more():
+    assert primacy(transitions.runner_up_transitions(TASK, 0.5, 0.2), TASK) == pytest.approx(0.7401, abs=5e-5)
+    assert primacy(transitions.runner_up_transitions(TASK, 0.5, 0.99), TASK) == pytest.approx(0.9711, abs=5e-5)
+    one = transitions.runner_up_transitions(TASK, 0.5, 0.2, noisy_step=2)
+    assert primacy(one, TASK) == pytest.approx(0.2) and trajectory_probability(one, TASK) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(
     "p_correct, beta, holds", [(0.70, 0.9, False), (0.75, 0.9, True), (0.6, 0.9, False), (0.6, 0.3, True)]
 )
 def test_condition_1_for_attractor_errors(p_correct, beta, holds):
-    A = transitions.attractor_transitions(10, 3, p_correct, beta)
+    A = transitions.attractor_transitions(TASK, p_correct, beta)
     assert A.sum(axis=2) == pytest.approx(1)
     assert primacy(A, TASK) > 0, "every single step is right on average"
     assert transitions.satisfies_condition_1(A, TASK) == holds
@@ -160,13 +159,13 @@ def test_condition_1_for_attractor_errors(p_correct, beta, holds):
 
 @pytest.mark.parametrize("p, beta", [(0.75, 0.9), (0.6, 0.3), (0.4, 0.5)])
 def test_right_mass_is_the_composed_probability_of_the_right_chain_with_all_returns(p, beta):
-    B = transitions.composed(transitions.attractor_transitions(10, 3, p, beta))
-    assert B[0, 6] == pytest.approx(transitions.right_mass(p, beta, 3, 10), abs=1e-14)
+    B = transitions.composed(transitions.attractor_transitions(TASK, p, beta))
+    assert B[0, 6] == pytest.approx(transitions.attractor_masses(p, beta, 3, 10)[0], abs=1e-14)
 
 
 @pytest.mark.parametrize("beta", [0.3, 0.5, 0.9])
 def test_condition_1_changes_at_its_boundary_and_not_where_returns_are_neglected(beta):
-    holds = lambda p: transitions.satisfies_condition_1(transitions.attractor_transitions(10, 3, p, beta), TASK)
+    holds = lambda p: transitions.satisfies_condition_1(transitions.attractor_transitions(TASK, p, beta), TASK)
     exact, plain = (transitions.attractor_boundary(beta, 3, M_test) for M_test in (10, np.inf))
     assert holds(exact + 1e-6) and not holds(exact - 1e-6)
     assert plain > exact + 0.005
@@ -174,16 +173,16 @@ def test_condition_1_changes_at_its_boundary_and_not_where_returns_are_neglected
 
 
 def test_runner_up_matrices_have_no_negative_entry_where_all_errors_go_to_the_runner_up():
-    A = transitions.runner_up_transitions(10, 3, 0.7, 0.8, is_exact=False)
+    A = transitions.runner_up_transitions(TASK, 0.7, 0.8)
     assert A.min() == 0 and A.sum(axis=2) == pytest.approx(1)
     with pytest.raises(ValueError, match="no probability negative"):
         plurality.win_table([0.8, 0.3, -0.1], 0, 5)
 
 
 def test_attractor_mass_is_the_composed_probability_of_the_wrong_chain():
-    B = transitions.composed(transitions.attractor_transitions(10, 3, 0.75, 0.9))
+    B = transitions.composed(transitions.attractor_transitions(TASK, 0.75, 0.9))
     wrong_end = transitions.trajectories(TASK)[-1, 9]
-    assert B[0, wrong_end] == pytest.approx(transitions.attractor_mass(0.75, 0.9, 3), abs=1e-12)
+    assert B[0, wrong_end] == pytest.approx(transitions.attractor_masses(0.75, 0.9, 3, 10)[1], abs=1e-12)
     assert (B[0, 6], B[0, wrong_end]) == pytest.approx((0.436, 0.405), abs=5e-4)
 
 
@@ -200,27 +199,27 @@ def test_voting_errors_of_the_default_test(n_examples, cot, icl):
     "alpha_test, tau, cot", [(0.2, 0.5, 0.160), (0.4, 0.5, 0.052), (0.8, 0.1, 0.222), (0.8, 0.7, 0.0002)]
 )
 def test_voting_errors_depend_on_alpha_and_tau_as_measured(alpha_test, tau, cot):
-    A = transitions.runner_up_transitions(10, 3, tau, 0.8, is_exact=False)
+    A = transitions.runner_up_transitions(TASK, tau, 0.8)
     assert errors(A, 20, alpha_test).cot == pytest.approx(cot, abs=deviation(cot))
 
 
 @pytest.mark.parametrize("rho", [0.2, 0.4, 0.8])
 def test_one_noisy_first_step_spoils_the_chain_and_one_noisy_last_step_a_third_of_it(rho):
-    A = transitions.runner_up_transitions(10, 3, 0.5, rho, "one", 1)
-    cot = 1 - plurality.one_step_success(A[0, 0], 1, 20, 0.8)
+    A = transitions.runner_up_transitions(TASK, 0.5, rho, 1)
+    cot = 1 - plurality.win_probability(A[0, 0], 1, 16)
     first = errors(A, 20)
-    last = errors(transitions.runner_up_transitions(10, 3, 0.5, rho, "one", 3), 20)
+    last = errors(transitions.runner_up_transitions(TASK, 0.5, rho, 3), 20)
     assert first.cot == pytest.approx(cot, abs=deviation(cot))
     assert last.cot == pytest.approx(cot / 3, abs=deviation(cot / 3))
     assert first.icl == pytest.approx(last.icl, abs=deviation(cot))
 
 
 def test_one_step_inference_fails_without_condition_1_where_the_chain_succeeds():
-    A = transitions.attractor_transitions(10, 3, 0.6, 0.9)
+    A = transitions.attractor_transitions(TASK, 0.6, 0.9)
     ours = [errors(A, n, queries=range(9), n_prompts=2000) for n in (20, 80, 320)]
     assert [e.icl for e in ours] == pytest.approx([0.845, 0.985, 1.0], abs=0.035)
     assert [e.cot for e in ours] == pytest.approx([0.35, 0.10, 0.004], abs=0.035)
-    holds = errors(transitions.attractor_transitions(10, 3, 0.8, 0.9), 320, queries=range(9), n_prompts=2000)
+    holds = errors(transitions.attractor_transitions(TASK, 0.8, 0.9), 320, queries=range(9), n_prompts=2000)
     assert holds.icl < 0.01 and holds.cot == 0
 
 
@@ -237,10 +236,6 @@ def test_blocks_of_prompts_do_not_change_the_law_of_examples():
 @pytest.mark.parametrize(
     "call, message",
     [
-        (
-            lambda: transitions.runner_up_transitions(10, 3, 0.5, 0.8, "some"),
-            'style = .some., but style must be "equal" or "one"',
-        ),
         (lambda: Law(DEFAULT, TASK, [10]).checked(3, 10), "queries = .*10.*, but they must be pattern indices"),
         (lambda: errors(DEFAULT, 5, 0.05), "alpha_test = 0.05 with n_examples = 5 gives no example"),
         (lambda: Law(DEFAULT[:2], TASK).checked(3, 10), r"transitions of shape \(2, 10, 10\) must be"),

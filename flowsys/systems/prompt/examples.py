@@ -104,35 +104,19 @@ def voting_errors(
 ) -> ReasoningErrors:
     """CoT and ICL errors on the same random prompts, all attention on matching examples."""
 
+    def winner(is_counted: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """The most frequent label of the counted examples, ties broken uniformly."""
+        ballots = (np.arange(len(labels))[:, None] * M_test + labels)[is_counted]
+        votes = np.bincount(ballots, minlength=len(labels) * M_test).reshape(-1, M_test)
+        return (votes + rng.random(votes.shape)).argmax(axis=1)
+
     def answers():
-        for prompts in sampled_prompts(rng, law, n_prompts, n_examples, alpha_test):
-            yield prompts.query, chain_of_votes(rng, *prompts, M_test), one_step_votes(rng, *prompts, M_test)
+        for query, chains in sampled_prompts(rng, law, n_prompts, n_examples, alpha_test):
+            steps = [query]
+            for k in range(1, chains.shape[2]):
+                steps.append(winner(chains[:, :, k - 1] == steps[-1][:, None], chains[:, :, k]))
+            one_step = winner(chains[:, :, 0] == query[:, None], chains[:, :, -1])
+            yield query, np.stack(steps[1:], axis=1), one_step
 
     M_test = law.transitions.shape[-1]
     return tallied(answers(), law.targets)
-
-
-def chain_of_votes(rng, query, chains, M_test: int) -> np.ndarray:
-    """v_1..v_K (n, K)."""
-    steps = []
-    for k in range(1, chains.shape[2]):
-        asked = steps[-1] if steps else query
-        steps.append(plurality(rng, votes(chains[:, :, k - 1] == asked[:, None], chains[:, :, k], M_test)))
-    return np.stack(steps, axis=1)
-
-
-def one_step_votes(rng, query, chains, M_test: int) -> np.ndarray:
-    """The ICL answer (n,)."""
-    return plurality(rng, votes(chains[:, :, 0] == query[:, None], chains[:, :, -1], M_test))
-
-
-def votes(is_counted, labels, M_test: int) -> np.ndarray:
-    """How often each label occurs among the counted examples: (n, M')."""
-    n = len(labels)
-    ballot = np.arange(n)[:, None] * M_test + labels
-    return np.bincount(ballot[is_counted], minlength=n * M_test).reshape(n, M_test)
-
-
-def plurality(rng, votes) -> np.ndarray:
-    """The label with most votes, ties broken uniformly."""
-    return (votes + rng.random(votes.shape)).argmax(axis=1)

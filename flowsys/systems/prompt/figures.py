@@ -23,8 +23,7 @@ from flowsys.systems.prompt.model import MASSES
 from flowsys.systems.prompt.surrogate import stage_1_time
 from flowsys.systems.prompt.testing import law_of
 from flowsys.systems.prompt.transitions import (
-    attractor_transitions,
-    composed,
+    attractor_masses,
     input_label_primacy,
     input_label_probability,
 )
@@ -114,8 +113,8 @@ def attractor_of(tau_o: float, rho_o: float, is_satisfied: bool, M_test: int = 1
     right, wrong = (tau_o, (1 - rho_o) * tau_o) if is_satisfied else ((1 - rho_o) * tau_o, tau_o)
 
     def missed(unknown):
-        B = composed(attractor_transitions(M_test, 3, *np.clip(unknown, 1e-6, 1 - 1e-6)))
-        return B[0, 6 % M_test] - right, B[0, (M_test + 5) % M_test] - wrong
+        found = attractor_masses(*np.clip(unknown, 1e-6, 1 - 1e-6), 3, M_test)
+        return found[0] - right, found[1] - wrong
 
     return tuple(map(float, fsolve(missed, (0.72, 0.8))))
 

@@ -18,7 +18,7 @@ from flowsys.system import Setup
 from flowsys.system.problem import Problem, ProgramField
 from flowsys.systems.prompt import SYSTEM
 from flowsys.systems.prompt.symmetric import least_unwrapped_M
-from flowsys.systems.prompt.testing import tested_observables
+from flowsys.systems.prompt.testing import TESTED, value
 from flowsys.systems.prompt.transitions import Law
 
 PACKAGED = (2, 3, 4, 5)
@@ -60,10 +60,11 @@ def limit_problem(law: Law | None, setup: Setup, mode: str) -> Problem:
     M, K, is_planar = setup["M"], setup["K"], mode == "planar"
     program = planar_program() if is_planar else population_program(K, M if wraps(M, K) else None)
     data = arguments(program, {"M": M, "K": K, "alpha": setup["alpha"]})
+    tested = {name: lambda y, name=name: value(name, setup.__getitem__, y, law) for name in TESTED}
     return stated_problem(
         SYSTEM.declaration, setup, mode, ProgramField(program), np.zeros(len(program.state)),
         lambda stage: data,
-        derived={} if is_planar else {**tested_observables(setup, law), "sd_A_s": lambda y: 0.0},
+        derived={} if is_planar else tested | {"sd_A_s": lambda y: 0.0},
         conserved=None if is_planar else lambda states: states[:, 2:].reshape(-1, K, K).sum(axis=1),
     )  # fmt: skip
 

@@ -20,6 +20,7 @@ from flowsys.systems.prompt.tasks import unseen
 from flowsys.systems.prompt.transitions import Law
 
 ENTRIES = {"A_s": "input × same", "A_d": "input × other", "B_s": "output × same", "B_d": "output × other"}
+Reading = tuple[str, Callable[[Any, Any], Any]]
 
 
 class Seen(NamedTuple):
@@ -37,7 +38,7 @@ def mean(values: Sequence) -> Any:
     return sum(values) / len(values)
 
 
-def step_readings() -> dict[str, tuple[str, Callable[[Any, Sequence], Any]]]:
+def step_readings() -> dict[str, Reading]:
     """What stages end on, from the four masses at every query step; 1 - p is summed, so that it stays exact near 0."""
     other = lambda steps: [m[1] + m[3] for m in steps]
     missed = lambda steps: [m[1] + m[2] + m[3] for m in steps]
@@ -57,23 +58,25 @@ def step_readings() -> dict[str, tuple[str, Callable[[Any, Sequence], Any]]]:
     }  # fmt: skip
 
 
-def readings(K: int) -> dict[str, tuple[str, Callable[[Any, Seen], Any]]]:
+def readings(K: int) -> dict[str, Reading]:
     """Every name of the population system of K steps: its meaning, and how it is read off what is seen."""
-    steps = range(1, K + 1)
+    steps, kinds = range(1, K + 1), list(enumerate(MASSES.items()))
     lead = lambda H: (H.trace() - (H.sum() - H.trace()) / (K - 1)) / K
-    found: dict[str, tuple[str, Callable[[Any, Seen], Any]]] = {
+
+    def of_steps(name: str, meaning: str, read: Callable, rows: Sequence[int] = steps) -> dict[str, Reading]:
+        """One name for every pair of steps of a (K, K) table."""
+        return {f"{name}_{i}{k}": (meaning.format(i=i, k=k), lambda ops, s, i=i, k=k: read(s)[i - 1, k - 1])
+                for i in rows for k in steps}  # fmt: skip
+
+    found: dict[str, Reading] = {
         "a": ("score gained by a column whose input is the query's pattern", lambda ops, s: s.scores().a),
         "b": ("score gained by a column whose label is the query's pattern", lambda ops, s: s.scores().b),
+        **of_steps("H", "score of a column of step {i} for a query at step {k}", lambda s: s.scores().H),
+        "g": ("score of the query's step over other steps, mean over query steps", lambda ops, s: lead(s.scores().H)),
     }
-    for i in steps:
-        for k in steps:
-            found[f"H_{i}{k}"] = (f"score of a column of step {i} for a query at step {k}",
-                                  lambda ops, s, i=i, k=k: s.scores().H[i - 1, k - 1])  # fmt: skip
-    found["g"] = ("score of the query's step over other steps, mean over query steps",
-                  lambda ops, s: lead(s.scores().H))  # fmt: skip
     for k in steps:
         found[f"loss_{k}"] = f"population loss of queries at step {k}", lambda ops, s, k=k: s.losses()[k - 1]
-    for i, (kind, where) in enumerate(MASSES.items()):
+    for i, (kind, where) in kinds:
         found[f"mass_{kind}"] = (f"attention on {where}, mean over query steps",
                                  lambda ops, s, i=i: mean([m[i] for m in s.masses()]))  # fmt: skip
         for k in steps:
@@ -86,13 +89,11 @@ def readings(K: int) -> dict[str, tuple[str, Callable[[Any, Seen], Any]]]:
         found[name] = f"{where} query pattern entry of W", lambda ops, s, n=name: getattr(s.entries(), n)
     for i in steps:
         found[f"C_{i}"] = f"step {i} × query pattern entry of W", lambda ops, s, i=i: s.entries().C[i - 1]
-        for k in steps:
-            found[f"G_{i}{k}"] = (f"step {i} × query step {k} entry of W",
-                                  lambda ops, s, i=i, k=k: s.entries().G[i - 1, k - 1])  # fmt: skip
+        found |= of_steps("G", "step {i} × query step {k} entry of W", lambda s: s.entries().G, [i])
     for name, where in ENTRIES.items():
         found[f"gamma_{name}"] = (f"loss gradient of the {where} query pattern entry",
                                   lambda ops, s, n=name: getattr(s.gradients(), n))  # fmt: skip
-    for i, (kind, where) in enumerate(MASSES.items()):
+    for i, (kind, where) in kinds:
         found[f"Gamma_{kind}"] = (f"gradient of Lemmas F.5 and F.7 for a column of {where}, mean",
                                   lambda ops, s, i=i: mean_column_gradients(s.gradients())[i])  # fmt: skip
     return found
@@ -103,20 +104,13 @@ def readings(K: int) -> dict[str, tuple[str, Callable[[Any, Seen], Any]]]:
 
 def orbit_means(S: Any, M: int) -> Orbits:
     """Orbit means of the frame entries S (2M + K, M + K)."""
-    eye = np.eye(M, dtype=int)
 
     def same_and_other(block):
-        same = (eye * block).sum() / M
+        same = (np.eye(M, dtype=int) * block).sum() / M
         return same, (block.sum() - M * same) / (M * (M - 1))
 
     C = S[2 * M :, :M].sum(axis=1) / M
     return Orbits(*same_and_other(S[:M, :M]), *same_and_other(S[M : 2 * M, :M]), C=C, G=S[2 * M :, M:])
-
-
-def symmetric_part(S: Any, M: int) -> SymmetricScores:
-    """a, b, H of the frame entries."""
-    mean = orbit_means(S, M)
-    return SymmetricScores(mean.A_s - mean.A_d, mean.B_s - mean.B_d, mean.C.reshape(-1, 1) + mean.G)
 
 
 def rate_of_mass(ops: Any, w: Any, X: Any, p: Any) -> Any:
@@ -134,7 +128,7 @@ def seen(ops: Any, w: Any, X: Any, p: Any) -> Seen:
     masses = lambda: [(part.reshape(-1, 1) * prompt_masses(ops, w, X, p)).sum(axis=0) for part in of_steps]
     losses = lambda: [(part * prompt_loss(ops, w, X, p)).sum() for part in of_steps]
     return Seen(
-        scores=lambda: symmetric_part(w.W, p.M),
+        scores=lambda: orbit_means(w.W, p.M).scores,
         losses=lambda: w.once("loss by step", X, losses),
         masses=lambda: w.once("masses by step", X, masses),
         entries=lambda: orbit_means(w.W, p.M),
@@ -143,22 +137,22 @@ def seen(ops: Any, w: Any, X: Any, p: Any) -> Seen:
     )
 
 
+def _pattern_spread(ops: Any, w: Any, X: Any, p: Any) -> Any:
+    d = (np.eye(p.M, dtype=int) * w.W[: p.M, : p.M]).sum(axis=1)
+    return ops.sqrt(((d - d.sum() / p.M) ** 2).sum() / p.M)
+
+
 def _said(meaning: str, function: Callable) -> Callable:
     function.__doc__ = meaning
     return function
-
-
-def _pattern_spread(ops: Any, w: Any, X: Any, p: Any) -> Any:
-    """standard deviation of the input × same query pattern entries over patterns; 0 in the population"""
-    d = (np.eye(p.M, dtype=int) * w.W[: p.M, : p.M]).sum(axis=1)
-    return ops.sqrt(((d - d.sum() / p.M) ** 2).sum() / p.M)
 
 
 def observe(p: Any) -> dict[str, Callable]:
     """Everything the population system of K steps reports, and the spread over patterns."""
     of = lambda read: lambda ops, w, X, p: read(ops, seen(ops, w, X, p))
     found = {name: _said(meaning, of(read)) for name, (meaning, read) in readings(p.K).items()}
-    return found | {"sd_A_s": _pattern_spread}
+    spread = "standard deviation of the input × same query pattern entries over patterns; 0 in the population"
+    return found | {"sd_A_s": _said(spread, _pattern_spread)}
 
 
 # -- measures ---------------------------------------------------------------------------------------------------------
@@ -177,12 +171,13 @@ def _on_unseen(w: Any, X: Any, p: Any, of: Callable) -> float:
 def measures(law: Law | None) -> dict[str, Callable]:
     """What is measured of recorded states, test prompts drawn from a law or by the parameters."""
     same_mass = lambda ops, w, X, p: prompt_masses(ops, w, X, p)[:, 0]
-    found = {
+    of_test = lambda name: lambda w, X, p: testing.value(name, partial(getattr, p), w.W, law)
+    return {
         "loss_test": _said("finite levels: loss on unseen random tasks", partial(_on_unseen, of=prompt_loss)),
         "mass_same_same_test": _said("finite levels: attention on the query's pattern and step on unseen random tasks",
                                      partial(_on_unseen, of=same_mass)),
+        **{name: _said(meaning, of_test(name)) for name, (meaning, _) in testing.TESTED.items()},
     }  # fmt: skip
-    return found | {k: _said(text, partial(testing.measured, name=k, law=law)) for k, text in testing.TESTED.items()}
 
 
 def told(K: int) -> dict[str, str]:

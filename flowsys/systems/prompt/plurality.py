@@ -11,10 +11,12 @@ which gives the CoT success in O(K l³) operations; l is limited so that the Poi
 """
 
 from functools import lru_cache, reduce
-from math import ceil
+from math import nan
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import gammaln, xlogy
+from scipy.stats import binom
 
 from flowsys.errors import InputError
 from flowsys.systems.prompt.examples import n_matching_examples
@@ -41,57 +43,40 @@ def win_probability(row, correct: int, n: int) -> float:
     return float(won / counts.total[n])
 
 
-def one_step_success(row, correct: int, n_examples: int, alpha_test: float) -> float:
-    """Exact probability that ICL is right with `n_examples` examples."""
-    return win_probability(row, correct, n_matching_examples(alpha_test, n_examples))
+class Chains(NamedTuple):
+    """Chains of votes among up to n_most examples, every step right with `p_correct` and else uniform on M'."""
 
+    wins: np.ndarray  # (n_most + 1, n_most + 1): `win_table` of a step
+    strays: np.ndarray  # (n_most + 1, n_most + 1): row n is the law of how many of n other examples come to z_k
 
-def uniform_win_table(p_correct: float, M_test: int, n_most: int) -> np.ndarray:
-    """`win_table` of a step that is right with probability p_correct and else uniform."""
-    row = np.full(M_test, (1 - p_correct) / (M_test - 1))
-    row[0] = p_correct
-    return win_table(row, 0, n_most)
+    @classmethod
+    def of(cls, p_correct: float, M_test: int, n_most: int) -> "Chains":
+        n, other = np.arange(n_most + 1), (1 - p_correct) / (M_test - 1)
+        return cls(win_table([p_correct, *[other] * (M_test - 1)], 0, n_most), binom.pmf(n[None, :], n[:, None], other))
 
-
-def correct_through(
-    p_correct: float, M_test: int, K: int, n_examples: int, alpha_test: float, table=None
-) -> np.ndarray:
-    """P(v_1..v_k all right), k = 1..K, when every step errs uniformly; `table` may be a shared `uniform_win_table`."""
-    start = n_matching_examples(alpha_test, n_examples)
-    if table is None:
-        table = uniform_win_table(p_correct, M_test, n_examples)
-    strays = _binomials(n_examples, (1 - p_correct) / (M_test - 1))
-    law = np.zeros(n_examples + 1)  # of the number of examples at z_k, with the votes right so far
-    law[start] = 1.0
-    success = np.empty(K)
-    for k in range(K):
-        after = np.zeros(n_examples + 1)
-        for n in np.flatnonzero(law):
-            after += np.convolve(law[n] * table[n, : n + 1], strays[n_examples - n, : n_examples - n + 1])
-        law = after
-        success[k] = law.sum()
-    return success
+    def correct_through(self, K: int, n_examples: int, alpha_test: float) -> np.ndarray:
+        """P(v_1..v_k all right), k = 1..K."""
+        law = np.zeros(n_examples + 1)  # of the number of examples at z_k, with the votes right so far
+        law[n_matching_examples(alpha_test, n_examples)] = 1.0
+        success = np.empty(K)
+        for k in range(K):
+            after = np.zeros(n_examples + 1)
+            for n in np.flatnonzero(law):
+                others = n_examples - n
+                after += np.convolve(law[n] * self.wins[n, : n + 1], self.strays[others, : others + 1])
+            law = after
+            success[k] = law.sum()
+        return success
 
 
 def examples_needed(
     target: float, p_correct: float, M_test: int, K: int, alpha_test: float, n_most: int = 150
-) -> int | None:
-    """The least n_examples with P(all K steps right) ≥ target, or None if that is above n_most."""
-    n_table, table = 0, None
-    for n_examples in range(max(1, ceil(0.5 / alpha_test)), n_most + 1):
-        if round(alpha_test * n_examples) == 0:
-            continue
-        if n_examples > n_table:
-            n_table = min(n_most, max(32, 2 * n_table, n_examples))
-            table = uniform_win_table(p_correct, M_test, n_table)
-        if correct_through(p_correct, M_test, K, n_examples, alpha_test, table)[-1] >= target:
-            return n_examples
-    return None
-
-
-def chernoff_exponent(p: float, runner_up: float) -> float:
-    """(√p - √r)²: a vote among n examples fails with probability about e^(-n (√p - √r)²)."""
-    return float((np.sqrt(p) - np.sqrt(runner_up)) ** 2)
+) -> float:
+    """The least n_examples with P(all K steps right) ≥ target; nan if that is above n_most."""
+    chains = Chains.of(p_correct, M_test, n_most)
+    enough = (n for n in range(1, n_most + 1) if round(alpha_test * n)
+              and chains.correct_through(K, n, alpha_test)[-1] >= target)  # fmt: skip
+    return float(next(enough, nan))
 
 
 def _poisson(rate, j):
@@ -147,11 +132,3 @@ def _power(f, n, degree):
     half = _power(f, n // 2, degree)
     square = _times(half, half, degree)
     return _times(square, f, degree) if n % 2 else square
-
-
-def _binomials(n_most, p):
-    """Row n: law of Bin(n, p) on 0..n_most."""
-    n, j = np.arange(n_most + 1)[:, None], np.arange(n_most + 1)[None, :]
-    failures = np.maximum(n - j, 0)
-    log_law = gammaln(n + 1) - gammaln(j + 1) - gammaln(failures + 1) + xlogy(j, p) + xlogy(failures, 1 - p)
-    return np.where(j <= n, np.exp(np.where(j <= n, log_law, 0.0)), 0.0)

@@ -42,6 +42,11 @@ class Orbits(NamedTuple):
     C: Any  # (K,): step × query pattern
     G: Any  # (K, K): step × query step
 
+    @property
+    def scores(self) -> SymmetricScores:
+        """What softmax sees of them."""
+        return SymmetricScores(self.A_s - self.A_d, self.B_s - self.B_d, self.C.reshape(-1, 1) + self.G)
+
 
 def orbits_from_zero(symmetric: SymmetricScores, M: Any) -> Orbits:
     """Entries of the flow started at W = 0, where the conserved sums (and all input or output × step) vanish."""

@@ -1,12 +1,12 @@
 """Erroneous test examples: step-wise transition matrices, their primacy, and when one step suffices on average.
 
-Row i of A_k is the law of an example's k-th pattern given that its (k-1)-th is μ'_i (Eq. 15); B = A_1 ... A_K is
-the K-step law. Test patterns have no order of their own, so the task may be taken as f_k(i) = i + k mod M' (App.
-E). Families of errors: runner-up (one wrong pattern has probability (1 - ρ) p_k, the others share the rest),
-uniform, and attractor errors, which lead to a common wrong chain w_k = f_k(w_{k-1}) that correct steps then follow:
-they add up over the steps and can make B prefer w_K.
+Row i of A_k is the law of an example's k-th pattern given that its (k-1)-th is μ'_i (Eq. 15); B = A_1 ... A_K is the
+K-step law. A step of a task f is right with probability p_k; errors prefer one wrong pattern and share the rest:
+runner-up errors have one of probability (1 - ρ) p_k, uniform errors none, and attractor errors lead to a common wrong
+chain w_k = f_k(w_{k-1}) that right steps then follow: they add up over the steps and can make B prefer w_K.
 """
 
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -41,7 +41,7 @@ class Law(NamedTuple):
 
 
 def shifting_task(M_test: int, K: int) -> np.ndarray:
-    """f_k(i) = i + k mod M' as a table (K, M')."""
+    """f_k(i) = i + k mod M' as a table (K, M'): patterns have no order, so it stands for all of App. E's tasks."""
     return (np.arange(M_test)[None, :] + np.arange(1, K + 1)[:, None]) % M_test
 
 
@@ -53,123 +53,89 @@ def trajectories(task: np.ndarray) -> np.ndarray:
     return np.array(reached)
 
 
-def runner_up_transitions(
-    M_test: int, K: int, tau: float, rho: float, style: str = "equal", noisy_step: int = 1, is_exact: bool = True
-):
-    """A_k (K, M', M') with min trajectory probability τ and primacy ρ, runner-up f_k(i) + 1.
+def _erring(task: np.ndarray, right, preferred: np.ndarray, second) -> np.ndarray:
+    """A_k (K, M', M'): probability `right` of f_k(i), `second` of the preferred error, others share the rest."""
+    K, M_test = task.shape
+    step, row = np.arange(K)[:, None], np.arange(M_test)[None, :]
+    rest = np.maximum(0.0, 1 - right - second) / (M_test - 2)  # rounding may leave -1e-17
+    found = np.array(np.broadcast_to(np.broadcast_to(rest, task.shape)[..., None], (K, M_test, M_test)))
+    found[step, row, preferred] = second
+    found[step, row, task] = right
+    return found
 
-    style "equal": p_k = τ^(1/K) at every step; style "one": p = τ at `noisy_step`, the other steps exact.
-    With `is_exact` False a primacy that such steps cannot have is replaced by the nearest one that they can.
+
+def runner_up_transitions(task: np.ndarray, tau: float, rho: float, noisy_step: int | None = None) -> np.ndarray:
+    """A_k with min trajectory probability τ and primacy ρ (or the nearest that such steps can have), runner-up next.
+
+    Every step is right with τ^(1/K), or `noisy_step` with τ and the others always.
     """
-    if style not in ("equal", "one"):
-        raise InputError(f'style = {style!r}, but style must be "equal" or "one".')
-    noisy_steps = range(K) if style == "equal" else [noisy_step - 1]
-    p = tau ** (1 / len(noisy_steps))
-    least, most = 1 - (1 - p) / p, 1 - (1 - p) / ((M_test - 1) * p)
-    if not is_exact:
-        rho = min(max(rho, least), most)
-    runner_up = (1 - rho) * p
-    if not least - 1e-12 <= rho <= most + 1e-12:
-        raise InputError(
-            f"rho = {rho!r}, but steps that are right with probability {p:.4g} "
-            f"allow rho in [{max(least, 0):.4g}, {most:.4g}]."
-        )
-    task = shifting_task(M_test, K)
-    row = np.arange(M_test)
-    transitions = np.zeros((K, M_test, M_test))
-    transitions[np.arange(K)[:, None], row[None, :], task] = 1.0
-    for k in noisy_steps:
-        transitions[k] = max(0.0, 1 - p - runner_up) / (M_test - 2)  # rounding may leave -1e-17
-        transitions[k, row, task[k]] = p
-        transitions[k, row, (task[k] + 1) % M_test] = runner_up
-    return transitions
+    K, M_test = task.shape
+    is_noisy = np.array([noisy_step in (None, k) for k in range(1, K + 1)])[:, None]
+    p = tau ** (1 / is_noisy.sum())
+    rho = min(max(rho, 1 - (1 - p) / p), 1 - (1 - p) / ((M_test - 1) * p))
+    return _erring(task, np.where(is_noisy, p, 1.0), (task + 1) % M_test, np.where(is_noisy, (1 - rho) * p, 0.0))
 
 
-def uniform_transitions(M_test: int, K: int, p_correct) -> np.ndarray:
-    """A_k with probability p_correct (a number, or one a step) of the right pattern and equal ones of all others."""
-    task = shifting_task(M_test, K)
-    p = np.broadcast_to(np.asarray(p_correct, dtype=float), (K,))
-    transitions = np.repeat(((1 - p) / (M_test - 1))[:, None, None], M_test, axis=1).repeat(M_test, axis=2)
-    transitions[np.arange(K)[:, None], np.arange(M_test)[None, :], task] = p[:, None]
-    return transitions
+def uniform_transitions(task: np.ndarray, p_correct: float) -> np.ndarray:
+    """A_k with probability p_correct of the right pattern and equal ones of all others."""
+    return _erring(task, p_correct, (task + 1) % task.shape[1], (1 - p_correct) / (task.shape[1] - 1))
 
 
-def attractor_transitions(M_test: int, K: int, p_correct: float, beta: float) -> np.ndarray:
+def attractor_transitions(task: np.ndarray, p_correct: float, beta: float) -> np.ndarray:
     """A_k whose errors go with fraction β to the wrong chain w_k, w_0 = M' - 1, and else uniformly."""
-    task = shifting_task(M_test, K)
+    M_test = task.shape[1]
     attractor = trajectories(task)[:, M_test - 1]
-    row = np.arange(M_test)
-    transitions = np.empty((K, M_test, M_test))
-    for k in range(K):
-        transitions[k] = (1 - p_correct) * (1 - beta) / (M_test - 2)
-        transitions[k, :, attractor[k + 1]] = (1 - p_correct) * beta
-        transitions[k, attractor[k]] = (1 - p_correct) / (M_test - 1)
-        transitions[k, row, task[k]] = p_correct
-    return transitions
+    is_there = np.arange(M_test) == attractor[:-1, None]
+    preferred = np.where(is_there, (task + 1) % M_test, attractor[1:, None])
+    return _erring(task, p_correct, preferred, (1 - p_correct) * np.where(is_there, 1 / (M_test - 1), beta))
 
 
-def attractor_mass(p_correct: float, beta: float, K: int) -> float:
-    """x_K: probability of having fallen on the wrong chain, x_k = x_{k-1} p + (1 - x_{k-1})(1 - p) β, x_0 = 0."""
-    x = 0.0
-    for _ in range(K):
-        x = x * p_correct + (1 - x) * (1 - p_correct) * beta
-    return x
+def attractor_masses(p_correct: float, beta: float, K: int, M_test: float) -> tuple[float, float]:
+    """r_K and x_K: how often an example that starts off the wrong chain ends on the right one, and on the wrong one.
 
-
-def right_mass(p_correct: float, beta: float, K: int, M_test: int) -> float:
-    """B(i, f(i)) for i off the wrong chain: p^K and the returns to the right chain, from the wrong one and elsewhere.
-
-    An example is right (r), on the wrong chain (x) or elsewhere; an error leads back to the one right pattern with
-    probability (1 - p)/(M' - 1) from the wrong chain and (1 - p)(1 - β)/(M' - 2) from elsewhere.
+    It is right, on the wrong chain or elsewhere at every step; M' = inf neglects returns to the right chain.
     """
-    right, wrong = 1.0, 0.0
-    for _ in range(K):
-        elsewhere = 1 - right - wrong
-        back = wrong / (M_test - 1) + elsewhere * (1 - beta) / (M_test - 2)
-        right, wrong = (
-            right * p_correct + (1 - p_correct) * back,
-            wrong * p_correct + (1 - wrong) * (1 - p_correct) * beta,
-        )
-    return right
+    error = 1 - p_correct
+    step = np.array([[p_correct, error * beta], [error / (M_test - 1), p_correct],
+                     [error * (1 - beta) / (M_test - 2), error * beta]])  # fmt: skip
+    whole = np.column_stack([step, 1 - step.sum(axis=1)])
+    right, wrong, _ = np.linalg.matrix_power(whole, K)[0]
+    return float(right), float(wrong)
 
 
-def attractor_boundary(beta: float, K: int, M_test: int = 10) -> float:
-    """The p_correct at which Condition 1 changes: where right and wrong chain end equally often.
+def attractor_boundary(beta: float, K: int, M_test: float = 10) -> float:
+    """The p_correct at which Condition 1 changes, r_K = x_K; nan if none does (β near 1/M': no pattern favoured)."""
 
-    M' = inf neglects returns to the right chain: p^K = x_K(p, β). nan if no p does, for β of about 1/M' and
-    less: errors then favour no pattern.
-    """
-    gap = lambda p: right_mass(p, beta, K, M_test) - attractor_mass(p, beta, K)
+    def gap(p: float) -> float:
+        right, wrong = attractor_masses(p, beta, K, M_test)
+        return right - wrong
+
     return brentq(gap, 1e-6, 1 - 1e-12, xtol=1e-14) if gap(1e-6) < 0 else np.nan
 
 
-def composed(transitions) -> np.ndarray:
+def composed(transitions: np.ndarray) -> np.ndarray:
     """B = A_1 A_2 ... A_K."""
-    B = np.eye(transitions.shape[-1])
-    for step in transitions:
-        B = B @ step
-    return B
+    return reduce(np.matmul, transitions)
 
 
-def input_label_probability(transitions) -> float:
+def input_label_probability(transitions: np.ndarray) -> float:
     """τ_o = min_i max_j B_ij (Eq. 21)."""
     return float(composed(transitions).max(axis=1).min())
 
 
-def input_label_primacy(transitions) -> float:
+def input_label_primacy(transitions: np.ndarray) -> float:
     """ρ_o: primacy of B's most probable outputs (Eq. 16)."""
     B = composed(transitions)
     return _primacy(B, B.argmax(axis=1))
 
 
-def satisfies_condition_1(transitions, task) -> bool:
+def satisfies_condition_1(transitions: np.ndarray, task: np.ndarray) -> bool:
     """Condition 1 (Eq. 24): for every input the correct output is B's most probable one."""
     return _primacy(composed(transitions), trajectories(task)[-1]) > 0
 
 
-def _primacy(A, target) -> float:
+def _primacy(A: np.ndarray, target: np.ndarray) -> float:
     row = np.arange(len(A))
-    right = A[row, target]
     wrong = A.copy()
     wrong[row, target] = 0.0
-    return float((1 - wrong.max(axis=1) / right).min())
+    return float((1 - wrong.max(axis=1) / A[row, target]).min())

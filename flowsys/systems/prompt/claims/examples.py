@@ -17,7 +17,7 @@ def examples_of_chain(run: Kit, power: float = 0.0) -> float:
     p = run.p
     step = p.tau ** (1 / p.K)
     found = plurality.examples_needed(p.success, step, p.M_test, p.K, p.alpha_test, n_most=250)
-    return float("inf" if found is None else found) * (p.alpha_test * p.tau) ** -power
+    return (np.inf if np.isnan(found) else found) * (p.alpha_test * p.tau) ** -power
 
 
 def chain_order(p) -> float:
@@ -52,7 +52,7 @@ def failure_rate(run: Kit, shift: float = 0.0) -> Sides:
     wrong = 1 - plurality.win_table(row_of(p.tau, p.rho), 0, 400).sum(axis=1)[n]
     seen = wrong > 1e-12
     rate = -np.polyfit(n[seen], np.log(wrong[seen] * np.sqrt(n[seen])), 1)[0]
-    return Sides(rate, plurality.chernoff_exponent(p.tau, (1 - p.rho) * p.tau + shift))
+    return Sides(rate, (np.sqrt(p.tau) - np.sqrt((1 - p.rho) * p.tau + shift)) ** 2)
 
 
 def one_step_errors(run: Kit) -> float:
@@ -86,9 +86,7 @@ def boundary(run: Kit, M_test: float | None = None) -> Sides:
     """The p at which Condition 1 changes for attractor errors, by bisection, and where r_K(p, β) = x_K(p, β)."""
     p = run.p
     task = transitions.shifting_task(p.M_test, p.K)
-    holds = lambda x: transitions.satisfies_condition_1(
-        transitions.attractor_transitions(p.M_test, p.K, x, p.beta), task
-    )
+    holds = lambda x: transitions.satisfies_condition_1(transitions.attractor_transitions(task, x, p.beta), task)
     low, high = 0.3, 0.95
     for _ in range(30):
         middle = (low + high) / 2

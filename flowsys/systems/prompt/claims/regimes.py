@@ -1,4 +1,4 @@
-"""Where the proofs work: many patterns for the steps and the share of matching examples (Eqs. 163–164)."""
+"""Where the proofs work: many patterns (Eqs. 163–164), and a share of matching examples away from 1 (App. C.1)."""
 
 from math import ceil
 
@@ -9,9 +9,14 @@ SQUARED = {"T_3_rule": "squared"}
 MARGINS = (1.0, 3.0, 10.0, 30.0, 100.0)
 
 
-def proofs(c: float = 1.0) -> Regime:
-    """M ≥ c K⁴/α, which has α M ≥ c K⁴: nothing is learnt below α M ≈ 0.7."""
-    return Regime(Condition("M ≥ c K⁴/α", lambda p, c: (p.M, c * p.K**4 / p.alpha)), c=c)
+def proofs(c: float = 1.0, gap: float = 0.1) -> Regime:
+    """M ≥ c K⁴/α, which has α M ≥ c K⁴ (nothing is learnt below α M ≈ 0.7), and α ∈ (0, 1 - gap]: some constants."""
+    return Regime(
+        Condition("M ≥ c K⁴/α", lambda p, c: (p.M, c * p.K**4 / p.alpha)),
+        Condition("1 - α ≥ gap", lambda p, gap: (1 - p.alpha, gap)),
+        c=c,
+        gap=gap,
+    )
 
 
 PROOFS = proofs()

@@ -3,6 +3,7 @@
 from functools import partial
 
 import numpy as np
+from scipy.optimize import brentq
 
 from flowsys.claims import (
     Claim,
@@ -25,6 +26,7 @@ from flowsys.systems.prompt.model import MASSES
 
 GAMMAS = tuple(f"Gamma_{kind}" for kind in MASSES)
 SIZES = [{"K": 2, "alpha": 0.4}, {"K": 3, "alpha": 0.4}, {"K": 2, "alpha": 0.2}, {"K": 3, "alpha": 0.8}]
+UP_TO_HALF = [*SIZES[:3], {"K": 3, "alpha": 0.5}, {"K": 5, "alpha": 0.5}, SIZES[3]]
 LONGEST = 10.0
 """How far beyond the window with C = 1 is looked."""
 
@@ -66,13 +68,26 @@ def until_broken(run: Kit, kind: str, sign: float = 1.0) -> dict[str, float]:
     return found
 
 
-def _bound(number: int, kind: str, statement: str, control: dict | None = None) -> Claim:
+def _bound(number: int, kind: str, statement: str, **more) -> Claim:
+    declared = {"at": SIZES, "regime": PROOFS, "control": {"sign": -1.0}} | more
     return Claim(
         f"F.5_{number}", f"Lemma F.5, Eq. ({number})", f"{statement} for 1 ≤ t ≤ O(α^-2 K³ log(K/ε))",
-        Order("Ω", window), partial(until_broken, kind=kind), at=SIZES, path=INTO_REGIME, regime=PROOFS,
-        levels="L3", takes="epsilon_1", control=control or {"sign": -1.0},
-        note="at a fixed ε: over its scale is the largest C of the window, looked for up to {longest:g}",
+        Order("Ω", window), partial(until_broken, kind=kind), path=INTO_REGIME, levels="L3", takes="epsilon_1",
+        note="at a fixed ε: over its scale is the largest C of the window, looked for up to {longest:g}", **declared,
     )  # fmt: skip
+
+
+def largest_share(run: Kit, power: float = 2.0) -> Sides:
+    """The α at which (32)'s lower bound begins above Γ_ds, and that of 1 - 1/K = (1 - α/K)² (1 + α²/K²)."""
+    K, steps = run.p.K, [f"mass_same_same_{k}" for k in range(1, run.p.K + 1)]
+
+    def margin(alpha: float) -> float:
+        there = run.at(alpha=alpha).values(0.0, observe=("Gamma_other_same", *steps))
+        p = np.array([there[name] for name in steps])
+        return there["Gamma_other_same"] - lemmas.stage_1_bounds(p, run.p.M, K, alpha)["other_same"].lower.mean()
+
+    of_limit = lambda alpha: (1 - alpha / K) ** power * (1 + (alpha / K) ** 2) - (1 - 1 / K)
+    return Sides(*(brentq(f, 0.1, 0.99, xtol=1e-10) for f in (margin, of_limit)))
 
 
 def stage_1_time(run: Kit, power: float = 0.0) -> float:
@@ -104,13 +119,12 @@ def purity_gained(run: Kit, when: str | float = "T_1") -> float:
     return run.values(when, observe=("purity",))["purity"] - run.p.alpha
 
 
-def score_of_matching_column(run: Kit, factor: float = 1.0) -> Sides:
-    """p̃ᵀ W p̃ of a column of the query's pattern and step at t = T_1 of (34), least over steps, and log(K/ε)."""
+def score_of_matching_column(run: Kit, when=window) -> float:
+    """p̃ᵀ W p̃ of a column of the query's pattern and step at t = T_1 of (34), least over steps."""
     K = run.p.K
     names = ("A_s", "B_d", *(f"H_{k}{k}" for k in range(1, K + 1)))
-    there = run.values(factor * window(run.p), observe=names)
-    score = there["A_s"] + there["B_d"] + min(there[f"H_{k}{k}"] for k in range(1, K + 1))
-    return Sides(score, np.log(K / run.p.epsilon_1))
+    there = run.values(when(run.p), observe=names)
+    return there["A_s"] + there["B_d"] + min(there[f"H_{k}{k}"] for k in range(1, K + 1))
 
 
 POINTS = [
@@ -130,7 +144,12 @@ CLAIMS = [
           note="read off the leading terms of the bounds; the last of them to turn is Γ_sd, where patterns win"),
     _bound(30, "same_same", "the upper bound on Γ_ss"),
     _bound(31, "same_other", "the bounds on Γ_sd"),
-    _bound(32, "other_same", "the bounds on Γ_ds", {"at": SIZES[:3]}),
+    _bound(32, "other_same", "the bounds on Γ_ds", at=UP_TO_HALF, regime=proofs(gap=0.5),
+           control={"regime": proofs(gap=0.1)}),
+    Claim("F.5_32_share", "Lemma F.5, Eq. (32)", "as M → ∞ the lower bound holds at t = 0 up to the α of 1 - 1/K = "
+          "(1 - α/K)² (1 + α²/K²), which falls to 1/2 as K grows", Identity(1e-4), largest_share,
+          at=[{"K": K, "M": 10**7} for K in (2, 3, 4, 5)], sharpens="F.5_32", levels="L3", takes="",
+          control={"power": 1.9}),
     _bound(33, "other_other", "the bounds on Γ_dd"),
     Claim("F.5_window", "Lemma F.5 [ours]", "the bounds of Lemma F.5 end at a time that does not know ε",
           Order("O"), partial(until_broken, kind="same_same"),
@@ -154,9 +173,10 @@ CLAIMS = [
     Claim("T_1_asymptote", "Lemma F.6", "T_1 α (1-α) ε/(K-1) → 1 as ε → 0", Limit(1.0, 1e-2), over_asymptote,
           at={"M": 10**9}, path=Path("epsilon_1", (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)),
           sharpens="F.6_epsilon", levels="L3", takes="K alpha", control={"shift": 0.05}),
-    Claim("Eq55", "Eq. (55)", "at t = T_1 of (34) the score of a matching column is at least log(K/ε)",
-          Inequality(">="), score_of_matching_column, at=[{"epsilon_1": e, "M": 2100} for e in (0.1, 1e-2, 1e-4, 1e-6)],
-          regime=PROOFS, levels="L3", takes="M K alpha", control={"factor": 1e6},
+    Claim("Eq55", "Eq. (55)", "at t = T_1 of (34) the score of a matching column is at least of the order of log(K/ε)",
+          Order("Ω", lambda p: np.log(p.K / p.epsilon_1)), score_of_matching_column, at={"M": 2100},
+          path=Path("epsilon_1", (0.1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)), regime=PROOFS, levels="L3",
+          takes="M K alpha", control={"when": lambda p: 1 / p.epsilon_1},
           erratum=Erratum("score ≥ log(K/ε) at T_1 = α^-2 K³ log(K/ε)", "the score grows like log t, so (55) needs "
                           "t of order 1/ε", "harmless")),
     Claim("two_stages", "Appendix D, Fig. 5", "positions are learnt before patterns: T_1 ≤ T_2", Inequality("<="),
