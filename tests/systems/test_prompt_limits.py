@@ -6,7 +6,8 @@ from prompt_oracle import Population, planar_velocity
 from scipy.integrate import solve_ivp
 from scipy.optimize import approx_fprime
 
-from flowsys.systems.prompt import lemmas, planar, surrogate
+from flowsys.systems.prompt import planar, surrogate
+from flowsys.systems.prompt.claims import printed
 from flowsys.systems.prompt.model import MASSES
 from flowsys.systems.prompt.symmetric import (
     SymmetricScores,
@@ -73,7 +74,7 @@ def test_surrogate_is_too_optimistic_about_other_steps_late(M, K, overtaken):
 def test_pattern_score_bound_of_equation_49_is_violated_in_the_middle():
     population = Population(200, 3, 0.4)
     course = population.solve(3000.0, rtol=1e-9, atol=1e-11)
-    margin = lambda t: course(t)[0] - surrogate.pattern_score_bound(t, 200, 3, 0.4)
+    margin = lambda t: course(t)[0] - printed.pattern_score_bound(t, 200, 3, 0.4)
     assert all(margin(t) < 0 for t in (668, 1084))
     assert margin(600) > 0 and margin(1200) > 0
     assert min(margin(t) for t in np.linspace(668, 1084, 100)) == pytest.approx(-0.012, abs=5e-4)
@@ -103,15 +104,15 @@ def test_entry_gradients_are_minus_the_velocities_of_the_orbits(appendix_E):
 def test_where_the_bounds_of_lemma_F5_hold(M, K, alpha, t, kind, holds):
     population = Population(M, K, alpha)
     y = population.solve(max(t, 1), rtol=1e-8, atol=1e-10)(t)
-    lower, upper = lemmas.stage_1_bounds(population.same_mass(y), M, K, alpha)[kind]
+    lower, upper = printed.stage_1_bounds(population.same_mass(y), M, K, alpha)[kind]
     ours = column_gradients(population, y)[kind]
     assert ((lower is None or lower.mean() <= ours) and ours <= upper.mean()) == holds
 
 
 def test_times_of_the_paper_at_the_appendix_E_sizes():
-    assert surrogate.stage_1_time(0.1, 3, 0.4) == pytest.approx(574, abs=0.5)
-    assert surrogate.stage_2_time(20, 3, 0.4) == 150
-    assert surrogate.training_time(0.1, 20, 3, 0.4) == pytest.approx(574 * 0.4 + 60 * 12.5, rel=1e-3)
+    assert printed.stage_1_time(0.1, 3, 0.4) == pytest.approx(574, abs=0.5)
+    assert printed.stage_2_time(20, 3, 0.4) == 150
+    assert printed.training_time(0.1, 20, 3, 0.4) == pytest.approx(574 * 0.4 + 60 * 12.5, rel=1e-3)
 
 
 def test_stage_1_time_refuses_a_threshold_above_the_initial_attention():

@@ -5,7 +5,8 @@ import pytest
 
 from flowsys import load, solve
 from flowsys.laws.fits import power_law
-from flowsys.systems.prompt import ladder, lemmas, planar, surrogate
+from flowsys.systems.prompt import ladder, planar
+from flowsys.systems.prompt.claims import printed
 
 SYSTEM = load("prompt")
 
@@ -20,13 +21,13 @@ def start(**parameters):
 
 def test_section_6_upper_bound_31_is_broken_at_the_start_for_two_steps():
     p, run = start(K=2)
-    upper = lemmas.stage_1_bounds(p, 20, 2, 0.4)["same_other"].upper.mean()
+    upper = printed.stage_1_bounds(p, 20, 2, 0.4)["same_other"].upper.mean()
     assert (run["Gamma_same_other"][0], upper) == pytest.approx((0.0393, 0.0372), abs=5e-5)
 
 
 def test_section_6_lower_bound_32_is_broken_at_the_start_for_many_matching_examples():
     p, run = start(alpha=0.8)
-    lower = lemmas.stage_1_bounds(p, 20, 3, 0.8)["other_same"].lower.mean()
+    lower = printed.stage_1_bounds(p, 20, 3, 0.8)["other_same"].lower.mean()
     assert (run["Gamma_other_same"][0], lower) == pytest.approx((-0.058, -0.046), abs=5e-4)
 
 
@@ -36,7 +37,7 @@ def test_section_6_pattern_score_is_below_equation_49_in_the_middle_only(M, K, a
     # the specification's ends are points of a grid that is 4 % wide
     times = [first * 0.97, first * 1.02, *np.geomspace(first * 1.03, last, 200), last * 1.06]
     run = solve(SYSTEM, SYSTEM.setup(M=M, K=K, alpha=alpha), at=times, observe=["a"])
-    margin = run["a"] - surrogate.pattern_score_bound(run.t, M, K, alpha)
+    margin = run["a"] - printed.pattern_score_bound(run.t, M, K, alpha)
     assert margin[0] > 0 and margin[-1] > 0 and (margin[1:-1] < 0).all()
     assert margin.min() == pytest.approx(-depth, abs=6e-3)
 

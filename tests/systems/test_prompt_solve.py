@@ -8,7 +8,8 @@ from prompt_oracle import Population
 
 from flowsys import load, solve
 from flowsys.errors import InputError
-from flowsys.systems.prompt import planar, surrogate
+from flowsys.systems.prompt import planar
+from flowsys.systems.prompt.claims import printed
 
 SYSTEM = load("prompt")
 
@@ -160,7 +161,7 @@ def test_section_6_late_pattern_score_and_its_margin_over_equation_49(size, devi
     M, K, alpha = size
     a = values(1e7, M=M, K=K, alpha=alpha)["a"]
     assert a - planar.late_pattern_score(1e7, M, alpha) == pytest.approx(deviation, abs=5.1e-3)
-    assert a - surrogate.pattern_score_bound(1e7, M, K, alpha) == pytest.approx(margin, abs=6e-3)
+    assert a - printed.pattern_score_bound(1e7, M, K, alpha) == pytest.approx(margin, abs=6e-3)
 
 
 @pytest.mark.parametrize("size", SIZES[:2], ids=str)

@@ -4,7 +4,8 @@ Errors of the concentrated limit (`*_limit`, `examples_needed`) do not depend on
 at t = 0. Axes over τ stand for the probability p = τ^(1/K) of a right step.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -15,66 +16,64 @@ from flowsys.systems.prompt import SYSTEM
 from flowsys.systems.prompt.planar import late_pattern_score, stage_2_clock
 from flowsys.systems.prompt.transitions import attractor_boundary
 
+BLIND_AT = 2e5
 
-def _clean_stages(setup: Setup, M: np.ndarray, K: np.ndarray) -> list[Line]:
-    """M ∝ K²: above it positions are learnt well before patterns."""
-    fine = np.linspace(K.min(), K.max(), 400)
-    return [Line(c * fine**2, fine, f"$M = {c} K^2$") for c in (2, 20)]
+
+def _fine(axis: np.ndarray) -> np.ndarray:
+    """Many places along an axis."""
+    return np.linspace(axis.min(), axis.max(), 400)
+
+
+def _family(levels: Sequence[float], label: str, of: Callable[[np.ndarray, float], np.ndarray], up: bool = False):
+    """Lines y = of(x, level), or with `up` x = of(y, level), one for each level of a constant."""
+
+    def boundary(setup: Setup, x: np.ndarray, y: np.ndarray) -> list[Line]:
+        along = _fine(y if up else x)
+        return [Line(*((of(along, c), along) if up else (along, of(along, c))), label.format(c)) for c in levels]
+
+    return boundary
 
 
 def _least_fraction(setup: Setup, M: np.ndarray, alpha: np.ndarray) -> list[Line]:
     """α M = 1: below it dg/dt < 0 at t = 0. For K = 3 also α M = 0.66, measured: below it training never turns."""
-    fine = np.geomspace(M.min(), M.max(), 100)
-    found = [Line(fine, 1 / fine, r"$\alpha M = 1$: $dg/dt = 0$ at $t = 0$")]
-    return [*found, Line(fine, 0.66 / fine, r"$\alpha M = 0.66$ (measured)")] if setup["K"] == 3 else found
+    lines = _family((1,), r"$\alpha M = {}$: $dg/dt = 0$ at $t = 0$", lambda M, c: c / M)(setup, M, alpha)
+    measured = _family((0.66,), r"$\alpha M = {}$ (measured)", lambda M, c: c / M)(setup, M, alpha)
+    return [*lines, *measured] if setup["K"] == 3 else lines
 
 
-def _levels_of_clock(setup: Setup, x: np.ndarray, epsilon: np.ndarray, time: Callable) -> list[Line]:
-    """Where the time of stage 2 by quadrature, time(x, Φ(p)) to the p of T_3, is a power of 10: every second one.
+def _levels_of_clock(setup: Setup, x: np.ndarray, epsilon: np.ndarray, over: str) -> list[Line]:
+    """Where the time of stage 2 by quadrature, (M-1)[Φ(p) - Φ(α)] to the p of T_3, is a power of 10: every second one.
 
-    Below 10^3 stage 1, which the quadrature leaves out, takes as long.
+    Below 10^3 stage 1, which the quadrature leaves out, takes as long. Over α also ε = α, where T_2 ~ M/α gives way to
+    T_3 ~ M/ε.
     """
     fine, across = np.geomspace(epsilon.min(), epsilon.max(), 400), np.geomspace(x.min(), x.max(), 100)
     clock = stage_2_clock(1 - (np.sqrt(fine) if setup["T_3_rule"] == "squared" else fine))
-    longest = max(time(v, clock[0]) for v in (x.min(), x.max()))
-    at = lambda power: np.array([np.interp(-(10.0**power), -time(v, clock), fine, np.nan, np.nan) for v in across])
+
+    def times(value: float) -> np.ndarray:
+        there = {**setup, over: value}
+        return (there["M"] - 1) * (clock - stage_2_clock(there["alpha"]))
+
+    longest = max(times(v)[0] for v in (x.min(), x.max()))
+    at = lambda power: np.array([np.interp(-(10.0**power), -times(v), fine, np.nan, np.nan) for v in across])
     powers = range(int(np.log10(longest / 2)), 2, -2)
-    return [Line(across, at(power), rf"quadrature: $10^{power}$") for power in powers]
-
-
-def _over_alpha(setup: Setup, alpha: np.ndarray, epsilon: np.ndarray) -> list[Line]:
-    """(M-1)[Φ(p) - Φ(α)], and ε = α, where T_2 ~ M/α gives way to T_3 ~ M/ε."""
-    fine = np.geomspace(max(alpha.min(), epsilon.min()), min(alpha.max(), epsilon.max()), 100)
-    time = lambda a, clock: (setup["M"] - 1) * (clock - stage_2_clock(a))
-    return [*_levels_of_clock(setup, alpha, epsilon, time), Line(fine, fine, r"$\epsilon = \alpha$")]
-
-
-def _over_patterns(setup: Setup, M: np.ndarray, epsilon: np.ndarray) -> list[Line]:
-    """(M-1)[Φ(p) - Φ(α)]."""
-    return _levels_of_clock(setup, M, epsilon, lambda M, clock: (M - 1) * (clock - stage_2_clock(setup["alpha"])))
+    lines = [Line(across, at(power), rf"quadrature: $10^{power}$") for power in powers]
+    return [*lines, Line(fine, fine, r"$\epsilon = \alpha$")] if over == "alpha" else lines
 
 
 def _condition_1(setup: Setup, tau: np.ndarray, beta: np.ndarray) -> list[Line]:
     """Condition 1 changes where right and wrong chain end equally often; a single step misleads below p = (1-p) β."""
     fine = np.linspace(max(beta.min(), 0.02), beta.max(), 100)
     whole = np.array([attractor_boundary(b, setup["K"], setup["M_test"]) for b in fine]) ** setup["K"]
-    single = (fine / (1 + fine)) ** setup["K"]
     return [
         Line(whole, fine, r"Condition 1: $r_K(p, \beta) = x_K(p, \beta)$"),
-        Line(single, fine, r"one step: $p = (1-p)\beta$"),
+        Line((fine / (1 + fine)) ** setup["K"], fine, r"one step: $p = (1-p)\beta$"),
     ]
-
-
-def _constant_product(setup: Setup, alpha: np.ndarray, tau: np.ndarray) -> list[Line]:
-    """α' τ constant: along it l_ts would be constant if both exponents were the same."""
-    fine = np.geomspace(alpha.min(), alpha.max(), 200)
-    return [Line(fine, product / fine, rf"$\alpha'\tau = {product}$") for product in (0.05, 0.15, 0.4)]
 
 
 def _blindness(setup: Setup, overlap: np.ndarray, alpha: np.ndarray) -> list[Line]:
     """α' = 1/(1 + (M'-1) e^(a (1-λ²))), 1/M' at λ = 1: below it another pattern's examples outweigh the right ones."""
-    a = late_pattern_score(BLIND_AT, setup["M"], setup["alpha"])
-    fine = np.linspace(overlap.min(), overlap.max(), 400)
+    a, fine = late_pattern_score(BLIND_AT, setup["M"], setup["alpha"]), _fine(overlap)
     label = r"$l_{ts} \to \infty$: $\alpha' = 1/(1 + (M'-1)\, e^{a (1-\lambda^2)})$, $1/M'$ at $\lambda = 1$"
     return [Line(fine, 1 / (1 + (setup["M_test"] - 1) * np.exp(a * (1 - fine**2))), label)]
 
@@ -88,37 +87,17 @@ def _population_losses(setup: Setup, t: np.ndarray, n_tasks: np.ndarray) -> list
                  f"population: loss $10^{{{power}}}$") for power in (-1, -2, -3)]  # fmt: skip
 
 
-def _matching_examples(setup: Setup, l_ts: np.ndarray, alpha: np.ndarray) -> list[Line]:
-    """α' l_ts constant: the error depends on the number of matching examples."""
-    fine = np.geomspace(l_ts.min(), l_ts.max(), 200)
-    return [Line(fine, n / fine, rf"$\alpha' l_{{ts}} = {n}$") for n in (4, 10)]
+def _decided(setup: Setup, l_ts: np.ndarray, y: np.ndarray, over: str) -> list[Line]:
+    """n (√p - √r)² = 1 and 3 for the weakest vote, of n examples: it fails like e^-1, e^-3; r is the runner-up.
 
+    Over ρ that is the one noisy step, of α' l_ts examples; over τ the last of equal steps, of α' p^(K-1) l_ts.
+    """
+    fine, K = _fine(y), setup["K"]
+    p, rho = (fine ** (1 / K), setup["rho"]) if over == "tau" else (setup["tau"], fine)
+    second = np.clip((1 - rho) * p, (1 - p) / (setup["M_test"] - 1), 1 - p)  # primacy ρ, or the nearest there is
+    rate = setup["alpha_test"] * (p ** (K - 1) if over == "tau" else 1) * (np.sqrt(p) - np.sqrt(second)) ** 2
+    return [Line(level / rate, fine, rf"Chernoff: $n (\sqrt{{p}} - \sqrt{{r}})^2 = {level}$") for level in (1, 3)]
 
-def _decided(y: np.ndarray, n: np.ndarray, p: np.ndarray, r: np.ndarray) -> list[Line]:
-    """l_ts n (√p - √r)² = 1 and 3 for the weakest vote, of n l_ts examples: it fails like e^-1, e^-3."""
-    rate = n * (np.sqrt(p) - np.sqrt(r)) ** 2
-    return [Line(level / rate, y, rf"Chernoff: $n (\sqrt{{p}} - \sqrt{{r}})^2 = {level}$") for level in (1, 3)]
-
-
-def _over_tau(setup: Setup, l_ts: np.ndarray, tau: np.ndarray) -> list[Line]:
-    """Equal steps: the last vote has n = α' p^(K-1) l_ts; r is the runner-up of primacy ρ, or the nearest one."""
-    fine = np.linspace(tau.min(), tau.max(), 400)
-    p = fine ** (1 / setup["K"])
-    return _decided(fine, setup["alpha_test"] * p ** (setup["K"] - 1), p, _runner_up(setup, p, setup["rho"]))
-
-
-def _over_rho(setup: Setup, l_ts: np.ndarray, rho: np.ndarray) -> list[Line]:
-    """One noisy step."""
-    fine = np.linspace(rho.min(), rho.max(), 400)
-    return _decided(fine, setup["alpha_test"], setup["tau"], _runner_up(setup, setup["tau"], fine))
-
-
-def _runner_up(setup: Setup, p, rho):
-    """(1-ρ) p, or the nearest share that a second of M' patterns can have."""
-    return np.clip((1 - rho) * p, (1 - p) / (setup["M_test"] - 1), 1 - p)
-
-
-BLIND_AT = 2e5
 
 DIAGRAMS = {
     "cot_icl": NamedDiagram(
@@ -133,7 +112,7 @@ DIAGRAMS = {
         axes=("M=20:2000:24:log", "K=2,3,4,5,6,7,8"),
         observables=("purity@T_1", "T_2:T_1"),
         fixed={"alpha": 0.4, "epsilon_1": 0.1},
-        boundary=_clean_stages,
+        boundary=_family((2, 20), "$M = {} K^2$", lambda K, c: c * K**2, up=True),
     ),
     "training_time": NamedDiagram(
         title=r"Training time $T_3$ over the fraction $\alpha$ of matching examples and $\epsilon$",
@@ -141,7 +120,7 @@ DIAGRAMS = {
         observables=("T_3", "T_2"),
         fixed={"T_3_rule": "squared", "M": 200},
         logarithmic=True,
-        boundary=_over_alpha,
+        boundary=partial(_levels_of_clock, over="alpha"),
     ),
     "patterns": NamedDiagram(
         title=r"Training time $T_3$ over the number $M$ of patterns and $\epsilon$",
@@ -149,7 +128,7 @@ DIAGRAMS = {
         observables=("T_3",),
         fixed={"T_3_rule": "squared", "alpha": 0.4},
         logarithmic=True,
-        boundary=_over_patterns,
+        boundary=partial(_levels_of_clock, over="M"),
     ),
     "least_fraction": NamedDiagram(
         title="Loss at t = 1e6: too few matching examples are never learnt from",
@@ -166,21 +145,21 @@ DIAGRAMS = {
         fixed={"success": 0.99},
         logarithmic=True,
         words={"quantity not finite": "more than 150"},
-        boundary=_constant_product,
+        boundary=_family((0.05, 0.15, 0.4), r"$\alpha'\tau = {}$", lambda alpha, c: c / alpha),
     ),
     "examples_alpha": NamedDiagram(
         title="CoT error over examples and the fraction α' of them that match (equal steps)",
         axes=("l_ts=5:80:20:log", "alpha_test=0.1:1:20"),
         observables=("cot_error_limit@t=0", "icl_error_exact@t=0"),
         fixed={"tau": 0.5, "rho": 0.8},
-        boundary=_matching_examples,
+        boundary=_family((4, 10), r"$\alpha' l_{{ts}} = {}$", lambda l_ts, n: n / l_ts),
     ),
     "examples_tau": NamedDiagram(
         title="CoT error over examples and the probability τ of a right chain (equal steps)",
         axes=("l_ts=5:80:20:log", "tau=0.1:0.9:20"),
         observables=("cot_error_limit@t=0", "icl_error_exact@t=0"),
         fixed={"alpha_test": 0.8, "rho": 0.8},
-        boundary=_over_tau,
+        boundary=partial(_decided, over="tau"),
     ),
     "examples_rho": NamedDiagram(
         # the vote at the one noisy step decides CoT and ICL alike, so both errors are counted exactly
@@ -188,7 +167,7 @@ DIAGRAMS = {
         axes=("l_ts=5:80:20:log", "rho=0.05:0.85:20"),
         observables=("icl_error_exact@t=0",),
         fixed={"style": "one", "alpha_test": 0.8, "tau": 0.5},
-        boundary=_over_rho,
+        boundary=partial(_decided, over="rho"),
     ),
     "blind": NamedDiagram(
         title="CoT error of a pattern of overlap λ with the blind direction",

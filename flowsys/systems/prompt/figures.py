@@ -1,8 +1,8 @@
 """The paper's Figures 2–5 and the bounds of Lemma F.5: theory as lines, the trained model or SGD as dots.
 
-Test errors: lines have all attention on matching examples, ICL by exact counting, CoT by a vote on many prompts; dots
-are the model at t = 2e5, mean and spread over draws of test patterns and prompts. The paper's sweep values are not in
-its text; those of the specification are used.
+Test errors: lines have all attention on matching examples, by exact counting (CoT with errors at every step by a vote
+on many prompts); dots are the model at t = 2e5, mean and spread over random tasks of Appendix E, each with test
+patterns and prompts of its own. The paper's sweep values are not in its text; those of the specification are used.
 """
 
 from functools import partial
@@ -11,26 +11,23 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from scipy.optimize import fsolve
 
 from flowsys.plot.drawing import Drawing, PaperFigure
+from flowsys.plot.marks import dots, line
 from flowsys.runs.solving import solve
 from flowsys.runs.training import train
 from flowsys.runs.trajectory import Trajectory
 from flowsys.system import Setup
-from flowsys.systems.prompt import SYSTEM, lemmas, testing
+from flowsys.systems.prompt import SYSTEM, testing
+from flowsys.systems.prompt.claims.printed import stage_1_bounds, stage_1_time
 from flowsys.systems.prompt.model import MASSES
-from flowsys.systems.prompt.surrogate import stage_1_time
-from flowsys.systems.prompt.testing import law_of
-from flowsys.systems.prompt.transitions import (
-    attractor_masses,
-    input_label_primacy,
-    input_label_probability,
-)
+from flowsys.systems.prompt.tasks import cycle_powers
+from flowsys.systems.prompt.transitions import attractor_of, input_label_primacy, input_label_probability
 
 LENGTHS = (5, 10, 20, 40, 80)
 TRAINED = 2e5
-N_DRAWS = 4
+N_TASKS = 4
+MANY = 20  # times the prompts of a dot, where the line is a vote on prompts
 NAMES = {"cot": "CoT", "icl": "ICL"}
 PANELS = (
     ("alpha_test", (0.2, 0.4, 0.6, 0.8), r"\alpha'", {}, "(A) share of matching examples"),
@@ -43,33 +40,38 @@ def _with(setup: Setup, **changes: Any) -> Setup:
     return SYSTEM.setup(**(dict(setup) | changes))
 
 
-def _concentrated(there: Setup, error: str) -> float:
-    """The error with all attention on matching examples."""
-    if error == "icl":
-        return testing.one_step_error(there)
-    return testing.limit_errors({**there, "n_prompts": 20 * there["n_prompts"]}).cot
+def _laws(setup: Setup) -> list[testing.Law]:
+    """The errors asked for on random cycles, one for each dot."""
+    patterns = np.tile(np.arange(setup["M_test"]), (N_TASKS, 1))
+    cycles = np.random.default_rng([setup["seed"], 6]).permuted(patterns, axis=1)
+    return [testing.law_of(setup, task) for task in cycle_powers(cycles, setup["K"])]
 
 
-def _of_model(there: Setup, y: np.ndarray, error: str) -> list[float]:
-    """The model's errors, one for each draw of test patterns and prompts."""
-    return [getattr(testing.tested({**there, "seed": there["seed"] + i}, y).errors, error) for i in range(N_DRAWS)]
+def _concentrated(there: Setup, error: str, law: testing.Law) -> float:
+    """The error with all attention on matching examples: of ICL, and of CoT that can err at step 1 only, exactly."""
+    if error == "icl" or there["style"] == "one":
+        return testing.one_step_error(there, law)
+    n = MANY * there["n_prompts"] // N_TASKS
+    return testing.limit_errors({**there, "n_prompts": n}, law).cot
 
 
 def _draw_errors(ax: Axes, setup: Setup, y: np.ndarray, error: str, lengths: tuple, colour: str, label: str) -> None:
     """A line and dots over the number of examples."""
-    there = [_with(setup, l_ts=n) for n in lengths]
-    ax.plot(lengths, [_concentrated(x, error) for x in there], color=colour, label=label)
-    drawn = np.array([_of_model(x, y, error) for x in there])
-    ax.errorbar(lengths, drawn.mean(axis=1), yerr=drawn.std(axis=1, ddof=1), fmt="o", color=colour, markersize=4,
-                capsize=2)  # fmt: skip
+    laws = _laws(setup)
+    of_model = lambda there, i: testing.tested({**there, "seed": there["seed"] + i}, y, None, laws[i]).errors
+    places = [_with(setup, l_ts=n) for n in lengths]
+    line(ax, lengths, [np.mean([_concentrated(there, error, law) for law in laws]) for there in places], label, colour)
+    dots(ax, lengths, [[getattr(of_model(there, i), error) for i in range(N_TASKS)] for there in places], "", colour)
 
 
-def _over_examples(ax: Axes, lengths: tuple) -> None:
+def _finish(ax: Axes, lengths: tuple, title: str, **legend: Any) -> None:
     ax.set_xscale("log")
     ax.set_xticks(lengths, labels=[str(n) for n in lengths])
     ax.minorticks_off()
     ax.set_xlabel(f"examples ${SYSTEM.names.symbol('l_ts')}$")
-    ax.plot([], [], "o", color="0.4", markersize=4, label="model, $t = 2\\times 10^5$")
+    ax.plot([], [], "o", color="0.4", markersize=4, label=f"model at $t = 2\\times 10^5$, {N_TASKS} tasks")
+    ax.set_title(title, fontsize="medium")
+    ax.legend(frameon=False, fontsize="small", **legend)
 
 
 def _trained(setup: Setup) -> tuple[Trajectory, np.ndarray]:
@@ -79,7 +81,7 @@ def _trained(setup: Setup) -> tuple[Trajectory, np.ndarray]:
 
 def _of_one_step(setup: Setup, name: str) -> str:
     """τ_o or ρ_o of the composed transitions, which is what ICL sees of τ or ρ; nothing for α'."""
-    A = law_of(setup).transitions
+    A = testing.law_of(setup).transitions
     if name == "tau":
         return rf", $\tau_o = {input_label_probability(A):.2f}$"
     return rf", $\rho_o = {input_label_primacy(A):.2f}$" if name == "rho" else ""
@@ -87,58 +89,41 @@ def _of_one_step(setup: Setup, name: str) -> str:
 
 def errors_over_examples(setup: Setup, error: str) -> Drawing:
     """Figs. 2 (CoT) and 3 (ICL): the error over l_ts for several α', τ and ρ (one noisy step)."""
-    figure = Figure(figsize=(12, 3.8), layout="constrained")
+    figure = Figure(figsize=(12, 4.4), layout="constrained")
     run, y = _trained(setup)
     for ax, (name, values, symbol, fixed, title) in zip(figure.subplots(1, 3, sharey=True), PANELS):
         for i, value in enumerate(values):
             there = _with(setup, **fixed, **{name: value})
             label = f"${symbol} = {value:g}$" + (_of_one_step(there, name) if error == "icl" else "")
             _draw_errors(ax, there, y, error, LENGTHS, f"C{i}", label)
-        _over_examples(ax, LENGTHS)
-        ax.set_title(title, fontsize="medium")
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2 if error == "icl" else 3, frameon=False,
-                  fontsize="small")  # fmt: skip
+        _finish(ax, LENGTHS, title, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
     figure.axes[0].set_ylabel(f"{NAMES[error]} error")
-    counted = "exact counting" if error == "icl" else f"{20 * setup['n_prompts']} prompts"
-    figure.suptitle(f"lines: all attention on matching examples, {counted}; dots: {N_DRAWS} draws of "
-                    f"{setup['n_prompts']} prompts; M = {setup['M']}, K = {setup['K']}, M' = {setup['M_test']}, else "
+    votes = "" if error == "icl" else f", in (A) and (B) by a vote on {MANY * setup['n_prompts']} prompts"
+    figure.suptitle(f"lines: all attention on matching examples, by exact counting{votes}; dots: {setup['n_prompts']} "
+                    f"prompts a task\nM = {setup['M']}, K = {setup['K']}, M' = {setup['M_test']}, else "
                     f"α' = {setup['alpha_test']:g}, τ = {setup['tau']:g}, ρ = {setup['rho']:g}",
                     fontsize="medium")  # fmt: skip
     return Drawing(figure, {"training": run}, "errors fall with l_ts, more slowly for smaller values; at τ = 0.7 "
                    "equal steps cannot have primacy 0.8: the nearest one is used")  # fmt: skip
 
 
-def attractor_of(tau_o: float, rho_o: float, is_satisfied: bool, M_test: int = 10) -> tuple[float, float]:
-    """(p, β) of attractor errors for K = 3 whose most probable output has probability τ_o and primacy ρ_o."""
-    right, wrong = (tau_o, (1 - rho_o) * tau_o) if is_satisfied else ((1 - rho_o) * tau_o, tau_o)
-
-    def missed(unknown):
-        found = attractor_masses(*np.clip(unknown, 1e-6, 1 - 1e-6), 3, M_test)
-        return found[0] - right, found[1] - wrong
-
-    return tuple(map(float, fsolve(missed, (0.72, 0.8))))
-
-
 def condition_1(setup: Setup) -> Drawing:
     """Fig. 4: τ_o = 0.4, ρ_o = 0.1; with Condition 1 ICL improves with l_ts, without it ICL fails; CoT works."""
-    figure = Figure(figsize=(8.4, 3.8), layout="constrained")
+    figure = Figure(figsize=(8.4, 4.2), layout="constrained")
     lengths, small = (5, 10, 20, 40, 80, 160, 320), _with(setup, K=3, M_test=10, style="attractor")
     run, y = _trained(small)
     for ax, is_satisfied in zip(figure.subplots(1, 2, sharey=True), (True, False)):
         p, beta = attractor_of(0.4, 0.1, is_satisfied)
-        there = _with(small, tau=p**3, beta=beta)
         for i, (error, name) in enumerate(NAMES.items()):
-            _draw_errors(ax, there, y, error, lengths, f"C{i}", name)
-        _over_examples(ax, lengths)
-        ax.set_title(
-            f"Condition 1 {'holds' if is_satisfied else 'fails'} (p = {p:.3f}, β = {beta:.3f})", fontsize="medium"
-        )
-        ax.legend(frameon=False, fontsize="small")
+            _draw_errors(ax, _with(small, tau=p**3, beta=beta), y, error, lengths, f"C{i}", name)
+        _finish(ax, lengths, f"Condition 1 {'holds' if is_satisfied else 'fails'} (p = {p:.3f}, β = {beta:.3f})")
     figure.axes[0].set_ylabel("error, mean over queries off the attractor")
-    figure.suptitle(f"lines: all attention on matching examples (ICL exact); dots: {N_DRAWS} draws of "
-                    f"{setup['n_prompts']} prompts", fontsize="medium")  # fmt: skip
+    figure.suptitle(f"lines: all attention on matching examples (ICL by exact counting, CoT by a vote on "
+                    f"{MANY * setup['n_prompts']} prompts)\ndots: {setup['n_prompts']} prompts a task",
+                    fontsize="medium")  # fmt: skip
     return Drawing(figure, {"training": run}, "CoT falls to 0 in both; ICL only where Condition 1 holds, and slowly: "
-                   "ρ_o is small; queries differ, one chain of the shift task crosses the attractor")  # fmt: skip
+                   "ρ_o is small. The model errs less than the line where the attractor ends at the query's own "
+                   "pattern: b < 0 takes attention from such labels")  # fmt: skip
 
 
 def attention_along_training(setup: Setup, n_seeds: int = 3) -> Drawing:
@@ -148,17 +133,18 @@ def attention_along_training(setup: Setup, n_seeds: int = 3) -> Drawing:
     stage = solve(SYSTEM, setup, at=["T_1"], observe=())
     few = _with(setup, n_prompts=min(setup["n_prompts"], 400))
     masses = lambda y, seed: testing.tested({**few, "seed": seed}, y).masses.mean(axis=0)
-    lines = np.array([[masses(y, seed) for seed in range(N_DRAWS)] for y in theory.states]).mean(axis=1)
-    rate = 2.0
-    marks = np.unique(rate * np.round(np.geomspace(rate, 200.0, 9) / rate))
-    dots = np.array([[masses(S, seed) for S in _sgd(few, seed, rate, marks)] for seed in range(n_seeds)])
-    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    lines = np.array([[masses(y, seed) for y in theory.states] for seed in range(N_TASKS)])
+    rate = 20.0
+    marks = rate * np.unique(np.round(np.geomspace(1, 250, 12)))
+    sgd = np.array([[masses(S, seed) for S in _sgd(few, seed, rate, marks)] for seed in range(n_seeds)])
+    figure = Figure(figsize=(7.2, 4.6), layout="constrained")
     ax = figure.subplots()
     for i, where in enumerate(MASSES.values()):
-        ax.plot(times, lines[:, i], color=f"C{i}", label=where)
-        ax.errorbar(marks, dots[:, :, i].mean(axis=0), yerr=dots[:, :, i].std(axis=0, ddof=1), fmt="o", markersize=4,
-                    capsize=2, color=f"C{i}")  # fmt: skip
-    label = f"SGD, {n_seeds} seeds, $l_{{tr}} = {setup['l_tr']}$"
+        middle, spread = lines[:, :, i].mean(axis=0), lines[:, :, i].std(axis=0, ddof=1)
+        line(ax, times, middle, where, f"C{i}")
+        ax.fill_between(times, middle - spread, middle + spread, color=f"C{i}", alpha=0.2, linewidth=0)
+        dots(ax, marks, sgd[:, :, i].T, "", f"C{i}")
+    label = f"SGD, {n_seeds} seeds, $\\eta = {rate:g}$, $l_{{tr}} = {setup['l_tr']}$"
     ax.plot([], [], "o", color="0.4", markersize=4, label=label)
     ax.axvline(stage.t[0], color="0.3", linestyle="--", linewidth=1)
     ax.set_xscale("log")
@@ -166,7 +152,7 @@ def attention_along_training(setup: Setup, n_seeds: int = 3) -> Drawing:
     ax.set_ylabel("attention on testing columns")
     ax.legend(frameon=False, fontsize="small")
     ax.set_title(f"M = {setup['M']}, K = {setup['K']}, α = {setup['alpha']:g}, α' = {setup['alpha_test']:g}; "
-                 "dashed: $T_1$", fontsize="medium")  # fmt: skip
+                 f"dashed: $T_1$; bands: {N_TASKS} draws of test patterns", fontsize="medium")  # fmt: skip
     return Drawing(figure, {"theory": theory}, "other steps vanish first, then other patterns")
 
 
@@ -183,17 +169,15 @@ def gradients_in_bounds(setup: Setup) -> Drawing:
     """Lemma F.5: the gradients Γ between the bounds (30)–(33), in the proofs' regime; C = 1 of the window dashed."""
     K, alpha = setup["K"], setup["alpha"]
     there = _with(setup, M=max(setup["M"], int(np.ceil(10 * K**4 / alpha))))
-    end = float(stage_1_time(setup["epsilon_1"], K, alpha))
-    names = [*(f"Gamma_{kind}" for kind in MASSES), *(f"mass_same_same_{k}" for k in range(1, K + 1))]
-    run = solve(SYSTEM, there, at=np.geomspace(1.0, 3 * end, 120), observe=names)
-    p = np.array([run[f"mass_same_same_{k}"] for k in range(1, K + 1)])
-    bounds = lemmas.stage_1_bounds(p, there["M"], K, alpha)
+    end, steps = float(stage_1_time(setup["epsilon_1"], K, alpha)), [f"mass_same_same_{k}" for k in range(1, K + 1)]
+    run = solve(SYSTEM, there, at=np.geomspace(1.0, 3 * end, 120), observe=[*(f"Gamma_{k}" for k in MASSES), *steps])
+    bounds = stage_1_bounds(np.array([run[name] for name in steps]), there["M"], K, alpha)
     figure = Figure(figsize=(8.4, 6.0), layout="constrained")
     for ax, (kind, where), number in zip(figure.subplots(2, 2, sharex=True).ravel(), MASSES.items(), range(30, 34)):
         for side, look in (("lower", "--"), ("upper", ":")):
             if (bound := getattr(bounds[kind], side)) is not None:
                 ax.plot(run.t, bound.mean(axis=0), look, color="0.3", label=f"{side} bound ({number})")
-        ax.plot(run.t, run[f"Gamma_{kind}"], color="C0", label=rf"$\Gamma$, {where}")
+        line(ax, run.t, run[f"Gamma_{kind}"], rf"$\Gamma$, {where}")
         ax.axvline(end, color="0.6", linewidth=1, linestyle="--")
         ax.set_xscale("log")
         ax.set_yscale("symlog", linthresh=1e-3)

@@ -68,39 +68,27 @@ def symmetry_error(setup: Setup, _) -> float:
     return float(np.abs(finite - limit).max())
 
 
-Sizes = tuple[tuple[str, Any], ...]
-
-
-def sizes_of(setup: Setup) -> Sizes:
-    """What SGD from W = 0 depends on besides its batches; another `seed` means N_SEEDS other seeds."""
-    return (*((name, setup[name]) for name in ("M", "K", "alpha")), ("seed", N_SEEDS * setup["seed"]))
-
-
-def _trained(sizes: Sizes, variant: str, names: tuple[str, ...], seeds: int | None, **more: Any) -> np.ndarray:
-    """Observables at t = END of descent from W = 0; on M-dimensional patterns, which is cheapest and all the same."""
-    setup = SYSTEM.setup(**dict(sizes), learning_rate=RATE, xi=0.0, d_X=dict(sizes)["M"], **more)
-    steps = round(END / RATE)
-    run = train(SYSTEM, setup, variant=variant, steps=steps, records=1, observe=names, seeds=seeds)
-    return np.array([run[name][-1] for name in names])
-
-
 @lru_cache(maxsize=32)
-def sgd(sizes: Sizes, l_tr: float, batch_size: int) -> dict[str, np.ndarray]:
-    """a, b, H, the attention p and the spread of A_ii over patterns, each (N_SEEDS,)."""
-    names = (*variables(dict(sizes)["K"]), "mass_same_same", "sd_A_s")
-    return dict(zip(names, _trained(sizes, "sgd", names, N_SEEDS, l_tr=l_tr, batch_size=batch_size)))
+def descended(variant: str, seeds: int | None, **parameters: Any) -> dict[str, np.ndarray]:
+    """a, b, H, and of SGD the attention p and the spread of A_ii over patterns, at t = END of descent from W = 0.
+
+    On M-dimensional patterns, which is cheapest and all the same; one number a seed.
+    """
+    setup = SYSTEM.setup(**parameters, learning_rate=RATE, xi=0.0, d_X=parameters["M"])
+    names = variables(setup["K"]) + (("mass_same_same", "sd_A_s") if variant == "sgd" else ())
+    run = train(SYSTEM, setup, variant=variant, steps=round(END / RATE), records=1, observe=names, seeds=seeds)
+    return {name: np.asarray(run[name][-1]) for name in names}
 
 
-@lru_cache(maxsize=32)
-def full_batches(sizes: Sizes) -> dict[str, float]:
-    """a, b, H of descent on the exact population."""
-    names = variables(dict(sizes)["K"])
-    return dict(zip(names, _trained(sizes, "symmetric", names, None).tolist()))
+def _sizes(setup: Setup) -> dict[str, Any]:
+    """What descent from W = 0 depends on besides its batches; another `seed` means N_SEEDS other seeds."""
+    return {**{name: setup[name] for name in ("M", "K", "alpha")}, "seed": N_SEEDS * setup["seed"]}
 
 
-def bias(sizes: Sizes, name: str, l_tr: float, batch_size: int) -> tuple[float, float]:
-    """Mean over seeds of SGD minus full batches, and its standard error."""
-    deviation = sgd(sizes, l_tr, batch_size)[name] - full_batches(sizes)[name]
+def bias(setup: Setup, name: str, l_tr: float) -> tuple[float, float]:
+    """Mean over seeds of SGD minus descent on the exact population, and its standard error."""
+    of_batches = descended("sgd", N_SEEDS, **_sizes(setup), l_tr=l_tr, batch_size=setup["batch_size"])
+    deviation = of_batches[name] - descended("symmetric", None, **_sizes(setup))[name]
     return float(deviation.mean()), float(deviation.std(ddof=1) / np.sqrt(N_SEEDS))
 
 
@@ -111,17 +99,18 @@ def most_standard_errors(n: int) -> float:
 
 def prompt_error(setup: Setup, l_tr: float) -> float:
     """|mean over seeds of a(SGD) - a(full batches)|: the bias of finite prompts."""
-    return abs(bias(sizes_of(setup), "a", l_tr, setup["batch_size"])[0])
+    return abs(bias(setup, "a", l_tr)[0])
 
 
 def spread(setup: Setup, batch_size: float) -> float:
     """Standard deviation of A_ii over patterns, at endless prompts: what random batches do to W."""
-    return float(sgd(sizes_of(setup), np.inf, int(batch_size))["sd_A_s"].mean())
+    found = descended("sgd", N_SEEDS, **_sizes(setup), l_tr=np.inf, batch_size=int(batch_size))
+    return float(found["sd_A_s"].mean())
 
 
 def excess_over_noise(setup: Setup, _) -> float:
     """|mean over seeds - full batches| in standard errors, largest of a, b, H, at endless prompts."""
-    found = [bias(sizes_of(setup), name, np.inf, setup["batch_size"]) for name in variables(setup["K"])]
+    found = [bias(setup, name, np.inf) for name in variables(setup["K"])]
     return max(abs(mean) / error for mean, error in found)
 
 

@@ -7,7 +7,7 @@ queries. A query at step k with pattern z_{k-1} scores a column by a sum of such
 F puts on every pattern the attention its columns as a label get, and the loss is ½ Σ_v (F_v - 1[v = z_k])² (Eqs. 2, 3).
 
 Two readings of the same loss: in all frame entries, prompt by prompt (`prompt_loss`), and in the three kinds of entries
-that survive the average over relabelled tasks (`symmetric_losses`, exact for the population). `ops` is
+that survive the average over relabelled tasks (`population_losses`, exact for the population). `ops` is
 `flowsys.model.ops` or its symbolic twin.
 """
 
@@ -76,9 +76,9 @@ def column_scores(S: Any, X: Any) -> Any:
 
 def attention(ops: Any, w: Any, X: Any, p: Any) -> Any:
     """Attention (n, K, M) on every column."""
-    n, K, M = X.origins.shape
-    flat = lambda array: array.reshape(n, K * M)
-    found = lambda: ops.softmax(flat(column_scores(w.W, X)), flat(column_counts(X, p))).reshape(n, K, M)
+    shape = X.origins.shape
+    flat = lambda array: array.reshape(shape[0], -1)
+    found = lambda: ops.softmax(flat(column_scores(w.W, X)), flat(column_counts(X, p))).reshape(shape)
     return w.once("attention", X, found)
 
 
@@ -99,12 +99,7 @@ def prompt_loss(ops: Any, w: Any, X: Any, p: Any) -> Any:
 
 def four_masses(ops: Any, attention: Any, same_input: Any, same_step: Any) -> Any:
     """Sums of `attention` over the four combinations of the two 0/1 indicators, as a last axis (`MASSES`)."""
-    products = (
-        same_input * same_step,
-        same_input * (1 - same_step),
-        (1 - same_input) * same_step,
-        (1 - same_input) * (1 - same_step),
-    )
+    products = [u * k for u in (same_input, 1 - same_input) for k in (same_step, 1 - same_step)]
     return ops.stack([(attention * ops.array(product)).sum(axis=-1) for product in products]).T
 
 
@@ -134,26 +129,27 @@ class Columns(NamedTuple):
     multiplicity: Any  # (v,): how many labels are of kind v
 
 
-def kind_scores(ops: Any, a: Any, b: Any, H: Any, columns: Columns, step: int) -> Any:
-    """Scores a 1[u = z] + b 1[label = z] + H_k'k of the kinds of columns, for a query at step k = `step` + 1."""
-    return a * ops.array(columns.same_input) + b * ops.array(columns.same_label) + H[columns.step, step]
+def kind_scores(ops: Any, a: Any, b: Any, H: Any, kinds: list[Columns]) -> list:
+    """Scores a 1[u = z] + b 1[label = z] + H_k'k of the kinds of columns; `kinds[k - 1]` are those of a query at k."""
+    return [a * ops.array(columns.same_input) + b * ops.array(columns.same_label) + H[columns.step, step]
+            for step, columns in enumerate(kinds)]  # fmt: skip
 
 
-def symmetric_losses(ops: Any, a: Any, b: Any, H: Any, kinds: list[Columns]) -> list:
-    """L_k, k = 1..K; the population loss is their mean. `kinds[k - 1]` are the columns of a query at step k."""
+def kind_attention(ops: Any, a: Any, b: Any, H: Any, kinds: list[Columns]) -> list:
+    """Attention on the kinds of columns, by the query's step."""
+    return [ops.softmax(s, columns.counts) for s, columns in zip(kind_scores(ops, a, b, H, kinds), kinds)]
+
+
+def population_losses(ops: Any, a: Any, b: Any, H: Any, kinds: list[Columns]) -> list:
+    """L_k, k = 1..K; the population loss is their mean."""
     losses = []
-    for step, columns in enumerate(kinds):
-        π = ops.softmax(kind_scores(ops, a, b, H, columns, step), columns.counts)
-        F = ops.name(f"output_{step + 1}", (columns.shares * π[None, :]).sum(axis=-1))
+    for k, (π, columns) in enumerate(zip(kind_attention(ops, a, b, H, kinds), kinds), start=1):
+        F = ops.name(f"output_{k}", (columns.shares * π[None, :]).sum(axis=-1))
         r = F - ops.array(columns.target)
-        losses.append(ops.name(f"L_{step + 1}", (columns.multiplicity * r * r).sum(axis=-1) / 2))
+        losses.append(ops.name(f"L_{k}", (columns.multiplicity * r * r).sum(axis=-1) / 2))
     return losses
 
 
-def symmetric_masses(ops: Any, a: Any, b: Any, H: Any, kinds: list[Columns]) -> Any:
-    """Attention (K, 4) of the query at every step on the four kinds of (pattern, step)."""
-    found = []
-    for step, columns in enumerate(kinds):
-        π = ops.softmax(kind_scores(ops, a, b, H, columns, step), columns.counts)
-        found.append(four_masses(ops, π, columns.same_input, columns.same_step))
-    return ops.stack(found)
+def total_masses(ops: Any, attention: list, kinds: list[Columns]) -> list:
+    """Sums of attention (or of its rates) on the four kinds of (pattern, step), by the query's step."""
+    return [four_masses(ops, π, columns.same_input, columns.same_step) for π, columns in zip(attention, kinds)]

@@ -5,15 +5,13 @@ LATEX |= {f"H_{i}{k}": f"H_{{{i}{k}}}" for i in range(1, 10) for k in range(1, 1
 
 _KIND = {"same_same": ("p", ""), "same_other": ("p", "'"), "other_same": ("q", ""), "other_other": ("q", "'")}
 LATEX |= {
-    "epsilon_1": r"\epsilon_1", "p_2": "p_2", "epsilon": r"\epsilon", "t_given": r"t_{\mathrm{given}}",
-    "l_tr": r"l_{\mathrm{tr}}", "l_ts": r"l_{\mathrm{ts}}", "batch_size": "B", "n_tasks": r"n_{\mathrm{tasks}}",
-    "xi": r"\xi", "d_X": "d_X", "M_test": "M'", "alpha_test": r"\alpha'", "tau": r"\tau", "rho": r"\rho",
-    "beta": r"\beta", "overlap": r"\lambda", "n_prompts": r"n_{\mathrm{prompts}}", "T_peak": r"T_{\mathrm{peak}}",
-    "T_given": r"t_{\mathrm{given}}", "mass_other_step": "p'+q'", "mass_other_step_max": r"\max_k(p'+q')",
-    "log_other_step_max": r"\log\max_k(p'+q')", "p_min": r"\min_k p", "log_missed_max": r"\log(1-\min_k p)",
-    "purity": "p/(p+q)", "rate_mass_other_same": r"\dot{q}", "A_s": "A_s", "A_d": "A_d", "B_s": "B_s", "B_d": "B_d",
+    "l_tr": r"l_{\mathrm{tr}}", "l_ts": r"l_{\mathrm{ts}}", "batch_size": "B", "M_test": "M'", "alpha_test": r"\alpha'",
+    "overlap": r"\lambda", "T_given": r"t_{\mathrm{given}}", "mass_other_step": "p'+q'",
+    "mass_other_step_max": r"\max_k(p'+q')", "log_other_step_max": r"\log\max_k(p'+q')",
+    "p_min": r"\min_k p", "log_missed_max": r"\log(1-\min_k p)", "purity": "p/(p+q)",
+    "rate_mass_other_same": r"\dot{q}",
     "loss_test": r"\mathcal{L}_{\mathrm{unseen}}", "mass_same_same_test": r"p_{\mathrm{unseen}}",
-    "sd_A_s": r"\mathrm{sd}(A_s)", "mass_chain_other": r"p'_{\mathrm{chain}}", "s": "s", "u": "u",
+    "sd_A_s": r"\mathrm{sd}(A_s)", "mass_chain_other": r"p'_{\mathrm{chain}}",
     "cot_error": r"R_{\mathrm{CoT}}", "icl_error": r"R_{\mathrm{ICL}}",
     "cot_error_limit": r"\hat{R}_{\mathrm{CoT}}^{p=1}",
     "icl_error_limit": r"\hat{R}_{\mathrm{ICL}}^{p=1}", "icl_error_exact": r"R_{\mathrm{ICL}}^{p=1}",
@@ -25,11 +23,8 @@ LATEX |= {f"mass_{kind}": sign + prime for kind, (sign, prime) in _KIND.items()}
 LATEX |= {f"Gamma_{kind}": rf"\Gamma_{{{sign}{prime}}}" for kind, (sign, prime) in _KIND.items()}
 LATEX |= {f"gamma_{x}_{y}": rf"\partial_{{{x}_{y}}}\mathcal{{L}}" for x in "AB" for y in "sd"}
 for _k in range(1, 10):
-    LATEX |= {f"loss_{_k}": rf"\mathcal{{L}}_{{{_k}}}", f"C_{_k}": f"C_{{{_k}}}"}
+    LATEX |= dict.fromkeys((f"loss_{_k}", f"L_{_k}"), rf"\mathcal{{L}}_{{{_k}}}")
     LATEX |= {f"mass_{kind}_{_k}": rf"{sign}{prime}_{{{_k}}}" for kind, (sign, prime) in _KIND.items()}
-    LATEX |= {f"G_{_i}{_k}": f"G_{{{_i}{_k}}}" for _i in range(1, 10)}
-for _k in range(1, 10):
-    LATEX |= {f"L_{_k}": rf"\mathcal{{L}}_{{{_k}}}"}
     LATEX |= {f"output_{_k}_{_v}": rf"F^{{({_k})}}_{{{_v}}}" for _v in range(60)}
 WORDS: dict[str, str] = {}
 PLACES = {"loss": "Eq. (3)", "flow": "Algorithm 1 in the limit of small steps; stages: Lemmas F.6 and F.7"}

@@ -1,6 +1,6 @@
 """The population system and its planar limit, stated for the derivation engine with M and α as symbols.
 
-On the symmetric subspace the exact population loss is the mean of `model.symmetric_losses` in a, b and H_k'k. A
+On the symmetric subspace the exact population loss is the mean of `model.population_losses` in a, b and H_k'k. A
 variable stands for the entries of W it combines: a = A_s - A_d for M entries A_s and M(M-1) entries A_d, and H_k'k =
 C_k' + G_k'k for M entries C_k' that all query steps share and one entry G_k'k, so
 
@@ -17,7 +17,14 @@ from flowsys.symbolic import primitives as ops
 from flowsys.symbolic.assemble import Statement, symbol
 from flowsys.symbolic.flow import Direct
 from flowsys.systems.prompt import planar
-from flowsys.systems.prompt.model import MASSES, Columns, four_masses, kind_scores, symmetric_losses, symmetric_masses
+from flowsys.systems.prompt.model import (
+    MASSES,
+    Columns,
+    kind_attention,
+    kind_scores,
+    population_losses,
+    total_masses,
+)
 from flowsys.systems.prompt.observables import Seen, mean, readings, step_readings
 from flowsys.systems.prompt.symmetric import SymmetricScores, entry_gradients, kinds, orbits_from_zero
 
@@ -49,7 +56,8 @@ def population_statement(K: int, wrapped_M: int | None = None) -> Statement:
     """The symmetric population system of K steps, for every M (or for one small M whose labels wrap around)."""
     y = variables(K)
     columns = kinds(ops, M if wrapped_M is None else wrapped_M, K, α, wrapped_M)
-    losses, masses = symmetric_losses(ops, *y, columns), symmetric_masses(ops, *y, columns)
+    losses = population_losses(ops, *y, columns)
+    masses = total_masses(ops, kind_attention(ops, *y, columns), columns)
     totals = {f"loss_{k}": loss for k, loss in enumerate(losses, start=1)}
     for row, at_step in enumerate(masses, start=1):
         totals |= {f"mass_{kind}_{row}": mass for kind, mass in zip(MASSES, at_step)}
@@ -72,21 +80,16 @@ def population_observables(K: int, columns: list[Columns]) -> dict[str, sp.Expr]
         masses=lambda: [[symbol(f"mass_{kind}_{k}") for kind in MASSES] for k in range(1, K + 1)],
         entries=lambda: orbits_from_zero(y, M),
         gradients=lambda: entry_gradients(variables(K, "gradient_"), M),
-        rate=lambda: mean([moved[2] for moved in mass_rates(y, rates(K), columns)]),
+        rate=lambda: mean([moved[2] for moved in total_masses(ops, attention_rates(y, rates(K), columns), columns)]),
     )
     found = {name: sp.sympify(read(ops, seen)) for name, (_, read) in readings(K).items()}
     return found | {"loss": mean(losses)}
 
 
-def mass_rates(y: SymmetricScores, dy: SymmetricScores, columns) -> list[np.ndarray]:
-    """d/dt of the four masses at every query step: attention moves with dp_c = p_c (ds_c - Σ p ds)."""
-    found = []
-    for step, here in enumerate(columns):
-        p = ops.softmax(kind_scores(ops, *y, here, step), here.counts)
-        ds = kind_scores(ops, *dy, here, step)
-        mean = ops.name(f"score_rate_{step + 1}", (p * ds).sum())
-        found.append(four_masses(ops, p * (ds - mean), here.same_input, here.same_step))
-    return found
+def attention_rates(y: SymmetricScores, dy: SymmetricScores, columns: list[Columns]) -> list[np.ndarray]:
+    """How attention moves, by the query's step: dπ = π (ds - Σ π ds)."""
+    moving = zip(kind_attention(ops, *y, columns), kind_scores(ops, *dy, columns))
+    return [π * (ds - ops.name(f"score_rate_{k}", (π * ds).sum())) for k, (π, ds) in enumerate(moving, start=1)]
 
 
 def planar_statement() -> Statement:

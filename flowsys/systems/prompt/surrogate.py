@@ -1,9 +1,9 @@
-"""The paper's own account of training: a lower bound on p driven by two exponents (Eqs. 156-159, 44), and its times.
+"""The paper's own account of training: a lower bound on p driven by two exponents (Eqs. 156-159, 44).
 
     p = [1 + (K-1) e^-s + (1-α)/α ((K-1) e^-s + e^-u)]^-1,    ds/dt = 2α²/K³ (1-p)²,    du/dt = p (1-p)²/(K M).
 
 s is the score of the query's step, u that of its pattern. The paper has ≳ in du/dt; the constant 1 is a choice made
-here. Every time is in units of η × iterations and, as in the paper, up to a constant.
+here.
 """
 
 from functools import lru_cache
@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flowsys.errors import InputError
+from flowsys.model.stated import stated_problem
 from flowsys.system import Setup
-from flowsys.system.problem import FunctionField, Problem, Stage
+from flowsys.system.problem import FunctionField, Problem
 from flowsys.systems.prompt import SYSTEM
 
 OBSERVABLES = (
@@ -39,7 +40,7 @@ def velocity(ops, s, u, M, K, alpha) -> tuple:
     return 2 * alpha * alpha / K**3 * unexplained, p * unexplained / (K * M)
 
 
-class SurrogateArguments(NamedTuple):
+class Sizes(NamedTuple):
     """Sizes, as data."""
 
     M: Any
@@ -69,39 +70,5 @@ def surrogate_problem(setup: Setup, mode: str) -> Problem:
     """L4: the paper's bound from s = u = 0."""
     if mode == "planar":
         raise InputError("mode = planar is not allowed at level L4: it is a limit of L3.")
-    sizes = SurrogateArguments(*(np.float64(setup[name]) for name in ("M", "K", "alpha")))
-    declared = SYSTEM.declaration
-    return Problem(
-        field=surrogate_field(),
-        initial=np.zeros(2),
-        stages=(Stage("surrogate", sizes),),
-        events=tuple(event for event in declared.events_at(setup, mode) if event.observable in OBSERVABLES),
-        marks=declared.marks_at(setup, mode),
-        t_max=setup["t_max"],
-        default_at=declared.default_at(setup, mode),
-    )
-
-
-def stage_1_time(epsilon, K, alpha):
-    """T_1 of Eq. (34): α^-2 K³ log(K/ε)."""
-    return K**3 * np.log(K / np.asarray(epsilon)) / alpha**2
-
-
-def stage_2_time(M, K, alpha):
-    """T_2 of Eq. (46): K M / α."""
-    return K * M / alpha
-
-
-def stage_3_time(epsilon, M, K):
-    """T_3 of Eq. (54): K M / ε, to (1 - p)² = ε."""
-    return K * M / np.asarray(epsilon)
-
-
-def training_time(epsilon, M, K, alpha):
-    """The iterations of Theorem 1, Eq. (18), times η; its first term has α^-1 where Eq. (34) has α^-2."""
-    return K**3 * np.log(K / np.asarray(epsilon)) / alpha + M * K * (1 / alpha + 1 / np.asarray(epsilon))
-
-
-def pattern_score_bound(t, M, K, alpha):
-    """u(t) ≥ ½ log((1 - α)² t / (α² K M)) for large t (Eq. 49)."""
-    return np.log((1 - alpha) ** 2 * np.asarray(t) / (alpha**2 * K * M)) / 2
+    sizes = Sizes(*(np.float64(setup[name]) for name in Sizes._fields))
+    return stated_problem(SYSTEM.declaration, setup, mode, surrogate_field(), np.zeros(2), lambda stage: sizes)

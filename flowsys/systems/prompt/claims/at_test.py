@@ -6,7 +6,8 @@ from math import ceil, log
 import numpy as np
 
 from flowsys.claims import Claim, Erratum, Experiment, Identity, Inequality, Kit, Limit, Order, Path, Sides
-from flowsys.systems.prompt import surrogate, testing
+from flowsys.systems.prompt import testing
+from flowsys.systems.prompt.claims import printed
 from flowsys.systems.prompt.claims.regimes import PROOFS
 from flowsys.systems.prompt.inference import Scorer, Tested
 
@@ -34,7 +35,7 @@ def length(p) -> int:
 def missed(run: Kit, power: float = 1.0, overlap: float | None = None) -> float:
     """1 - attention on S_k*, largest over the steps, after T(ε) of Theorem 1, on prompts of the length of (23)."""
     p = run.p
-    t = float(surrogate.training_time(p.epsilon**power, p.M, p.K, p.alpha))
+    t = float(printed.training_time(p.epsilon**power, p.M, p.K, p.alpha))
     return float(1 - tested(run, t, overlap, n_prompts=300, l_ts=length(p)).attention.min())
 
 

@@ -120,11 +120,9 @@ MATCHING = {"alpha_test": 1.0}
 
 def figure_4(run: Kit, swap: bool = False) -> dict[str, bool]:
     """Fig. 4: τ_o = 0.4, ρ_o = 0.1, with Condition 1 and without."""
-    from flowsys.systems.prompt.figures import attractor_of
-
     found = {}
     for is_satisfied in (True, False):
-        p, beta = attractor_of(0.4, 0.1, is_satisfied is not swap)
+        p, beta = transitions.attractor_of(0.4, 0.1, is_satisfied is not swap)
         errors = [limit_errors({**run.at(style="attractor", tau=p**3, beta=beta, l_ts=n).setup, "n_prompts": 1500})
                   for n in (20, 80, 320)]  # fmt: skip
         icl, cot = [e.icl for e in errors], [e.cot for e in errors]

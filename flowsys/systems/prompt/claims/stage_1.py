@@ -20,7 +20,8 @@ from flowsys.claims import (
     signs_on,
 )
 from flowsys.runs.trajectory import Trajectory
-from flowsys.systems.prompt import lemmas, planar, surrogate
+from flowsys.systems.prompt import planar
+from flowsys.systems.prompt.claims import printed
 from flowsys.systems.prompt.claims.regimes import INTO_REGIME, PROOFS, many_patterns, proofs
 from flowsys.systems.prompt.model import MASSES
 
@@ -33,7 +34,7 @@ LONGEST = 10.0
 
 def window(p) -> float:
     """α^-2 K³ log(K/ε), which (34) calls T_1."""
-    return float(surrogate.stage_1_time(p.epsilon_1, p.K, p.alpha))
+    return float(printed.stage_1_time(p.epsilon_1, p.K, p.alpha))
 
 
 def gradients(run: Kit, sign: float = 1.0, end: str | float = "T_1") -> dict[str, np.ndarray]:
@@ -47,11 +48,11 @@ def along_window(run: Kit, longest: float = LONGEST) -> Trajectory:
     return run.course(np.geomspace(1.0, longest * window(run.p), 160), observe=(*GAMMAS, *masses))
 
 
-def bounds_of(run: Kit, there: Trajectory, kind: str) -> lemmas.Bounds:
+def bounds_of(run: Kit, there: Trajectory, kind: str) -> printed.Bounds:
     """(30)–(33), averaged over prompts as the lemma does: over the query's step."""
     p = np.array([there[f"mass_same_same_{k}"] for k in range(1, run.p.K + 1)])
-    lower, upper = lemmas.stage_1_bounds(p, run.p.M, run.p.K, run.p.alpha)[kind]
-    return lemmas.Bounds(None if lower is None else lower.mean(axis=0), upper.mean(axis=0))
+    lower, upper = printed.stage_1_bounds(p, run.p.M, run.p.K, run.p.alpha)[kind]
+    return printed.Bounds(None if lower is None else lower.mean(axis=0), upper.mean(axis=0))
 
 
 def until_broken(run: Kit, kind: str, sign: float = 1.0) -> dict[str, float]:
@@ -84,7 +85,7 @@ def largest_share(run: Kit, power: float = 2.0) -> Sides:
     def margin(alpha: float) -> float:
         there = run.at(alpha=alpha).values(0.0, observe=("Gamma_other_same", *steps))
         p = np.array([there[name] for name in steps])
-        return there["Gamma_other_same"] - lemmas.stage_1_bounds(p, run.p.M, K, alpha)["other_same"].lower.mean()
+        return there["Gamma_other_same"] - printed.stage_1_bounds(p, run.p.M, K, alpha)["other_same"].lower.mean()
 
     of_limit = lambda alpha: (1 - alpha / K) ** power * (1 + (alpha / K) ** 2) - (1 - 1 / K)
     return Sides(*(brentq(f, 0.1, 0.99, xtol=1e-10) for f in (margin, of_limit)))

@@ -4,7 +4,8 @@ import numpy as np
 
 from flowsys.claims import Claim, Erratum, Inequality, Kit, Limit, Order, Path, Sides, Sign
 from flowsys.runs.trajectory import Trajectory
-from flowsys.systems.prompt import planar, surrogate
+from flowsys.systems.prompt import planar
+from flowsys.systems.prompt.claims import printed
 from flowsys.systems.prompt.claims.regimes import INTO_REGIME, PROOFS, SQUARED, many_patterns
 from flowsys.systems.prompt.claims.stage_1 import GAMMAS, window
 
@@ -72,7 +73,7 @@ def pattern_score(run: Kit, factor: float = 1.0) -> Sides:
     """u(t), here a(t), and ½ log(η (1-α)² t/(α² K M)), from t = K M/α² on."""
     p = run.p
     there = run.course(np.geomspace(factor * p.K * p.M / p.alpha**2, 1e6 * p.M / p.alpha**2, 60), observe=("a",))
-    return Sides(there["a"], surrogate.pattern_score_bound(there.t, p.M, p.K, p.alpha), there.t)
+    return Sides(there["a"], printed.pattern_score_bound(there.t, p.M, p.K, p.alpha), there.t)
 
 
 def late_score_excess(run: Kit, factor: float = 1.0) -> float:

@@ -5,7 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 
 from flowsys.claims import Claim, Inequality, Kit, Order, Path, Sides
-from flowsys.systems.prompt import ladder, surrogate, tasks
+from flowsys.systems.prompt import ladder, tasks
+from flowsys.systems.prompt.claims import printed
 from flowsys.systems.prompt.claims.regimes import PROOFS, SQUARED, many_patterns
 
 BOX = [{"M": 50, "K": 2, "alpha": 0.4}, {"M": 500, "K": 2, "alpha": 0.1}, {"M": 250, "K": 3, "alpha": 0.4},
@@ -15,7 +16,7 @@ EPSILONS = (0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-5, 1e-6)
 
 def T(p) -> float:
     """The time of (18), times η."""
-    return float(surrogate.training_time(p.epsilon, p.M, p.K, p.alpha))
+    return float(printed.training_time(p.epsilon, p.M, p.K, p.alpha))
 
 
 def time_to_loss(run: Kit, power: float = 0.0) -> float:
@@ -34,25 +35,25 @@ def samples_needed(run: Kit, power: float = 0.0) -> float:
 def loss_after(run: Kit, power: float = 1.0) -> float:
     """The loss at t = T(ε)."""
     p = run.p
-    t = float(surrogate.training_time(p.epsilon**power, p.M, p.K, p.alpha))
+    t = float(printed.training_time(p.epsilon**power, p.M, p.K, p.alpha))
     return run.values(t, observe=("loss",))["loss"]
 
 
 def sum_of_times(run: Kit, power: float = 0.0) -> float:
     """T_1 + T_2 + T_3 of (34), (46), (54)."""
     p = run.p
-    stages = (surrogate.stage_1_time(p.epsilon, p.K, p.alpha), surrogate.stage_2_time(p.M, p.K, p.alpha),
-              surrogate.stage_3_time(p.epsilon, p.M, p.K))  # fmt: skip
+    stages = (printed.stage_1_time(p.epsilon, p.K, p.alpha), printed.stage_2_time(p.M, p.K, p.alpha),
+              printed.stage_3_time(p.epsilon, p.M, p.K))  # fmt: skip
     return float(sum(stages)) * p.alpha**-power
 
 
 def attention_of_short_prompts(run: Kit, share: float = 2.0) -> Sides:
     """p at t = 200 of SGD on prompts of ⌈2/α⌉ examples, and of endless ones, on each of several seeds."""
     p = run.p
-    sizes, batch = (("M", p.M), ("K", p.K), ("alpha", p.alpha), ("seed", 0)), 4 * p.K * p.M
     length = max(1, int(np.ceil(share / p.alpha)))
-    short, endless = (ladder.sgd(sizes, l, batch)["mass_same_same"] for l in (length, np.inf))
-    return Sides(short, endless.mean())
+    sizes = {"M": p.M, "K": p.K, "alpha": p.alpha, "seed": 0, "batch_size": 4 * p.K * p.M}
+    short, endless = (ladder.descended("sgd", ladder.N_SEEDS, **sizes, l_tr=l) for l in (length, np.inf))
+    return Sides(short["mass_same_same"], endless["mass_same_same"].mean())
 
 
 def batch_noise(run: Kit, power: float = 0.0) -> float:
