@@ -71,6 +71,12 @@ def test_the_legend_has_what_is_drawn_and_nothing_else():
     assert drawn.get_linewidth()[0] == shown.get_linewidth()
 
 
+def test_lines_do_not_widen_a_map():
+    beyond = Line(np.array([0.0, 4]), np.array([1.0, 2]), "predicted")
+    ax = draw(diagram([[1, 2], [3, 4], [5, 6]]), Figure().subplots(), boundary=(beyond,))
+    assert (*ax.get_xlim(), *ax.get_ylim()) == (0.5, 3.5, 0.5, 2.5)
+
+
 def test_outcomes_are_told_in_the_diagrams_own_words():
     ax = draw(diagram([[1, 2], [3, 4], [np.nan, 6]]), Figure().subplots(), words={"quantity not finite": "above 150"})
     assert [t.get_text() for t in ax.get_legend().get_texts()] == ["above 150"]

@@ -71,6 +71,8 @@ def phase(
         _line(ax, line, linestyle=dash, path_effects=RIM, **MEASURED)
     for axis, where in zip(axes, "xy"):
         scale(ax, axis, where, diagram.symbol(axis.name))
+        if values.ndim > 1:  # lines do not widen a map
+            (ax.set_xlim if where == "x" else ax.set_ylim)(*edges(axis)[[0, -1]])
     if ax.get_legend_handles_labels()[0]:
         ax.legend(
             loc="upper center", bbox_to_anchor=(0.5, -0.13), frameon=False, fontsize="small", ncols=2, handlelength=2.8
