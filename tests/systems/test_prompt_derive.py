@@ -8,7 +8,7 @@ import flowsys as fs
 from flowsys import load
 from flowsys.program.arrays import arguments, observed, vector_field
 from flowsys.systems.prompt.derive import derive
-from flowsys.systems.prompt.limits import planar_program, population_program, wraps
+from flowsys.systems.prompt.limits import packaged_program, population_program, wraps
 
 SYSTEM = load("prompt")
 
@@ -57,7 +57,7 @@ def test_rate_of_a_mass_is_its_derivative_along_the_flow():
 
 
 def test_planar_program_is_the_printed_field():
-    program = planar_program()
+    program = packaged_program("PLANAR")
     numbers = arguments(program, {"M": 20, "K": 3, "alpha": 0.4})
     ours = vector_field(program, "exact", np)(np.array([0.7, 1.3]), numbers)
     assert ours == pytest.approx(planar_velocity(0, (0.7, 1.3), 20, 3, 0.4), rel=1e-14)

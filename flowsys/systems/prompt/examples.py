@@ -33,7 +33,6 @@ class ReasoningErrors(NamedTuple):
     cot_by_step: np.ndarray  # (K,): probability that v_k ≠ z_k
     correct_through: np.ndarray  # (K,): probability that v_1..v_k are all right
     icl: float  # Eq. (9)
-    n_prompts: int
 
 
 def n_matching_examples(alpha: float, n_examples: int) -> int:
@@ -79,7 +78,7 @@ def tallied(blocks: Iterator, targets: np.ndarray) -> ReasoningErrors:
         n_wrong_icl += int((answer != targets[-1, query]).sum())
         n += len(query)
     by_step = n_wrong_steps / n
-    return ReasoningErrors(float(by_step.mean()), by_step, n_through / n, n_wrong_icl / n, n)
+    return ReasoningErrors(float(by_step.mean()), by_step, n_through / n, n_wrong_icl / n)
 
 
 def _alias_table(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -80,11 +80,12 @@ def _trained(setup: Setup) -> tuple[Trajectory, np.ndarray]:
 
 
 def _of_one_step(setup: Setup, name: str) -> str:
-    """τ_o or ρ_o of the composed transitions, which is what ICL sees of τ or ρ; nothing for α'."""
-    A = testing.law_of(setup).transitions
-    if name == "tau":
-        return rf", $\tau_o = {input_label_probability(A):.2f}$"
-    return rf", $\rho_o = {input_label_primacy(A):.2f}$" if name == "rho" else ""
+    """τ_o or ρ_o of the composed transitions, mean over tasks: what ICL sees of τ or ρ; nothing for α'."""
+    seen = {"tau": (r"\tau_o", input_label_probability), "rho": (r"\rho_o", input_label_primacy)}
+    if name not in seen:
+        return ""
+    symbol, of = seen[name]
+    return f", ${symbol} = {np.mean([of(law.transitions) for law in _laws(setup)]):.2f}$"
 
 
 def errors_over_examples(setup: Setup, error: str) -> Drawing:

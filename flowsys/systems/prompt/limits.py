@@ -30,13 +30,19 @@ def wraps(M: int, K: int) -> bool:
     return least_unwrapped_M(K) > M
 
 
+@lru_cache(maxsize=8)
+def packaged_program(name: str) -> Program:
+    """One of the committed programs: POPULATION_K or PLANAR."""
+    from flowsys.systems.prompt import reduced
+
+    return Program.parse(getattr(reduced, name))
+
+
 @lru_cache(maxsize=64)
 def population_program(K: int, wrapped_M: int | None = None) -> Program:
     """The program of K steps for every M, or of one small M: packaged, or derived here."""
     if wrapped_M is None and K in PACKAGED:
-        from flowsys.systems.prompt import reduced
-
-        return Program.parse(getattr(reduced, f"POPULATION_{K}"))
+        return packaged_program(f"POPULATION_{K}")
     from flowsys.symbolic.assemble import assemble
     from flowsys.symbolic.kept import kept
     from flowsys.systems.prompt.statement import population_statement
@@ -47,18 +53,10 @@ def population_program(K: int, wrapped_M: int | None = None) -> Program:
     return kept(name, lambda: assemble(population_statement(K, wrapped_M)), sources)
 
 
-@lru_cache(maxsize=1)
-def planar_program() -> Program:
-    """The packaged program of the planar limit."""
-    from flowsys.systems.prompt import reduced
-
-    return Program.parse(reduced.PLANAR)
-
-
 def limit_problem(law: Law | None, setup: Setup, mode: str) -> Problem:
     """The population flow, or its planar limit, from W = 0; test prompts by the parameters, or by a law."""
     M, K, is_planar = setup["M"], setup["K"], mode == "planar"
-    program = planar_program() if is_planar else population_program(K, M if wraps(M, K) else None)
+    program = packaged_program("PLANAR") if is_planar else population_program(K, M if wraps(M, K) else None)
     data = arguments(program, {"M": M, "K": K, "alpha": setup["alpha"]})
     tested = {name: lambda y, name=name: value(name, setup.__getitem__, y, law) for name in TESTED}
     return stated_problem(
