@@ -20,6 +20,8 @@ import numpy as np
 from flowsys.errors import InputError
 from flowsys.laws.fits import Fit, power_law
 from flowsys.runs import robust
+from flowsys.runs.flow import flow_of
+from flowsys.runs.solving import solve
 from flowsys.system import Setup, System, asked
 from flowsys.typeset.tables import html_table
 
@@ -184,14 +186,29 @@ def compare(
             if name not in known:
                 raise InputError(f"rung = {name} is not one of {system.name}'s: {', '.join(known)}.")
         stated = [rung for name in rungs for rung in known[name]]
-    if fragile := robust.known(system, setup, system.mode(setup.mode)):
+    if fragile := _fragility(system, setup) if any(_is_limit(rung) for rung in stated) else "":
         stated = [_with_remark(rung, fragile) for rung in stated]
     return Ladder(system.name, setup, tuple(_measured(rung, on_progress) for rung in stated))
 
 
+def _fragility(system: System, setup: Setup) -> str:
+    """What is known of the limit, or what a run of it to its own events suspects."""
+    mode = system.mode(setup.mode)
+    verdict = robust.known(system, setup, mode)
+    if verdict is not None or "L3" not in system.levels:
+        return verdict or ""
+    problem = flow_of(system, setup, "L3", mode=mode).problem
+    remarks = solve(system, setup, level="L3", mode=mode).outcome.remarks if problem.default_at else ()
+    return next((remark for remark in remarks if remark.startswith("the limit")), "")
+
+
+def _is_limit(rung: Rung) -> bool:
+    return (rung.start, rung.end) == ("L2", "L3")
+
+
 def _with_remark(rung: Rung, fragile: str) -> Rung:
-    """The rung to a limit that is known to be fragile says so."""
-    return replace(rung, meaning=f"{rung.meaning}; {fragile}") if (rung.start, rung.end) == ("L2", "L3") else rung
+    """The rung to a limit that is fragile says so."""
+    return replace(rung, meaning=f"{rung.meaning}; {fragile}") if _is_limit(rung) else rung
 
 
 def _measured(rung: Rung, on_progress) -> MeasuredRung:

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from flowsys.analysis.flow import Flow, flow_of
 from flowsys.analysis.growth import Growth, growth
 from flowsys.analysis.result import Analysis
+from flowsys.runs.flow import Flow, flow_of
 from flowsys.system import Setup, System
 
 STARTS = 96

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flowsys.analysis.flow import Flow
 from flowsys.laws.law import law
+from flowsys.runs.flow import Flow
 
 GROWS = 1.02  # a state that is so much larger than a decade before keeps growing
 LEADING = 0.02  # smaller parts of the direction are not named

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from flowsys.analysis.flow import Flow, State, flow_of, jacobian, sliding_jacobian
 from flowsys.analysis.result import Analysis
 from flowsys.errors import InputError
+from flowsys.runs.flow import Flow, State, flow_of, jacobian, sliding_jacobian
 from flowsys.system import Setup, System
 
 SAME = 1e-6  # eigenvalues that differ by less of the largest are one

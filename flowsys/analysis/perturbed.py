@@ -11,11 +11,11 @@ from functools import cached_property
 
 import numpy as np
 
-from flowsys.analysis.flow import Flow, spoken
 from flowsys.errors import InputError
 from flowsys.integrate.record import Finished, Tolerances
 from flowsys.model.definition import Model
 from flowsys.runs.automatic import integrate
+from flowsys.runs.flow import Flow, spoken
 from flowsys.runs.solving import observe_states, solve
 from flowsys.system.problem import Problem
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from flowsys.analysis.flow import flow_of, spoken
 from flowsys.analysis.perturbed import Perturbed, Seen
 from flowsys.analysis.result import Analysis
-from flowsys.analysis.surfaces import Nearest, nearest_surface
 from flowsys.runs import robust as kept
+from flowsys.runs.flow import flow_of, spoken
+from flowsys.runs.surfaces import Nearest, nearest_surface
 from flowsys.system import Setup, System
 
 SIZES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
@@ -75,15 +75,15 @@ class Robustness(Analysis):
     def sentence(self) -> str:
         if not self.is_fragile:
             return f"the limit is robust: the full flow returns to it from {self.radius:g} on"
-        outside = max((t for t in self.trials if not t.returns), key=lambda t: t.size)
+        outside = min((t for t in self.trials if not t.returns and t.size > self.radius), key=lambda t: t.size)
         change = {name: abs(outside.values[name] - x) / max(1.0, abs(x)) for name, x in self.limit.items()}
         moved = next((name for name, x in change.items() if x > SHOWN), max(change, key=change.__getitem__))
         near = f"; {self.nearest.sentence}" if self.nearest else ""
         follow = f"only widths from about {self.width:.0e} on follow it" if self.radius else "no width follows it"
         return (
             f"the limit is fragile: perturbations of its start above {self.radius:g} end elsewhere at {self.at} "
-            f"({moved} = {outside.values[moved]:.4g} instead of {self.limit[moved]:.4g}), so {follow}{near} "
-            "(flowsys analyse --robust)"
+            f"(from {outside.size:g}: {moved} = {outside.values[moved]:.4g} instead of {self.limit[moved]:.4g}), so "
+            f"{follow}{near} (flowsys analyse --robust)"
         )
 
     @property

@@ -1,7 +1,7 @@
 """Sensitivities: derivatives of event times, and of observables at events, in parameters and in the start.
 
 They come from the variational equations of the derived program, with jumps where it switches, slides or changes stage
-(`flowsys.analysis.variational`), so they are exact up to the solver's tolerance.
+(`flowsys.derivatives.variational`), so they are exact up to the solver's tolerance.
 """
 
 from collections.abc import Sequence
@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from flowsys.analysis.directions import Direction, along_parameter, along_start
-from flowsys.analysis.flow import Flow, flow_of, spoken
 from flowsys.analysis.result import Analysis
-from flowsys.analysis.variational import Varied, base_run, varied
+from flowsys.derivatives.columns import TIME, Column, check, derivatives
+from flowsys.derivatives.directions import START
+from flowsys.derivatives.variational import Varied
 from flowsys.errors import InputError
+from flowsys.runs.flow import flow_of, spoken
 from flowsys.system import Setup, System
-
-START = "start:"
 
 
 @dataclass(frozen=True)
@@ -87,14 +86,14 @@ def sensitivities(
     if not names:
         raise InputError("sensitivities is empty: name parameters, or coordinates of the start as start:NAME.")
     flow = flow_of(system, setup, level, variant, mode)
-    base = base_run(flow, at, rtol)
+    asked = flow.requests(at)
     observe = flow.problem.field.observables if observe is None else tuple(observe)
-    _check(flow, observe)
-    found = {name: varied(base, direction_of(flow, name)) for name in dict.fromkeys(names)}
+    check(flow, [Column(name, TIME) for name in names] + [Column(names[0], observable) for observable in observe])
+    found = derivatives(flow, asked, names, rtol)
     first = next(iter(found.values()))
     reached = {v.at for v in first}
-    remarks = [f"{spoken(r)} is not reached" for r in base.asked if spoken(r) not in reached]
-    quantities = [q for v in first for q in _of(v.at, found, observe) if v.at in {spoken(r) for r in base.asked}]
+    remarks = [f"{spoken(r)} is not reached" for r in asked if spoken(r) not in reached]
+    quantities = [q for v in first for q in _of(v.at, found, observe) if v.at in {spoken(r) for r in asked}]
     index = {name: i for i, name in enumerate(flow.problem.field.names)}
     sizes = {
         name: float(flow.problem.initial[index[name.removeprefix(START)]])
@@ -112,21 +111,9 @@ def sensitivities(
     )
 
 
-def direction_of(flow: Flow, name: str) -> Direction:
-    """The direction a name stands for."""
-    return along_start(flow, name.removeprefix(START)) if name.startswith(START) else along_parameter(flow, name)
-
-
 def _of(at: str, found: dict[str, list[Varied]], observe: Sequence[str]) -> list[Sensitivity]:
     there = {name: next(v for v in all_of if v.at == at) for name, all_of in found.items()}
     first = next(iter(there.values()))
     times = [] if at.startswith("t=") else [Sensitivity("t", at, first.t, {name: v.dt for name, v in there.items()})]
     slopes = lambda observable: {name: v.slopes[observable] for name, v in there.items()}
     return [*times, *(Sensitivity(o, at, first.values[o], slopes(o)) for o in observe)]
-
-
-def _check(flow: Flow, observe: Sequence[str]) -> None:
-    for name in observe:
-        if name not in flow.problem.field.observables:
-            known = ", ".join(flow.problem.field.observables[:8])
-            raise InputError(f"observe = {name} is not an observable of the program here; there are {known}, ….")

@@ -7,16 +7,16 @@ Of two events one crosses a threshold; they happen together where its observable
 happens, which is smooth also where it happens only later, or never.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from flowsys.analysis.directions import along_parameter
-from flowsys.analysis.flow import Flow, spoken
-from flowsys.analysis.variational import Varied, base_run, varied
+from flowsys.derivatives.directions import direction_of
+from flowsys.derivatives.variational import Varied, base_run, varied
 from flowsys.errors import InputError
+from flowsys.runs.flow import Flow, spoken
 from flowsys.sweeps.quantities import Compared, Term, parse_quantity
 from flowsys.system.names import told, typeset
 
@@ -62,7 +62,7 @@ class Target:
         base = base_run(flow, self.asked, rtol)
         value, slopes = np.nan, []
         for name in names:
-            direction = along_parameter(flow, name)
+            direction = direction_of(flow, name)
             there = {v.at: v for v in varied(base, direction)}
             values, changes = {}, {}
             for term in self.quantity.terms:
@@ -71,7 +71,7 @@ class Target:
                 values[term], changes[term] = _of(term, there[spoken(term.at)])
             value = float(self.quantity.value(values)) - self._level(flow)
             moved = direction.thresholds.get(self.event, 0.0) / direction.size
-            slopes.append(_slope(self.quantity, values, changes) - moved)
+            slopes.append(self.quantity.slope(values, changes) - moved)
         return value, np.array(slopes)
 
     def label(self, flow: Flow) -> str:
@@ -118,12 +118,3 @@ def _of(term: Term, there: Varied) -> tuple[float, float]:
     if not term.observable:
         return there.t, there.dt
     return there.values[term.observable], there.slopes[term.observable]
-
-
-def _slope(quantity: Compared, values: Mapping[Term, float], changes: Mapping[Term, float]) -> float:
-    """The chain rule through a difference or a ratio."""
-    first = changes[quantity.first]
-    if quantity.over is not None:
-        a, b = values[quantity.first], values[quantity.over]
-        return (first - a / b * changes[quantity.over]) / b
-    return first if quantity.minus is None else first - changes[quantity.minus]

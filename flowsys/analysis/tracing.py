@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from flowsys.analysis.flow import Flow, flow_of
 from flowsys.analysis.result import Analysis
 from flowsys.analysis.targets import NotThere, Target, parse_target
 from flowsys.errors import InputError
+from flowsys.runs.flow import Flow, flow_of
 from flowsys.sweeps.axes import Axis, checked
 from flowsys.system import Setup, System
 

@@ -33,6 +33,14 @@ def solve(
         int | None, typer.Option(min=2, help="How many evenly spaced times up to --until (or the last --at): 200.")
     ] = None,
     observe: options.Observe = None,
+    derivative: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,start:NAME,…",
+            callback=options.given,
+            help="Exact derivatives in parameters or in the start, beside every observable: d_b(w_c), d_b(t).",
+        ),
+    ] = None,
     rtol: options.Rtol = 1e-8,
     atol: options.Atol = None,
     solver: Annotated[str, typer.Option(help="auto | native | radau | dopri8 | tsit5 | kvaerno5 | lsoda")] = "auto",
@@ -67,6 +75,7 @@ def solve(
         max_steps=max_steps,
         kink_width=kink_width,
         start=options.start_of(start),
+        derivatives=options.names(derivative) or (),
         command=options.command_line(),
     )
     deliver(trajectory, format, out)

@@ -14,7 +14,6 @@ import numpy as np
 from flowsys.errors import InputError, did_you_mean
 from flowsys.integrate.record import Tolerances
 from flowsys.program.arrays import observed_rows
-from flowsys.runs import robust
 from flowsys.runs.automatic import SOLVERS, integrate
 from flowsys.runs.horizon import POINTS, Horizon, check_points
 from flowsys.runs.trajectory import Origin, Trajectory
@@ -43,6 +42,7 @@ def solve(
     max_steps: int = 1_000_000,
     kink_width: float | None = None,
     start: Mapping[str, Any] | None = None,
+    derivatives: Sequence[str] = (),
     command: str = "",
     on_progress=None,
     **parameters: Any,
@@ -61,6 +61,8 @@ def solve(
     rtol, atol  tolerances of a step; atol defaults to 1e-4 · rtol times the smallest initial scale of the system
     kink_width  δ replaces every ReLU by δ log(1 + e^(x/δ)); without it kinks are exact
     start       overrides some of the start (`flowsys.start`) by name
+    derivatives in parameters, or in coordinates of the start (`start:w_c`): exact ones beside every observable,
+                d_b(w_c), and d_b(t) of an event's time; single ones may be observed by that name
 
     The result is a `Trajectory`: `run["w_c"]` the series, `run.t` the times, `run.at("T_1")` a row, `run.events` the
     times of events, `run(t)` the observables at any time inside, `run.plot()` a picture.
@@ -77,23 +79,29 @@ def solve(
     if points is not None:
         check_points(points)
     if level == "L0":
+        _refuse_derivatives(observe or (), derivatives, "level = L0 is descent, not a flow")
         return _trained(system, setup, variant, mode, at, until, points, observe, start, command)
-    variant, mode = system.variant(level, variant), system.mode(mode)
+    variant, mode, given = system.variant(level, variant), system.mode(mode), setup
     setup = system.settled(setup, level, variant, mode)
     problem = system.started(setup, level, variant, mode, start)
     observe = tuple(observe) if observe is not None else system.unasked(level, problem)
+    names, observe = _with_derivatives(observe, derivatives, problem)
+    if start is not None or kink_width is not None:
+        what = "a start of one's own" if start is not None else "smoothed kinks"
+        _refuse_derivatives(names, (), f"{what} cannot be varied")
     _check_observables(system, problem, observe, f"{level} ({variant}) in mode {mode}")
     check_numbers(rtol, atol, solver, max_steps, kink_width)
     atol = atol if atol is not None else 1e-4 * rtol * problem.scale
-    fragile = robust.known(system, setup, mode) if level == "L3" and start is None else ""
+    flow = _varied_flow(system, given, (level, variant, mode), names) if len(names) > len(observe) else None
     origin = Origin(system.name, level, variant, mode, dict(setup), VERSION, command, system.place)
 
     def run(problem: Problem, requests: tuple[Request, ...], on_progress=None) -> Trajectory:
         events, times = _sorted_requests(system, problem, requests)
-        return _integrate(
+        found = _integrate(
             problem, requests, events, times, observe, (rtol, atol, max_steps), solver, kink_width, on_progress, origin,
             system.names,
         )  # fmt: skip
+        return found if flow is None else _beside(found, flow, names, rtol)
 
     requests = plain_requests(at) if at is not None else None
     usual = plain_requests(problem.default_at) if requests is None else requests
@@ -108,10 +116,60 @@ def solve(
         trajectory = run(problem, horizon.requests(problem), on_progress)
         outcome = horizon.outcome(trajectory.outcome, trajectory.labels)
         trajectory = replace(trajectory, outcome=outcome)
-    remarks = (*trajectory.outcome.remarks, *filter(None, [fragile]))
     events = [request for request in trajectory.requested if isinstance(request, str)]  # steps end on them
     look = lambda times: run(problem, plain_requests([*events, *times]))
-    return replace(trajectory, outcome=replace(trajectory.outcome, remarks=remarks), look=look)
+    if level == "L3" and start is None:
+        trajectory = _with_fragility(trajectory, system, problem)
+    return replace(trajectory, look=look)
+
+
+def _with_fragility(run: Trajectory, system: System, problem: Problem) -> Trajectory:
+    """A run of a limit says where the limit is known, or suspected, to be fragile."""
+    from flowsys.runs import robust
+
+    is_native = isinstance(problem.field, ProgramField) and not run.outcome.is_failure
+    slid = lambda: (problem, float(run.t[-1])) if is_native and run.statistics["slides"] and len(run) else None
+    fragile = robust.remark(system, run.origin.parameters, run.origin.mode, slid)
+    if not fragile:
+        return run
+    return replace(run, outcome=replace(run.outcome, remarks=(*run.outcome.remarks, fragile)))
+
+
+def _with_derivatives(observe, along: Sequence[str], problem: Problem) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """All names asked for, derivatives beside what they are of; and those of them that are observed."""
+    if not along and not any(name.startswith("d_") for name in observe):
+        return observe, observe
+    from flowsys.derivatives.columns import TIME, Column, column
+
+    plain = tuple(name for name in observe if column(name) is None)
+    of = lambda name: [Column(p, name).name for p in along] if name in problem.field.observables else []
+    beside = [*(Column(p, TIME).name for p in along), *(n for name in observe for n in (name, *of(name)))]
+    return tuple(dict.fromkeys(beside)), plain
+
+
+def _varied_flow(system: System, setup: Setup, form: tuple[str, str, str], names: Sequence[str]):
+    """The flow whose derivatives are asked for, once these are known to be such."""
+    from flowsys.derivatives.columns import check, column
+    from flowsys.runs.flow import flow_of
+
+    flow = flow_of(system, setup, *form)
+    check(flow, [found for name in names if (found := column(name))])
+    return flow
+
+
+def _beside(run: Trajectory, flow, names: Sequence[str], rtol: float) -> Trajectory:
+    """A run with the derivatives among these names."""
+    from flowsys.derivatives.columns import column, with_columns
+
+    return with_columns(run, flow, [found for name in names if (found := column(name))], names, rtol)
+
+
+def _refuse_derivatives(observe: Sequence[str], along: Sequence[str], why: str) -> None:
+    from flowsys.derivatives.columns import column
+
+    named = [*along, *(name for name in observe if column(name))]
+    if named:
+        raise InputError(f"derivative {named[0]} is not allowed here: {why}.")
 
 
 def _trained(system, setup: Setup, variant, mode, at, until, points, observe, start, command: str) -> Trajectory:

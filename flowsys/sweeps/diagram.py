@@ -33,6 +33,7 @@ OUTCOMES = (
     "only some seeds have a value",
     "claim not testable",
     "outside the claim's regime",
+    "no derivative there",
 )
 CODES = {name: code for code, name in enumerate(OUTCOMES)}
 _WITH_VALUE = [

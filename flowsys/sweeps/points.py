@@ -25,6 +25,7 @@ from flowsys.sweeps.diagram import CODES, has_value
 from flowsys.sweeps.over_seeds import reduced
 from flowsys.sweeps.quantities import Quantity, Term
 from flowsys.sweeps.setups import setups
+from flowsys.sweeps.slopes import slopes_of
 from flowsys.sweeps.sweep import Chunk, Sweep
 from flowsys.sweeps.together import evaluate_together, step_budget
 from flowsys.sweeps.trained import evaluate_trained
@@ -102,6 +103,8 @@ def _each(sweep: Sweep, quantities: Sequence[Quantity], points: Points, threads:
     def evaluate_waiting() -> None:
         for batch, is_one in waiting.batches():
             found, outcomes[batch.places] = _evaluate(sweep, points.runs, batch, is_one, threads)
+            if sweep.slopes:
+                found |= slopes_of(sweep, [points.runs[place] for place in batch.places], outcomes, batch.places)
             values[:, batch.places] = [quantity.value(found) for quantity in quantities]
 
     for columns in columns_of(sweep, points):

@@ -8,17 +8,20 @@ loss@t=300              an observable at a time
 rate(loss)@t=100..300   d log|loss| / dt, fitted over a stretch of time
 exponent(loss)@t=1e2..1e4   d log|loss| / d log t, fitted likewise
 mean(Q) std(Q) median(Q) q10(Q) share(Q)   of any of these over the seeds of a point (`flowsys.sweeps.over_seeds`)
+d_b(T_2) d_b(w_c@T_2)   the exact derivative of a time, an observable, a difference or a ratio in a parameter
 verdict(ID) fit(ID)     of a claim, measured at the point's parameters (`flowsys.sweeps.verdicts`)
 """
 
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 
+from flowsys.derivatives.columns import column
+from flowsys.derivatives.directions import START
 from flowsys.errors import InputError
 from flowsys.sweeps.over_seeds import Statistic, is_statistic
 from flowsys.sweeps.verdicts import OfClaim
@@ -30,10 +33,11 @@ _N_FITTED = 17
 
 @dataclass(frozen=True)
 class Term:
-    """A time (`observable` is empty) or an observable, at an event or a time."""
+    """A time (`observable` is empty) or an observable, at an event or a time; or its derivative `along` a parameter."""
 
     observable: str
     at: str | float
+    along: str = ""
 
     def __str__(self) -> str:
         where = self.at if isinstance(self.at, str) else f"t={self.at:g}"
@@ -81,9 +85,39 @@ class Compared:
                 return np.divide(of[self.first], of[self.over])
         return of[self.first] if self.minus is None else of[self.first] - of[self.minus]
 
+    def slope(self, values: Mapping[Term, Any], changes: Mapping[Term, Any]) -> Any:
+        """Its derivative by the chain rule, from the values of its terms and their derivatives."""
+        change = changes[self.first]
+        if self.over is not None:
+            ratio = values[self.first] / values[self.over]
+            return (change - ratio * changes[self.over]) / values[self.over]
+        return change if self.minus is None else change - changes[self.minus]
+
     def label(self, names: Names, mode: str) -> str:
         first, *other = (term.symbol(names, mode) for term in self.terms)
         return typeset(f" {'/' if self.over else '-'} ".join([first, *other]))
+
+
+@dataclass(frozen=True)
+class Derivative:
+    """The exact derivative of a quantity along a parameter, or a coordinate of the start."""
+
+    name: str
+    along: str
+    inner: Compared
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        return (*self.inner.terms, *(replace(term, along=self.along) for term in self.inner.terms))
+
+    def value(self, of: Mapping[Term, np.ndarray]) -> np.ndarray:
+        changes = {term: of[replace(term, along=self.along)] for term in self.inner.terms}
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.inner.slope(of, changes)
+
+    def label(self, names: Names, mode: str) -> str:
+        inner = self.inner.label(names, mode)
+        return rf"$\partial/\partial {names.symbol(self.along.removeprefix(START))}$ of {inner}"
 
 
 @dataclass(frozen=True)
@@ -128,6 +162,11 @@ def parse_quantity(text: str, events: tuple[str, ...], level: str | None = None)
         return Statistic.parse(text, lambda inner: parse_quantity(inner, events))
     if text.startswith(("rate(", "exponent(")):
         return _fitted(text)
+    if slope := column(text):
+        inner = parse_quantity(slope.of, events)
+        if not isinstance(inner, Compared):
+            raise InputError(f"observable {text} is not allowed: {slope.of} is no time or observable, nor two of them.")
+        return Derivative(text, slope.along, inner)
     for sign, role in ((":", "over"), ("-", "minus")):
         if pair := _pair(text, sign, events):
             return Compared(text, pair[0], **{role: pair[1]})

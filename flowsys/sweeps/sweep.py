@@ -13,9 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from flowsys.derivatives.columns import TIME, Column
+from flowsys.derivatives.columns import check as check_columns
 from flowsys.errors import InputError
 from flowsys.machine.fingerprint import fingerprint
 from flowsys.runs.automatic import NATIVE
+from flowsys.runs.flow import flow_of
 from flowsys.runs.solving import check_numbers
 from flowsys.sweeps.axes import Axis, checked
 from flowsys.sweeps.over_seeds import Statistic, fresh_seed
@@ -73,6 +76,15 @@ class Sweep:
     @property
     def terms(self) -> list[Term]:
         """What must be recorded for the quantities."""
+        return [term for term in self._all_terms if not term.along]
+
+    @property
+    def slopes(self) -> list[Term]:
+        """Derivatives of terms that the quantities need."""
+        return [term for term in self._all_terms if term.along]
+
+    @property
+    def _all_terms(self) -> list[Term]:
         return list(dict.fromkeys(term for quantity in self.quantities for term in quantity.terms))
 
     @property
@@ -206,6 +218,7 @@ def make_sweep(
                 raise InputError(f"observable {term.observable} is not one of {system.name}'s at {level}.")
             if not isinstance(term.at, str) and "t_max" not in names and term.at > example["t_max"]:
                 raise InputError(f"observable {quantity.name} lies beyond t_max = {example['t_max']:g}.")
+    _check_slopes(system, example, (level, variant, mode), parsed, options.get("kink_width"))
     parsed = tuple(q.checked(system, asked, example, seeds) if isinstance(q, OfClaim) else q for q in parsed)
     _check_seeds(system, level, parsed, names, seeds, options.get("fresh_seeds", False))
     check_numbers(
@@ -241,6 +254,18 @@ def _vocabulary(system: System, setup: Setup, level: str, variant: str, mode: st
 def _numbers(of: Problem | Any) -> tuple:
     """The start, stages, events and marks of a problem or a training."""
     return of.initial, of.stages, of.events, of.marks
+
+
+def _check_slopes(
+    system: System, example: Setup, form: tuple[str, str, str], quantities: Sequence[Quantity], kink_width: float | None
+) -> None:
+    """Derivatives need a flow that is a derived program, with its kinks as they are."""
+    columns = [Column(t.along, t.observable or TIME) for q in quantities for t in q.terms if t.along]
+    if columns and (form[0] == "L0" or kink_width is not None):
+        why = "level = L0 is descent, not a flow" if form[0] == "L0" else "smoothed kinks cannot be varied"
+        raise InputError(f"derivative {columns[0].along} is not allowed here: {why}.")
+    if columns:
+        check_columns(flow_of(system, example, *form), columns)
 
 
 def _check_seeds(

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import flowsys as fs
-from flowsys.analysis.flow import flow_of
 from flowsys.analysis.linearisation import matrix_at
+from flowsys.runs.flow import flow_of
 
 
 @pytest.fixture(scope="module")

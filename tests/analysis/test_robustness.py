@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import flowsys as fs
-from flowsys.analysis.flow import flow_of
 from flowsys.analysis.perturbed import Perturbed
 from flowsys.analysis.robustness import robust
-from flowsys.analysis.surfaces import nearest_surface
 from flowsys.ladder import Rung
+from flowsys.runs.flow import flow_of
 from flowsys.runs.robust import keep, known
+from flowsys.runs.surfaces import nearest_surface
 
 
 def saddle():
@@ -44,7 +44,7 @@ def test_what_is_known_is_said_by_solve_and_by_the_rung(tmp_path, monkeypatch):
     monkeypatch.setenv("FLOWSYS_CACHE", str(tmp_path))
     model = saddle()
     setup = model.setup(c=1.0)
-    assert known(model, setup, model.mode(None)) == ""
+    assert known(model, setup, model.mode(None)) is None
     found = robust(model, setup, at=[60.0], sizes=(1e-2, 1e-4))
     assert fs.solve(model, setup, at=[1.0]).outcome.remarks == (found.sentence,)
     assert fs.solve(model, setup, at=[1.0], level="L2").outcome.remarks == ()
@@ -59,6 +59,17 @@ def test_the_fragile_limit_slides_next_to_another_surface():
     flow = flow_of(system, system.setup("simultaneous", L=4, b=0.1), mode="simultaneous")
     nearest = nearest_surface(flow, 150.0, 1e-10)
     assert nearest.distance == pytest.approx(1.9e-6, rel=0.05) and nearest.t == pytest.approx(0.806, abs=0.02)
+
+
+@pytest.mark.parametrize("b, is_suspected", [(0.1, True), (0.5, False)])
+def test_a_run_that_slides_beside_another_surface_suspects_it(b, is_suspected, tmp_path, monkeypatch):
+    """Nobody has asked how robust these limits are; the first is fragile, the second slides too and is robust."""
+    monkeypatch.setenv("FLOWSYS_CACHE", str(tmp_path))
+    system = fs.load("mixture")
+    setup = system.setup("simultaneous", L=4, b=b)
+    run = fs.solve(system, setup, mode="simultaneous", at=[150.0])
+    assert run.statistics["slides"] > 0
+    assert any("the limit may be fragile" in remark for remark in run.outcome.remarks) == is_suspected
 
 
 CASES = {

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import flowsys as fs
-from flowsys.analysis.tangent import tangent
+from flowsys.derivatives.tangent import tangent
 from flowsys.program.arrays import vector_field
 
 WEIGHTS = {-2: 1 / 12, -1: -8 / 12, 1: 8 / 12, 2: -1 / 12}
@@ -92,7 +92,7 @@ def test_what_has_no_derivative_is_refused():
     for name, said in (("K", "no real number"), ("nothing", "has no parameter"), ("start:nothing", "not a coordinate")):
         with pytest.raises(fs.InputError, match=said):
             fs.analyse(system, sensitivities=[name], at=["T_1"])
-    with pytest.raises(fs.InputError, match="need a derived program"):
+    with pytest.raises(fs.InputError, match="needs a derived program"):
         fs.analyse(system, sensitivities=["omega"], level="L2", at=["T_1"])
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from flowsys.analysis.tangent import kink_tangents, of, tangent
+from flowsys.derivatives.tangent import kink_tangents, of, tangent
 from flowsys.kernels import StageBatch, kernel, observe
 from flowsys.program import Program
 from flowsys.program.arrays import Arguments, function, switching_functions, vector_field

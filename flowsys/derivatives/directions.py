@@ -5,15 +5,17 @@ columns, stage ends, thresholds, marks) is found by building it at five values o
 to about 1e-12, of closed formulas; the flow itself is never differenced. A direction is scaled by the parameter's size.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from flowsys.analysis.flow import Flow
-from flowsys.errors import InputError
+from flowsys.errors import InputError, did_you_mean
+from flowsys.runs.flow import Flow
+from flowsys.system.problem import Problem, ProgramField
 
+START = "start:"
 STEP = 1e-3
 _CENTRAL = {-2: 1 / 12, -1: -8 / 12, 1: 8 / 12, 2: -1 / 12}
 _ONE_SIDED = {0: -25 / 12, 1: 48 / 12, 2: -36 / 12, 3: 16 / 12, 4: -3 / 12}
@@ -43,27 +45,51 @@ class Direction:
         )
 
 
-def along_start(flow: Flow, coordinate: str) -> Direction:
+def check_direction(flow: Flow, name: str) -> None:
+    """Refuse what is neither a real parameter nor a coordinate of the start of a derived program."""
+    if not isinstance(flow.problem.field, ProgramField):
+        form = f"{flow.level} ({flow.variant}) of {flow.system.name}"
+        raise InputError(f"no derivative in {name}: that needs a derived program, which {form} is not.")
+    if name.startswith(START):
+        names, coordinate = flow.problem.field.names, name.removeprefix(START)
+        if coordinate not in names:
+            hint = did_you_mean(coordinate, names)
+            raise InputError(
+                f"{name}: {coordinate} is not a coordinate here; there are {', '.join(names[:8])}, ….{hint}"
+            )
+        return
+    declared = next((p for p in flow.system.parameters if p.name == name), None)
+    if declared is None:
+        known = [p.name for p in flow.system.parameters]
+        raise InputError(
+            f"no derivative in {name}: {flow.system.name} has no parameter {name!r}; it has {', '.join(known)}."
+            + did_you_mean(name, known)
+        )
+    value = flow.setup[name]
+    if declared.integer or isinstance(value, str | bool):
+        raise InputError(f"no derivative in {name}: {name} = {value} is no real number.")
+
+
+def direction_of(flow: Flow, name: str) -> Direction:
+    """The direction a name stands for: a parameter, or a coordinate of the start as start:NAME."""
+    check_direction(flow, name)
+    return _along_start(flow, name.removeprefix(START)) if name.startswith(START) else _along_parameter(flow, name)
+
+
+def _along_start(flow: Flow, coordinate: str) -> Direction:
     """One coordinate of the start moves."""
     problem = flow.problem
     names = problem.field.names
-    if coordinate not in names:
-        raise InputError(f"start:{coordinate} is not a coordinate here; there are {', '.join(names[:8])}, ….")
     initial = (np.arange(len(names)) == names.index(coordinate)).astype(float)
     still = [np.zeros_like(np.asarray(stage.arguments.parameters, dtype=float)) for stage in problem.stages]
     n = len(problem.stages)
-    return Direction(f"start:{coordinate}", 1.0, initial, tuple(still), ({},) * n, (0.0,) * n)
+    return Direction(f"{START}{coordinate}", 1.0, initial, tuple(still), ({},) * n, (0.0,) * n)
 
 
-def along_parameter(flow: Flow, name: str) -> Direction:
+def _along_parameter(flow: Flow, name: str) -> Direction:
     """A real parameter moves."""
-    declared = next((p for p in flow.system.parameters if p.name == name), None)
-    if declared is None:
-        known = ", ".join(p.name for p in flow.system.parameters)
-        raise InputError(f"sensitivities: {flow.system.name} has no parameter {name!r}; it has {known}.")
+    declared = next(p for p in flow.system.parameters if p.name == name)
     value = flow.setup[name]
-    if declared.integer or isinstance(value, str | bool):
-        raise InputError(f"sensitivities: {name} = {value} is no real number: the flow has no derivative in it.")
     size = abs(float(value)) or 1.0
     h = STEP * size
     try:
@@ -75,12 +101,15 @@ def along_parameter(flow: Flow, name: str) -> Direction:
     of = lambda part: _difference({i: part(problem) for i, problem in there.items()}, weights)
     problem = flow.problem
     n = range(len(problem.stages))
+    nearest = there[1 if 1 in there else -1]
+    if not all(_is_near(part(nearest), part(problem)) for part in (_start_of, *(_parameters_of(i) for i in n))):
+        raise InputError(f"no derivative in {name}: the setup does not say which of its parameters were given.")
     if any(
         np.any(of(lambda p, k=k, i=i: p.stages[i].arguments.links[k]))
         for i in n
         for k in problem.stages[i].arguments.links
     ):
-        raise InputError(f"sensitivities: {name} changes how tables are linked; that has no derivative here.")
+        raise InputError(f"no derivative in {name}: it changes how tables are linked.")
     return Direction(
         name,
         size,
@@ -92,6 +121,19 @@ def along_parameter(flow: Flow, name: str) -> Direction:
         {e.name: float(of(lambda p, k=k: p.events[k].threshold)) for k, e in enumerate(problem.events)},
         {mark: float(of(lambda p, k=mark: p.marks[k])) for mark in problem.marks},
     )  # fmt: skip
+
+
+def _start_of(problem: Problem) -> np.ndarray:
+    return problem.initial
+
+
+def _parameters_of(stage: int) -> Callable[[Problem], np.ndarray]:
+    return lambda problem: problem.stages[stage].arguments.parameters
+
+
+def _is_near(x: np.ndarray, of: np.ndarray) -> bool:
+    """Whether numbers differ by no more than a small step of a parameter can explain."""
+    return bool(np.allclose(x, of, rtol=100 * STEP, atol=100 * STEP * float(np.abs(of).max(initial=1.0))))
 
 
 def _difference(at: Mapping[int, Any], weights: Mapping[int, float]) -> Any:

@@ -2,7 +2,7 @@
 
 For every state x, parameter and moving column there is a `D_x` beside it: ds/dt = ∂f/∂y s + ∂f/∂p, and an observable
 `D_NAME` for every observable. Kinks stay where they are: relu(x) has the tangent step(x) D_x, so frozen gates freeze
-both; what a direction does at a switch is not in the program (`flowsys.analysis.variational`).
+both; what a direction does at a switch is not in the program (`flowsys.derivatives.variational`).
 """
 
 import ast

@@ -17,15 +17,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flowsys.analysis.directions import Direction
-from flowsys.analysis.flow import Flow, spoken
-from flowsys.analysis.functions import functions_of
-from flowsys.analysis.slides import Sliding
+from flowsys.derivatives.directions import Direction
+from flowsys.derivatives.functions import functions_of
+from flowsys.derivatives.slides import Sliding
 from flowsys.errors import InputError
 from flowsys.integrate.record import Record
 from flowsys.kernels import StageBatch, run_problem
 from flowsys.program.arrays import Arguments
-from flowsys.system.problem import Problem, ProgramField, Stage
+from flowsys.runs.flow import Flow, spoken
+from flowsys.system.problem import Problem, Stage
 
 SAME_SURFACE = 1e-9  # gates whose switching functions agree so closely, in value and velocity, share one surface
 TOGETHER = 1e-12  # surfaces so near are met together
@@ -77,8 +77,6 @@ class _Place:
 def base_run(flow: Flow, at: Sequence[str | float] | None, rtol: float) -> Base:
     """The flow itself, integrated natively to all that is asked for and to the events that end stages."""
     problem = flow.problem
-    if not isinstance(problem.field, ProgramField):
-        raise InputError(f"sensitivities need a derived program: {flow.level} of {flow.system.name} is none.")
     asked = flow.requests(at)
     events = [r for r in asked if isinstance(r, str)]
     times = [r for r in asked if not isinstance(r, str)]
@@ -87,7 +85,7 @@ def base_run(flow: Flow, at: Sequence[str | float] | None, rtol: float) -> Base:
     if ends := passed - {None, *events}:
         run = run_problem(problem, times, [*events, *ends], rtol)
     if run.handover is not None:
-        raise InputError(f"sensitivities of {flow.system.name} end at t = {run.handover.t:g}: {run.outcome.sentence}")
+        raise NoDerivative(f"derivatives end at t = {run.handover.t:g}: {run.outcome.sentence}")
     statistics = run.statistics
     method = "auto" if statistics.implicit else "explicit"
     turns, switches = tuple(sorted(set(statistics.turns))), frozenset(statistics.switch_times)

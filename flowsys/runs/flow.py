@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from flowsys.analysis.result import origin_of
 from flowsys.errors import InputError
 from flowsys.integrate.record import Finished, Tolerances
 from flowsys.runs.automatic import integrate
@@ -15,6 +14,7 @@ from flowsys.runs.solving import plain_requests
 from flowsys.runs.trajectory import Origin
 from flowsys.system import Setup, System
 from flowsys.system.problem import Field, Problem
+from flowsys.version import VERSION
 
 MAX_STEPS = 1_000_000
 
@@ -49,7 +49,9 @@ class Flow:
         return flow_of(self.system, self.system.setup(self.mode, **given), self.level, self.variant, self.mode)
 
     def origin(self, command: str = "") -> Origin:
-        return origin_of(self.system, self.level, self.variant, self.mode, self.setup, command)
+        system = self.system
+        parameters = dict(self.setup)
+        return Origin(system.name, self.level, self.variant, self.mode, parameters, VERSION, command, system.place)
 
     def requests(self, at: Sequence[str | float] | None) -> tuple[str | float, ...]:
         """What is asked for, checked; by default the system's own events."""
