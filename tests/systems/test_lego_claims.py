@@ -147,3 +147,26 @@ def test_the_curriculum_excludes_what_it_has_chosen():
     V = np.array([[[5.0, 4.0], [3.0, 1.0]]])  # one class, two neurons, two values
     assert curriculum(V).tolist() == [[0, 1]] and V.argmax(axis=1).tolist() == [[0, 0]]
     assert recorded(LEGO)["curriculum"].verdict == "holds"
+
+
+@pytest.mark.parametrize(("d", "place"), [(1e3, 1), (1e8, 4)])
+def test_the_gap_is_still_open_where_eps_is_sigma_0(d, place):
+    """Lemma D.45 (a) at C_B = 4: Δ where ε = d^(-1/2) grows with d, towards (1 - 1/2)/C_B."""
+    times = np.geomspace(1e-3, d**4.0, 1200)
+    eps, gap = eps_and_gap(flow("C3", 4.0, d, (1, 2), times))
+    there = np.interp(-np.log(d**-0.5), -np.log(eps), gap)
+    found = verdict("D.45_a")
+    assert str(found.word) == "does not hold"
+    assert found.values["parts"][0]["off"][place] == pytest.approx(there, rel=0.01)
+    assert 0.03 < there < 0.125
+
+
+def test_features_end_where_the_clip_meets_the_activation():
+    """Theorem B.1 (A) and Induction C.3: s(V + b) = B gives V = B + ϱ(1 - 1/q) - b, and -V(y') = V(g) = C_α V(y)."""
+    d = 1e12
+    above = lambda rho, b: rho * (1 - 1 / Q) - b
+    printed, fibres = verdict("B.1_A"), verdict("C.3_below")
+    assert str(printed.word) == "does not hold" and str(fibres.word) == "holds in part"
+    assert printed.values["parts"][0]["quantity"][-1] == pytest.approx(above(1 / np.log(d), 1e-4), rel=1e-3)
+    a = ideal("S3", 2.0, d)[0] * (1 + above(RHO, 1e-3) / (2 * np.log(d)))
+    assert fibres.values["parts"][1]["quantity"][-1] == pytest.approx(a - 2 * np.log(d), rel=1e-2)

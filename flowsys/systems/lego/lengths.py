@@ -132,9 +132,14 @@ def length_grid(L_max: int) -> list[int]:
     if L_max < 2:
         raise ValueError(f"L_max = {L_max}, but a number of at least 2 is needed.")
     grid = [2]
-    while (longer := ceil(2 ** (1 / 3) * grid[-1])) <= L_max:
+    while (longer := following(grid[-1])) <= L_max:
         grid.append(longer)
     return grid
+
+
+def following(L: int) -> int:
+    """The next length of the grid."""
+    return ceil(2 ** (1 / 3) * L)
 
 
 def L_star(accuracy_at, threshold: float = 0.9, L_max: int = 10_000) -> int:

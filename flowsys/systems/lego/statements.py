@@ -8,7 +8,6 @@ _NAMED = "a definition of names for the proof: sets, events or terms of a gradie
 _ON_D = "Õ(1/d) terms of a random layer: the layer here is the ideal one, on which they vanish"
 _LOGITS = "sizes of attention, Λ or logits on one kind of sentence, used to sum the gradient: the sum is checked"
 _EXPANDED = "the gradient of the lemma before it written out for an ideal layer: that is checked entry by entry"
-_INDUCTION = "a proof step whose phases need intervals that do not overlap, d far beyond 10¹²: its end is checked"
 _TOOL = "a general inequality used in the proofs, not a statement on training"
 _RESTATED = "a theorem restated in a word: checked as the theorem it stands for"
 
@@ -65,7 +64,7 @@ STATEMENTS = {
     "Assumption B.1": Statement("slots of W_5 on variables stay at their start", _ASSUMED),
     "Assumption B.2": Statement("another smoothed ReLU for the proof", _ASSUMED),
     "Theorem B.1": Statement("stage 1, simply transitive: V = ±B on one neuron a combination, V(g) = V(y)"),
-    "Inductions B.1–B.4": Statement("features grow one after the other and keep their shape", _INDUCTION),
+    "Inductions B.1–B.4": Statement("features grow one after the other and keep their shape"),
     "Fact B.1": Statement("gradients of the feed-forward layer"),
     "Facts B.2–B.4": Statement("logits, initial features and activations",
                                "sizes at the start, from the law of Gaussian maxima"),
@@ -89,7 +88,7 @@ STATEMENTS = {
     "Definition C.4": Statement("the learning curriculum on fibres"),
     "Theorem C.1": Statement("stage 1, symmetry: features on fibres, V(g)/V(y) = C_α"),
     "Fact C.2": Statement("gradients of the feed-forward layer on fibres"),
-    "Inductions C.1–C.4": Statement("features on fibres grow one after the other and keep their shape", _INDUCTION),
+    "Inductions C.1–C.4": Statement("features on fibres grow one after the other and keep their shape"),
     "Lemma C.1": Statement("initial features", "sizes at the start, from the law of Gaussian maxima"),
     "Corollary C.1": Statement("the mean over a fibre concentrates", "needs |G|/|Y| → ∞ elements in a fibre"),
     "Lemma C.2": Statement("the gradient is that of the proxy", _LOGITS),

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flowsys.claims import Claim, Condition, Identity, Inequality, Kit, Regime, Sides
+from flowsys.claims import Claim, Condition, Identity, Inequality, Kit, Path, Regime, Sides
 from flowsys.runs.asking import field
 from flowsys.systems.lego.groups import named, sizes
 
@@ -28,13 +28,22 @@ def _tables(state: np.ndarray, n_g: int, n_y: int, m: int) -> Layer:
     return Layer(V_g.reshape(n_y, m, n_g), V_y.reshape(n_y, m, n_y))
 
 
-def random_layer(run: Kit, seed: int) -> tuple[Layer, Layer]:
-    """Features at the start and at the end."""
+def random_layer(run: Kit, seed: int, *times: float) -> list[Layer]:
+    """Features at the start and at the end, or at the start and at given times."""
     d, (n_g, n_y) = float(run.p.d), sizes(run.p.group)
-    there = run.at(bias=float(d**-0.5 * np.log(d)), width=4 * n_y, seed=seed, clip="none", rtol=1e-8)
+    there = run.at(bias=small_bias(d), width=4 * n_y, seed=seed, clip="none", rtol=1e-8)
     start = field(run.system, there.setup, level="L3", variant="many_variables", mode="stage_1").start
-    end = there.run(min(10 * d, 1e11), level="L3", variant="many_variables", observe=("loss",)).states[-1]
-    return _tables(start, n_g, n_y, 4 * n_y), _tables(end, n_g, n_y, 4 * n_y)
+    later = there.run(*(times or (end_of(d),)), level="L3", variant="many_variables", observe=("loss",)).states
+    return [_tables(state, n_g, n_y, 4 * n_y) for state in (start, *later)]
+
+
+def small_bias(d: float) -> float:
+    """b = μ = σ_0 log d."""
+    return float(d**-0.5 * np.log(d))
+
+
+def end_of(d: float) -> float:
+    return min(10 * float(d), 1e11)
 
 
 def combinations(layer: Layer, group: str) -> np.ndarray:
@@ -53,6 +62,66 @@ def curriculum(V: np.ndarray) -> np.ndarray:
         left[j, r, :] = np.nan
         left[j, :, y] = np.nan
     return chosen
+
+
+def course(run: Kit, times: np.ndarray, seed: int = 0) -> np.ndarray:
+    """V of the curriculum's features in its order, those of the start first: (features, 1 + times)."""
+    V = np.array([combinations(layer, run.p.group) for layer in random_layer(run, seed, *times)])
+    chosen = curriculum(V[0])
+    j, y = np.indices(chosen.shape)
+    grown = V[:, j.ravel(), chosen.ravel(), y.ravel()].T
+    return grown[np.argsort(-grown[:, 0])]
+
+
+def arrivals(run: Kit, power: float = 0.25, seed: int = 0, rounds: int = 5) -> tuple[np.ndarray, np.ndarray]:
+    """When features of the curriculum, in its order, reach d^power μ and log(d)/2, each to about 1e-7 of the time."""
+    d = float(run.p.d)
+    levels = np.array([d**power * small_bias(d), np.log(d) / 2])
+    times = np.geomspace(1e-6 * d, end_of(d), 80)
+    for _ in range(rounds):
+        passed = course(run, times, seed)[:, None, 1:] > levels[None, :, None]
+        at = np.clip(passed.argmax(axis=2), 1, None)  # of features and levels: the first look beyond
+        low, high = times[at - 1], times[at]
+        times = np.unique(np.concatenate([x.ravel() for x in np.linspace(low, high, 9)]))
+    return high[:, 0], high[:, 1]
+
+
+def one_after_the_other(run: Kit, is_reversed: bool = False) -> Sides:
+    """Inductions B.1 (b), C.1 (b): when the next feature leaves d^(1/4) μ against when this one is at log(d)/2."""
+    leaves, arrives = arrivals(run)
+    pair = leaves[1:], arrives[:-1]
+    return Sides(*(pair[::-1] if is_reversed else pair))
+
+
+def least_feature(run: Kit, minus: float = 0.0) -> Sides:
+    """Inductions B.1 (a), C.1 (a): the least V + b of the curriculum's features, ever, against μ."""
+    d = float(run.p.d)
+    grown = course(run, np.geomspace(1e-6 * d, end_of(d), 80))
+    return Sides(grown.min() + (1 - minus) * small_bias(d), small_bias(d))
+
+
+def later_features(run: Kit, factor: float = 1.0) -> Sides:
+    """Induction B.2 (d): features that come later in the curriculum, over μ, when one leaves d^(1/4) μ."""
+    leaves, _ = arrivals(run)
+    grown = course(run, np.unique(leaves))
+    at = 1 + np.searchsorted(np.unique(leaves), leaves)
+    largest = [grown[k + 1 :, at[k]].max() for k in range(len(leaves) - 1)]
+    return Sides(factor * np.array(largest), small_bias(run.p.d) * float(run.p.d) ** 0.25)
+
+
+def other_tokens(run: Kit, factor: float = 1.0) -> Sides:
+    """Induction B.2 (a): V(g'), V(y') of a winner off its combination when it leaves d^0.01 μ, against μ."""
+    leaves, _ = arrivals(run, 0.01)
+    times, action = np.unique(leaves), named(run.p.group)
+    layers = random_layer(run, 0, *times)
+    chosen, largest = curriculum(combinations(layers[0], run.p.group)), []
+    V_0 = combinations(layers[0], run.p.group)
+    order = sorted(np.ndindex(chosen.shape), key=lambda jy: -V_0[jy[0], chosen[jy], jy[1]])
+    for (j, y), t in zip(order, leaves):
+        there, r = layers[1 + int(np.searchsorted(times, t))], chosen[j, y]
+        off = np.delete(there.V_g[j, r], action.fibre(j, y)), np.delete(there.V_y[j, r], y)
+        largest.append(max(x.max() for x in off))
+    return Sides(factor * np.array(largest), small_bias(run.p.d))
 
 
 def winners(run: Kit, excludes: bool = True) -> Sides:
@@ -102,7 +171,18 @@ REGIME = Regime(Condition("d ≥ D", lambda p, D: (p.d, D)), D=1e12)
 """The gaps of order σ_0 between initial features have to decide before the linear phase begins: d → ∞."""
 DRAWS = {"mode": "stage_1", "takes": "group d rho q"}
 PLACES = [{"group": g, "d": 1e12} for g in SEEDS]
+STEP = {"at": [{"group": g, "d": 1e12} for g in ("C3", "S3")], "regime": REGIME, **DRAWS, "what": "proof step",
+        "is_cheap": False}  # fmt: skip
 CLAIMS = [
+    Claim("B.1_a", "Inductions B.1, C.1", "(a) V + b ≥ Ω(μ) of the curriculum's features, for all t",
+          Inequality(">=", 0.5), least_feature, **STEP, control={"kind": Inequality(">=", 2.0)}),
+    Claim("B.1_b", "Inductions B.1, C.1", "(b) one feature at a time, in the curriculum's order: from d^(1/4) μ to "
+          "log(d)/2 no two overlap", Inequality(">="), one_after_the_other, **STEP, control={"is_reversed": True}),
+    Claim("B.2_a", "Induction B.2", "(a) V(g'), V(y') ≤ O(μ) off its combination until V = d^0.01 μ",
+          Inequality("<=", None), other_tokens, **STEP | {"at": [{"group": g} for g in ("C3", "S3")]},
+          path=Path("d", (1e12, 1e13, 1e14)), control={"kind": Inequality("<=", 1.0)}),
+    Claim("B.2_d", "Induction B.2", "(d) features that come later in the curriculum have not emerged",
+          Inequality("<="), later_features, **STEP, control={"factor": 1e6}),
     Claim("curriculum", "Definition B.3, Definition C.4, Section 6.1.2, Lemma B.3, Lemma C.3",
           "each combination is learnt by the neuron that the curriculum of initial features gives it", Inequality(">="),
           winners, at=PLACES, regime=REGIME, **DRAWS, what="theorem", is_cheap=False,
