@@ -10,7 +10,8 @@ from flowsys.runs.solving import solve
 from flowsys.systems import load
 from flowsys.systems.lego import closed_forms, configurations, groups, lengths, stage_2
 from flowsys.systems.lego.feedforward import FeedForward
-from flowsys.systems.lego.rounds import Layer, round_tables, rounds
+from flowsys.systems.lego.isotropic import Layer
+from flowsys.systems.lego.rounds import round_tables, rounds
 from flowsys.systems.lego.stage_2 import Scores
 
 SYSTEM = load("lego")
@@ -25,7 +26,7 @@ def layer(name, C_B=3):
 
 def accuracy(name, scores, L, **options):
     l = layer(name)
-    return lengths.accuracy(scores, l.features, l.group, L, D, FEEDFORWARD, **options)
+    return lengths.accuracy(scores, l, L, **options)
 
 
 def test_length_grid_grows_by_a_third_of_an_octave():
@@ -61,7 +62,7 @@ def test_all_readings_agree_when_attention_is_concentrated():
 
 def test_rollout_is_right_throughout_exactly_where_every_greedy_step_is():
     scores, l, L = Scores(1.3, 0.0, 1.1, 0.0), layer("S3"), 4
-    right = lengths.rollout(scores, l.features, l.group, L, D, FEEDFORWARD, size=200)
+    right = lengths.rollout(scores, l, L, size=200)
     actions, values = configurations.sequences(l.group, L, 200, seed=0)
     every_step = np.ones(200, bool)
     with jax.enable_x64(True):
@@ -75,7 +76,7 @@ def test_rollout_is_right_throughout_exactly_where_every_greedy_step_is():
 
 def test_rollout_accuracy_falls_along_the_chain():
     scores, l = Scores(1.4, 0.0, 1.2, 0.0), layer("C4")
-    right = lengths.rollout(scores, l.features, l.group, 10, D, FEEDFORWARD, size=300)
+    right = lengths.rollout(scores, l, 10, size=300)
     assert right.mean(axis=0)[-1] < right.mean(axis=0)[0]
 
 

@@ -193,10 +193,8 @@ def test_table_5c_attention_error_where_rounds_start(group, starts):
 
 
 def accuracies(scores, L, at):
-    layer, _ = layer_of(SYSTEM.setup(group="S4"))
-    found = lengths.step_accuracies(
-        scores, layer.features, layer.group, L, layer.d, layer.feedforward, at=at, size=1024
-    )
+    layer = layer_of(SYSTEM.setup(group="S4"))
+    found = lengths.step_accuracies(scores, layer, L, at=at, size=1024)
     return found["sampled"]
 
 

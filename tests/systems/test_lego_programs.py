@@ -10,8 +10,8 @@ from flowsys.program.arrays import observed, vector_field
 from flowsys.runs.solving import solve
 from flowsys.systems import load
 from flowsys.systems.lego import closed_forms, configurations, groups, stage_2
-from flowsys.systems.lego.limits import expectation, limit_problem, program, stage_2_problem
-from flowsys.systems.lego.measured import layer_nonlinearity
+from flowsys.systems.lego.isotropic import Layer
+from flowsys.systems.lego.limits import expectation, feedforward, limit_problem, program, stage_2_problem
 from flowsys.systems.lego.stage_2 import Scores
 from tests.systems import lego_oracle as oracle
 
@@ -63,12 +63,11 @@ def test_stage_2_program_is_the_brute_force_sum(group, n_x):
 def test_stage_2_program_is_the_gradient_of_the_model_on_sampled_configurations(clip):
     setup, y = SYSTEM.setup(group="S3", n_x=12, L=7), Scores(1.5, 0.2, 1.1, -0.3)
     tables = [configurations.sampled(groups.symmetric(3), 7, ell, 40, seed=ell) for ell in (1, 2, 5)]
-    features = closed_forms.final_features(6, 3, 14.0)
-    problem = stage_2_problem(setup, features, clip, tables)
-    layer = layer_nonlinearity(setup, clip)
+    features, nonlinearity = closed_forms.final_features(6, 3, 14.0), feedforward(setup, clip)
+    problem = stage_2_problem(setup, Layer(groups.symmetric(3), features, 1e3, nonlinearity), tables)
 
     def loss(y):
-        losses = lambda table: stage_2.configuration_losses(ops, y, features, table, 1e3, layer)
+        losses = lambda table: stage_2.configuration_losses(ops, y, features, table, 1e3, nonlinearity)
         return sum((table.weight * losses(table)).sum() for table in tables)
 
     with jax.enable_x64(True):

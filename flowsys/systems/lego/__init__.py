@@ -24,7 +24,7 @@ predicate and the answer that share the query's variable (stage 2).
 
 Time of stage 1 is gradient-flow time of Loss¹; time of stage 2 is τ = t / n_x. Declared once: `model` has the network,
 its blocks, sentences and losses, `observables` what is seen of it. What the engine cannot know is stated: the limits of
-both stages (`statement`, `limits`), rounds of self-training (`rounds`), the surrogate of phase I (`surrogate`).
+both stages (`statement`), posed beside the surrogate of phase I (`limits`), and rounds of self-training (`rounds`).
 """
 
 from math import isinf, log
@@ -204,7 +204,7 @@ SYSTEM = fs.Model(
             "many_variables": ("stage 1 with random neurons and n_x = inf", _stage_1("many_variables")),
         },
         "L4": {"phase_1": ("the winner's power law (stage 1)",
-                           late("flowsys.systems.lego.surrogate:surrogate_problem"))},
+                           late("flowsys.systems.lego.limits:surrogate_problem"))},
     },
     dear=DEAR,
     columns=_columns,

@@ -15,6 +15,7 @@ from typing import Any
 
 ACTIVATIONS = ("azl", "even", "B2")
 CLIPS = ("none", "hard", "smooth")
+NUMBERS = ("rho", "bias", "B", "clip_width", "varpi", "F_0")
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,11 @@ class FeedForward:
                 raise ValueError(f"{name} = {value}, but a positive number is needed.")
         if isinstance(self.bias, Real) and not self.bias >= 0:
             raise ValueError(f"bias = {self.bias}, but a number of at least 0 is needed.")
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """What a program reads of it."""
+        return {name: getattr(self, name) for name in NUMBERS}
 
     def activate(self, ops, x):
         """s(x), written with clipped parts so that arrays of symbols can pass through it.

@@ -8,6 +8,7 @@ n_g n_y, n_g n_y (n_y - 1), n_y², n_y² (n_y - 1) equal weights: dθ/dt = -(1/n
 from typing import Any, NamedTuple
 
 from flowsys.systems.lego.feedforward import FeedForward
+from flowsys.systems.lego.groups import GroupAction
 
 
 class Isotropic(NamedTuple):
@@ -17,6 +18,15 @@ class Isotropic(NamedTuple):
     b_prime: Any
     c: Any
     e: Any
+
+
+class Layer(NamedTuple):
+    """An isotropic layer that stage 2 keeps fixed."""
+
+    group: GroupAction
+    features: Isotropic
+    d: float
+    feedforward: FeedForward
 
 
 def multiplicities(n_g, n_y) -> Isotropic:

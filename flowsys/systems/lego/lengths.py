@@ -8,7 +8,8 @@ Only the token that has to be computed, the value, is scored. The first two may 
 1 … L; a rollout goes through all of them.
 """
 
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 from math import ceil
 
 import jax
@@ -16,12 +17,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from flowsys.model import ops
+from flowsys.system import Setup
 from flowsys.systems.lego import stage_2
 from flowsys.systems.lego.configurations import Configurations, from_sequences, occurrences, sequences
-from flowsys.systems.lego.data import states
 from flowsys.systems.lego.feedforward import FeedForward
 from flowsys.systems.lego.groups import GroupAction
-from flowsys.systems.lego.isotropic import Isotropic
+from flowsys.systems.lego.isotropic import Layer
+from flowsys.systems.lego.stage_2 import Scores
 
 READINGS = ("sampled", "greedy", "rollout")
 FEW = 6  # steps that Acc_L looks at unless told
@@ -58,9 +60,7 @@ def _tables(group: GroupAction, L: int, at: tuple[int, ...], size: int, seed: in
     return jax.device_put(stacked._replace(L=float(L), ell=stacked.ell.astype(float)))
 
 
-def step_accuracies(
-    scores, features: Isotropic, group: GroupAction, L: int, d, feedforward: FeedForward, *, at=None, size=256, seed=0
-) -> dict:
+def step_accuracies(scores: Scores, layer: Layer, L: int, *, at=None, size=256, seed=0) -> dict:
     """Teacher-forced accuracy of each step in `at` (all if None), over `size` sequences.
 
     `missed` is 1 - `sampled` with all its digits where it is tiny.
@@ -68,63 +68,60 @@ def step_accuracies(
     at = np.arange(1, L + 1) if at is None else np.asarray(at)
     # the last step stands in for those that are fewer, so that one compilation serves all lengths
     asked = tuple(int(ell) for ell in at) + (int(at[-1]),) * (FEW - len(at))
+    nonlinearity = layer.feedforward
     with jax.enable_x64(True):
-        tables = _tables(group, L, asked, size, seed)
-        of_steps = _step_scores(feedforward.q, feedforward.activation, feedforward.clip)
-        numbers = {name: getattr(feedforward, name) for name in ("bias", "rho", "varpi", "B", "clip_width", "F_0")}
-        found = of_steps(scores, features, tables, float(d), numbers)
+        tables = _tables(layer.group, L, asked, size, seed)
+        of_steps = _step_scores(nonlinearity.q, nonlinearity.activation, nonlinearity.clip)
+        found = of_steps(scores, layer.features, tables, float(layer.d), nonlinearity.numbers)
         sampled, greedy, missed = (np.asarray(mean)[: len(at)] for mean in found)
     return {"steps": at, "sampled": sampled, "greedy": greedy, "missed": missed}
 
 
-def rollout(scores, features: Isotropic, group: GroupAction, L: int, d, feedforward, *, size=256, seed=0):
-    """Whether each greedy self-generated answer y_1 … y_L is right: booleans (size, L).
+def greedy_answers(scores: Scores, layer: Layer, actions, y_0, n_answers: int) -> tuple[np.ndarray, np.ndarray]:
+    """The likeliest values y_1 … y_n, each standing in the context of the next (Definition 5.1): (N, n).
 
-    An answer whose likeliest token is no value at all counts as wrong; the likeliest value then stands in the context.
+    And whether each is the likeliest token of all.
     """
-    rng = np.random.default_rng(seed)
-    actions = rng.integers(group.n_g, size=(size, L))
-    truth = states(group, actions, rng.integers(group.n_y, size=size))
-    counts = occurrences(actions, group.n_g)
+    group, L = layer.group, actions.shape[1]
     with jax.enable_x64(True):
-        everything = jnp.asarray(np.einsum("ng,gjy->njy", counts, group.matrices))
-        matrices, outside = jnp.asarray(group.matrices), feedforward.outside_logit(ops, group.n_y)
+        everything = jnp.asarray(np.einsum("ng,gjy->njy", occurrences(actions, group.n_g), group.matrices))
+        matrices, outside = jnp.asarray(group.matrices), layer.feedforward.outside_logit(ops, group.n_y)
 
         def answer(carry, step):
             current, past = carry
             action, ell = step
             hit = matrices[action]
-            F = stage_2.logits(ops, scores, features, hit, everything - hit, current, past, float(L), ell, feedforward)
+            seen = hit, everything - hit, current, past
+            F = stage_2.logits(ops, scores, layer.features, *seen, float(L), ell, layer.feedforward)
             chosen = F.argmax(axis=1)
             carry = (jax.nn.one_hot(chosen, group.n_y, dtype=F.dtype), past + current)
             return carry, (chosen, F.max(axis=1) > outside)
 
-        start = (jnp.eye(group.n_y)[truth[:, 0]], jnp.zeros((size, group.n_y)))
-        _, (chosen, is_value) = jax.lax.scan(answer, start, (jnp.asarray(actions.T), jnp.arange(1.0, L + 1)))
-        return np.asarray(is_value).T & (truth[:, 1:] == np.asarray(chosen).T)
+        start = (jnp.eye(group.n_y)[y_0], jnp.zeros((len(actions), group.n_y)))
+        steps_taken = jnp.asarray(actions.T[:n_answers]), jnp.arange(1.0, n_answers + 1)
+        _, (chosen, is_value) = jax.lax.scan(answer, start, steps_taken)
+        return np.asarray(chosen).T, np.asarray(is_value).T
+
+
+def rollout(scores: Scores, layer: Layer, L: int, *, size=256, seed=0) -> np.ndarray:
+    """Whether each greedy self-generated answer y_1 … y_L is right: booleans (size, L).
+
+    An answer whose likeliest token is no value at all counts as wrong; the likeliest value then stands in the context.
+    """
+    actions, truth = sequences(layer.group, L, size, seed)
+    chosen, is_value = greedy_answers(scores, layer, actions, truth[:, 0], L)
+    return is_value & (truth[:, 1:] == chosen)
 
 
 def accuracy(
-    scores,
-    features: Isotropic,
-    group: GroupAction,
-    L: int,
-    d,
-    feedforward: FeedForward,
-    *,
-    reading="sampled",
-    n_steps: int | None = FEW,
-    size: int = 256,
-    seed: int = 0,
+    scores: Scores, layer: Layer, L: int, *, reading="sampled", n_steps: int | None = FEW, size=256, seed=0
 ) -> float:
     """Acc_L in one of the three readings, or 1 - Acc_L (`missed`)."""
     if reading not in (*READINGS, "missed"):
         raise ValueError(f"reading = {reading!r}, but one of {', '.join(READINGS)} is needed.")
     if reading == "rollout":
-        return float(rollout(scores, features, group, L, d, feedforward, size=size, seed=seed).mean())
-    at = steps(L, n_steps)
-    result = step_accuracies(scores, features, group, L, d, feedforward, at=at, size=size, seed=seed)
-    return float(result[reading].mean())
+        return float(rollout(scores, layer, L, size=size, seed=seed).mean())
+    return float(step_accuracies(scores, layer, L, at=steps(L, n_steps), size=size, seed=seed)[reading].mean())
 
 
 def length_grid(L_max: int) -> list[int]:
@@ -150,3 +147,31 @@ def L_star(accuracy_at, threshold: float = 0.9, L_max: int = 10_000) -> int:
             break
         longest = L
     return longest
+
+
+def measured(setup: Setup, layer: Layer) -> dict[str, Callable[[np.ndarray], float]]:
+    """What a run of stage 2 is measured by after the fact, as functions of (α, β, γ, δ).
+
+    ε and Δ at L_test and ell_test; p(right value) there; Acc at L_test in three readings; the solvable length.
+    """
+    L, ell = setup["L_test"], setup["ell_test"]
+    sample = {"size": setup["n_sequences"], "seed": setup["seed"]}
+    most = min(setup["L_max"], setup["n_x"] - 1)  # a chain of length L names L + 1 variables
+
+    def attention(y: np.ndarray, measure: Callable) -> float:
+        with jax.enable_x64(True):
+            return float(measure(ops, Scores(*map(float, y)), float(L), float(ell)))
+
+    def read(y: np.ndarray, reading: str, L: int = L) -> float:
+        return accuracy(Scores(*map(float, y)), layer, L, reading=reading, n_steps=setup["n_steps"], **sample)
+
+    return {
+        "eps_test": partial(attention, measure=stage_2.eps_attention),
+        "gap_test": partial(attention, measure=stage_2.gap),
+        "p_test": lambda y: step_accuracies(Scores(*map(float, y)), layer, L, at=[ell], **sample)["sampled"][0],
+        "accuracy": partial(read, reading="sampled"),
+        "inaccuracy": partial(read, reading="missed"),
+        "accuracy_greedy": partial(read, reading="greedy"),
+        "accuracy_rollout": partial(read, reading="rollout"),
+        "L_star": lambda y: L_star(lambda L: read(y, "sampled", L), setup["accuracy_target"], most),
+    }

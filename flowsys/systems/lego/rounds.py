@@ -28,13 +28,10 @@ from flowsys.runs.solving import observe_states
 from flowsys.runs.training import Training, train
 from flowsys.system import Setup
 from flowsys.system.problem import Problem
-from flowsys.systems.lego import SYSTEM, configurations, groups, model, stage_2
-from flowsys.systems.lego.configurations import Configurations
-from flowsys.systems.lego.feedforward import FeedForward
-from flowsys.systems.lego.groups import GroupAction
-from flowsys.systems.lego.isotropic import Isotropic
-from flowsys.systems.lego.limits import ideal_features, stage_1_problem, stage_2_problem
-from flowsys.systems.lego.measured import layer_nonlinearity
+from flowsys.systems.lego import SYSTEM, configurations, groups, model
+from flowsys.systems.lego.isotropic import Isotropic, Layer
+from flowsys.systems.lego.lengths import greedy_answers
+from flowsys.systems.lego.limits import feedforward, ideal_layer, stage_1_problem, stage_2_problem, weighted
 from flowsys.systems.lego.model import trained_steps
 from flowsys.systems.lego.stage_2 import Scores
 
@@ -56,15 +53,6 @@ class Round(NamedTuple):
     end: Scores
     tau: float
     label_accuracy: float
-
-
-class Layer(NamedTuple):
-    """A trained isotropic feed-forward layer: what stage 2 keeps fixed."""
-
-    group: GroupAction
-    features: Isotropic
-    d: float
-    feedforward: FeedForward
 
 
 def check_power_of_2(L: int) -> None:
@@ -102,7 +90,7 @@ def lowest_loss(problem: Problem) -> float | None:
 
 
 @lru_cache(maxsize=64)
-def _trained_features(items: tuple) -> Isotropic:
+def _trained_layer(items: tuple) -> Layer:
     setup = Setup("lego", dict(items))
     problem = stage_1_problem(setup)
     t, y = run_to(problem, "stage_1_end", STAGE_1_STEPS)
@@ -113,35 +101,15 @@ def _trained_features(items: tuple) -> Isotropic:
             "right and wrong values the same logit (F_c = F_w), so that attention has nothing to read; choose a "
             "smaller bias or a larger V_0."
         )
-    return Isotropic(*map(float, y))
+    return ideal_layer(setup)._replace(
+        features=Isotropic(*map(float, y)), feedforward=feedforward(setup, setup["clip"])
+    )
 
 
-def trained_features(setup: Setup) -> Isotropic:
-    """a, b', c, e where stage 1 ends."""
-    return _trained_features(tuple(setup.items()))
-
-
-def layer_of(setup: Setup) -> tuple[Layer, str]:
-    """The fixed feed-forward layer of Algorithm 2, and how its logits are clipped."""
-    is_trained = setup["features"] == "trained"
-    clip = setup["clip"] if is_trained else "none"
-    features = trained_features(setup) if is_trained else ideal_features(setup)
-    return Layer(groups.named(setup["group"]), features, setup["d"], layer_nonlinearity(setup, clip)), clip
-
-
-def greedy_answers(layer: Layer, scores: Scores, actions, y_0, n_answers: int) -> np.ndarray:
-    """y_0 and the model's greedy answers y_1 … y_n (Definition 5.1), among the values: (N, n + 1)."""
-    values = np.asarray(y_0)[:, None]
-    with jax.enable_x64(True):
-        for ell in range(1, n_answers + 1):
-            table = configurations.from_sequences(layer.group, actions, values, ell)
-            F = stage_2.configuration_logits(ops, scores, layer.features, table, layer.feedforward)
-            # tables bring the true answer of the context to class 0 by a transposition; undo it
-            truth = layer.group.action[actions[:, ell - 1], values[:, ell - 1]]
-            best = np.asarray(F.argmax(axis=1))
-            answer = np.where(best == 0, truth, np.where(best == truth, 0, best))
-            values = np.concatenate([values, answer[:, None]], axis=1)
-    return values
+def layer_of(setup: Setup, mode: str = "algorithm_2") -> Layer:
+    """The layer that attention is trained over: what stage 1 leaves (always so in Algorithm 1), or the ideal one."""
+    is_trained = mode == "algorithm_1" or setup["features"] == "trained"
+    return _trained_layer(tuple(setup.items())) if is_trained else ideal_layer(setup)
 
 
 def round_tables(layer: Layer, scores: Scores, L: int, steps, size: int, seed: int) -> tuple[list, float]:
@@ -150,22 +118,18 @@ def round_tables(layer: Layer, scores: Scores, L: int, steps, size: int, seed: i
         return [configurations.exact(layer.group, L, ell) for ell in steps], 1.0
     configurations.check_sample(layer.group, len(steps), size)
     actions, truth = configurations.sequences(layer.group, L, size, seed)
-    answers = greedy_answers(layer, scores, actions, truth[:, 0], max(steps))
-    tables: list[Configurations] = [
+    answers = np.column_stack([truth[:, 0], greedy_answers(scores, layer, actions, truth[:, 0], max(steps))[0]])
+    tables = [
         configurations.from_sequences(layer.group, actions, answers[:, :ell], ell, labels=answers[:, ell])
         for ell in steps
     ]
-    last = max(steps)
-    return tables, float(np.mean(answers[:, 1 : last + 1] == truth[:, 1 : last + 1]))
+    return tables, float(np.mean(answers[:, 1:] == truth[:, 1 : max(steps) + 1]))
 
 
 def _round_problem(setup: Setup, L: int, start: Scores, tau: float = 0.0) -> tuple[Problem, float]:
-    layer, clip = layer_of(setup)
-    steps = steps_of(setup, L)
-    tables, label_accuracy = round_tables(layer, start, L, steps, setup["n_samples"], setup["seed"])
-    divisor = len(steps) if setup["trained_steps"] == "all" else 1
-    tables = [table._replace(weight=table.weight / divisor) for table in tables]
-    return stage_2_problem(setup, layer.features, clip, tables, start, tau), label_accuracy
+    layer = layer_of(setup)
+    tables, right = round_tables(layer, start, L, steps_of(setup, L), setup["n_samples"], setup["seed"])
+    return stage_2_problem(setup, layer, weighted(setup, tables), start, tau), right
 
 
 @lru_cache(maxsize=256)
@@ -209,7 +173,7 @@ def last_round(setup: Setup, start: Mapping[str, Any] | None = None) -> Problem:
     """The round at length L as a problem; it starts at the τ of the rounds before it, the first at given scores."""
     L = setup["L"]
     check_power_of_2(L)
-    zero = stage_2_problem(setup, ideal_features(setup), "none", [configurations.exact(groups.named("C2"), 2, 2)])
+    zero = stage_2_problem(setup, ideal_layer(setup), [configurations.exact(groups.named("C2"), 2, 2)])
     first = Scores(*map(float, started_from(zero, start, "L3 (isotropic) in mode algorithm_2").initial))
     before = rounds(setup, L // 2, first) if L > 2 else ()
     problem, right = _round_problem(setup, L, before[-1].end if before else first, sum(r.tau for r in before))

@@ -19,7 +19,7 @@ from flowsys.symbolic import primitives as ops
 from flowsys.symbolic.assemble import Level, Statement, symbol
 from flowsys.symbolic.flow import Direct
 from flowsys.systems.lego import isotropic, stage_2
-from flowsys.systems.lego.feedforward import FeedForward
+from flowsys.systems.lego.feedforward import NUMBERS, FeedForward
 from flowsys.systems.lego.isotropic import Isotropic
 from flowsys.systems.lego.observables import of_layer, of_scores
 from flowsys.systems.lego.stage_2 import Scores
@@ -31,7 +31,7 @@ delta_2, log_miss_target, gap_target, log_eps_target = map(
 inverse_others = symbol("inverse_others")  # 1 / (n_x - 1), 0 at n_x = inf
 FEATURES = Isotropic(*map(symbol, Isotropic._fields))
 SCORES = Scores(*map(symbol, Scores._fields))
-FEEDFORWARD_PARAMETERS = tuple(map(symbol, "rho bias B clip_width varpi F_0".split()))
+FEEDFORWARD_PARAMETERS = tuple(map(symbol, NUMBERS))
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class Structure:
 
     @property
     def feedforward(self) -> FeedForward:
-        rho, bias, B, clip_width, varpi, F_0 = FEEDFORWARD_PARAMETERS
-        return FeedForward(bias, rho, self.q, self.activation, varpi, self.clip, B, clip_width, F_0)
+        numbers = dict(zip(NUMBERS, FEEDFORWARD_PARAMETERS))
+        return FeedForward(q=self.q, activation=self.activation, clip=self.clip, **numbers)
 
 
 def stage_1_statement(structure: Structure) -> Statement:
