@@ -212,12 +212,12 @@ def _with_remark(rung: Rung, fragile: str) -> Rung:
 
 
 def _measured(rung: Rung, on_progress) -> MeasuredRung:
-    errors = []
+    found = []
     for value in rung.values or (None,):
-        errors.append(float(rung.measure(value)))
+        found.append(float(rung.measure(value)))
         if on_progress is not None:
             on_progress(rung.name)
-    errors = np.array(errors)
+    errors = np.array(found)
     if rung.expected is None:
         holds = bool(errors.max() <= rung.tolerance) if rung.tolerance else None
         return MeasuredRung(rung, errors, None, holds)

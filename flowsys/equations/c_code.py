@@ -5,6 +5,7 @@ import ast
 import numpy as np
 
 from flowsys.equations.code import Exported, crossed
+from flowsys.program.parsing import number, variable
 
 _FUNCTIONS = {
     "sigmoid": "static double sigmoid(double x) { return x > 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x)); }",
@@ -70,7 +71,7 @@ class _Writer:
     def _expression(self, node: ast.expr) -> str:
         match node:
             case ast.Constant(value):
-                return repr(float(value))
+                return repr(float(number(value)))
             case ast.Name(id):
                 return f"{id}[_r]" if id in self.program.table_of else id
             case ast.UnaryOp(op, operand):
@@ -92,9 +93,9 @@ class _Writer:
 
     def _call(self, name: str, arguments: list[ast.expr]) -> str:
         if name == "total":
-            return f"total({arguments[0].id}, {self.rows[self.program.table_of[arguments[0].id]]})"
+            return f"total({variable(arguments[0])}, {self.rows[self.program.table_of[variable(arguments[0])]]})"
         if name in ("linked", "spread"):
-            x, link = arguments[0].id, arguments[1].id
+            x, link = variable(arguments[0]), variable(arguments[1])
             parent, child = self.this.links[link].shape
             if name == "linked":
                 return f"linked({x}, {link} + _r * {child}, {child})"

@@ -13,7 +13,7 @@ import numpy as np
 from flowsys.errors import InputError
 from flowsys.program import Block, Program
 from flowsys.program.arrays import Arguments
-from flowsys.program.parsing import parsed_expression
+from flowsys.program.parsing import called, parsed_expression, variable
 from flowsys.system.problem import Problem, ProgramField
 
 
@@ -59,7 +59,7 @@ class Exported:
     def functions(self) -> set[str]:
         """The functions that the lines call."""
         trees = (line.tree for block in self.blocks for line in block.lines)
-        return {node.func.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)}
+        return {called(node) for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)}
 
 
 def exported(title: str, problem: Problem, stage: int = 0) -> Exported:
@@ -79,9 +79,9 @@ class Crossings(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
-        if node.func.id in ("linked", "spread"):
-            other = self.program.table_of[node.args[0].id]
-            child, parent = (other, self.over) if node.func.id == "linked" else (self.over, other)
+        if called(node) in ("linked", "spread"):
+            other = self.program.table_of[variable(node.args[0])]
+            child, parent = (other, self.over) if called(node) == "linked" else (self.over, other)
             node.args.append(ast.Name(f"link_{child}_to_{parent}"))
         return node
 

@@ -107,6 +107,7 @@ class _Writer:
     """The sections that come from the statement."""
 
     def __init__(self, system: System, derivation: Derivation):
+        assert derivation.statement is not None
         self.system, self.derivation, self.statement = system, derivation, derivation.statement
         self.written = Written(self.statement)
         self.notation = Notation(self.written, system.names.symbol)

@@ -21,6 +21,7 @@ from flowsys.kernels.layout import Places
 from flowsys.kernels.passes import Schedule, schedule
 from flowsys.kernels.writer import Writer
 from flowsys.program import Line, Program
+from flowsys.program.parsing import called, variable
 
 ARGUMENTS = ", ".join(f"ptr noalias {name}" for name in "%y %a %b %constants %gates %scratch %layout %indices".split())
 
@@ -157,10 +158,10 @@ class Emitter(Expressions):
         wanted: dict[tuple[str, str, int], dict[str, None]] = {}
         for line in lines:
             for node in ast.walk(line.tree):
-                if isinstance(node, ast.Call) and node.func.id in ("linked", "spread"):
-                    name = node.args[0].id
+                if isinstance(node, ast.Call) and called(node) in ("linked", "spread"):
+                    name = variable(node.args[0])
                     other = self.program.table_of[name]
-                    if node.func.id == "linked":
+                    if called(node) == "linked":
                         key = (f"{other}_to_{table}", other, 1)
                     else:
                         key = (f"{table}_to_{other}", other, 3)
@@ -195,12 +196,12 @@ class Emitter(Expressions):
     # -- kinks and crossings ------------------------------------------------------------------------------------
 
     def _special(self, node: ast.Call) -> Value:
-        name = node.func.id
+        name = called(node)
         if name == "total":
-            return self.values[f"total {node.args[0].id}"]
+            return self.values[f"total {variable(node.args[0])}"]
         if name in ("linked", "spread"):
-            return self.crossed[node.args[0].id]
-        return self._kink(name, node.args[0].id)
+            return self.crossed[variable(node.args[0])]
+        return self._kink(name, variable(node.args[0]))
 
     def _kink(self, function: str, name: str) -> Value:
         """relu or step of a bare name, in the reading the kernel was asked for."""

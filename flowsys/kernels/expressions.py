@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from flowsys.kernels import functions
 from flowsys.kernels.writer import Writer
+from flowsys.program.parsing import called
 
 # calls whose meaning depends on where they stand: crossings between blocks, and kinks
 SPECIAL = frozenset({"total", "linked", "spread", "relu", "step"})
@@ -54,7 +55,7 @@ class Expressions(ABC):
                 return self.expression(node.operand)
             case ast.BinOp():
                 return self._binary(node)
-            case ast.Call() if node.func.id in SPECIAL:
+            case ast.Call() if called(node) in SPECIAL:
                 return self._special(node)
             case ast.Call():
                 return self._call(node)
@@ -182,7 +183,7 @@ class Expressions(ABC):
         return Value(result, w.mul(slopes[name](), x.tangent))
 
     def _call(self, node: ast.Call) -> Value:
-        name, w = node.func.id, self.w
+        name, w = called(node), self.w
         arguments = [self.expression(a) for a in node.args]
         if name in functions.UNARY:
             return self._unary(name, arguments[0])

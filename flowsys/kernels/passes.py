@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from flowsys.program import CROSSING, Line, Program
+from flowsys.program.parsing import called, variable
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,10 @@ def crossings(line: Line) -> list[tuple[str, str]]:
     """(function, name) of every crossing call of a line."""
     found = []
     for node in ast.walk(line.tree):
-        if isinstance(node, ast.Call) and node.func.id in CROSSING:
+        if isinstance(node, ast.Call) and called(node) in CROSSING:
             if not isinstance(node.args[0], ast.Name):
-                raise ValueError(f"{line.name}: {node.func.id} takes a bare name in a native kernel")
-            found.append((node.func.id, node.args[0].id))
+                raise ValueError(f"{line.name}: {called(node)} takes a bare name in a native kernel")
+            found.append((called(node), variable(node.args[0])))
     return found
 
 

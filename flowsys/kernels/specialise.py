@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flowsys.program import Block, Line, Program
+from flowsys.program.parsing import called, variable
 
 _MASKED = -1e300
 
@@ -106,23 +107,23 @@ class _Row(ast.NodeVisitor):
         return combined(node.op, self.visit(node.left), self.visit(node.right))
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        function = node.func.id
+        function = called(node)
         if function == "total":
-            return self._sum(node.args[0].id, dict.fromkeys(range(self._rows_of(node)), 1.0))
+            return self._sum(variable(node.args[0]), dict.fromkeys(range(self._rows_of(node)), 1.0))
         if function in ("linked", "spread"):
-            other = self.program.table_of[node.args[0].id]
+            other = self.program.table_of[variable(node.args[0])]
             child, parent = (other, self.over) if function == "linked" else (self.over, other)
             matrix = self.links[f"{child}_to_{parent}"]
             weights = matrix[self.row] if function == "linked" else matrix[:, self.row]
-            return self._sum(node.args[0].id, {i: float(x) for i, x in enumerate(weights) if x != 0})
+            return self._sum(variable(node.args[0]), {i: float(x) for i, x in enumerate(weights) if x != 0})
         if function in ("relu", "step"):
-            name = node.args[0].id
+            name = variable(node.args[0])
             here = on_row(name, self.row) if self.program.table_of.get(name) else name
             return ast.Call(node.func, [ast.Name(here)], [])
         return simplified_call(function, [self.visit(a) for a in node.args])
 
     def _rows_of(self, node: ast.Call) -> int:
-        return self.rows[self.program.table_of[node.args[0].id]]
+        return self.rows[self.program.table_of[variable(node.args[0])]]
 
     def _sum(self, name: str, weights: Mapping[int, float]) -> ast.expr:
         total: ast.expr = ast.Constant(0.0)

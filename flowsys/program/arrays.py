@@ -13,12 +13,12 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from flowsys.program import Program
-from flowsys.program.parsing import called, parsed_expression
+from flowsys.program.parsing import called, parsed_expression, variable
 
 Kinks = Literal["frozen", "smooth", "exact"]
 _MOST_AT_ONCE = 200_000  # rows of states times rows of a table
@@ -77,11 +77,11 @@ class _Reading(ast.NodeTransformer):
         self.generic_visit(node)
         name = called(node)
         if name in ("linked", "spread"):
-            other = self.program.table_of[cast(ast.Name, node.args[0]).id]
+            other = self.program.table_of[variable(node.args[0])]
             child, parent = (other, self.over) if name == "linked" else (self.over, other)
             node.args.append(ast.Name(f"link_{child}_to_{parent}"))
         if name in ("relu", "step") and self.kinks == "frozen":
-            node.args.append(ast.Name(f"gate_{cast(ast.Name, node.args[0]).id}"))
+            node.args.append(ast.Name(f"gate_{variable(node.args[0])}"))
         if name in ("relu", "step") and self.kinks == "smooth":
             node.args.append(ast.Name("kink_width"))
         return node

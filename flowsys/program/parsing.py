@@ -6,6 +6,7 @@ constructor recursion depth mismatch). A kernel and its driver are compiled in t
 
 import ast
 import threading
+from typing import Any
 
 _lock = threading.Lock()
 
@@ -26,3 +27,15 @@ def called(node: ast.Call) -> str:
     """The name of the function that a call in an expression calls."""
     assert isinstance(node.func, ast.Name)
     return node.func.id
+
+
+def variable(node: ast.expr) -> str:
+    """The name that an expression is."""
+    assert isinstance(node, ast.Name)
+    return node.id
+
+
+def number(value: Any) -> float:
+    """The number that a constant of an expression is."""
+    assert isinstance(value, int | float)
+    return value

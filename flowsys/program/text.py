@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from flowsys.program.parsing import called, parsed_expression
+from flowsys.program.parsing import called, parsed_expression, variable
 
 FUNCTIONS = frozenset(
     "exp log sqrt tanh sigmoid softplus relu step max min masked total linked spread sinh cosh positive "
@@ -120,7 +120,7 @@ class Program:
                     if isinstance(node, ast.Call) and called(node) in KINKED:
                         if not isinstance(node.args[0], ast.Name):
                             raise ValueError(f"{line.name}: relu and step take a bare name in a program")
-                        found[node.args[0].id] = None
+                        found[variable(node.args[0])] = None
         return tuple(found)
 
     @cached_property

@@ -129,9 +129,9 @@ def _errata(system: System, claims: Sequence[Checked]) -> str:
     """What is wrong as printed, with the measurements it rests on."""
     rows = []
     for found in errata(system, claims):
-        if not found.is_confirmed:
-            continue
         claim, corrected = found.printed.claim, found.corrected
+        if not found.is_confirmed or claim.erratum is None:
+            continue
         measured = found.printed.verdict.measured
         after = f"{corrected.verdict.word}: {corrected.verdict.measured}" if corrected else ""
         cells = [claim.place, claim.erratum.printed, measured, claim.erratum.corrected, after, claim.erratum.grade]

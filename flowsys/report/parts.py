@@ -12,7 +12,7 @@ from flowsys.machine.workers import side_by_side
 from flowsys.report import pictures
 from flowsys.system import System
 
-MAKE = {
+MAKE: dict[str, Callable[..., str]] = {
     "ladder": pictures.ladder, "proof": pictures.proof, "diagram": pictures.diagram, "figure": pictures.drawing,
 }  # fmt: skip
 

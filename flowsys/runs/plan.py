@@ -46,7 +46,7 @@ def plan_of(
                 f"and t_max = {t_max:g}."
             )
     times = {round(s / η): "" for s in at or () if not isinstance(s, str)}
-    times |= {round(training.marks[s] / η): s for s in at or () if s in training.marks}
+    times |= {round(training.marks[s] / η): s for s in at or () if isinstance(s, str) and s in training.marks}
     named = frozenset(s for s in at or () if s in events)
     if steps is not None and steps < 1:
         raise InputError(f"steps = {steps} is not allowed: it must be at least 1.")

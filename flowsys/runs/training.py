@@ -220,7 +220,7 @@ def _save(path: str | Path, arrays: Mapping[str, Any]) -> None:
     """Weights by name in an NPZ file, written whole or not at all."""
     from flowsys.machine.files import write_atomically
 
-    plain = {name: np.asarray(array) for name, array in arrays.items()}
+    plain: dict[str, Any] = {name: np.asarray(array) for name, array in arrays.items()}
 
     def write(temporary: Path) -> None:
         with open(temporary, "wb") as handle:
@@ -253,9 +253,10 @@ class _Row(NamedTuple):
 def _run(training: Training, names, plan: Plan, η: float, batched: bool, stop_when_done: bool, progress, keeps: bool):
     """Rows at the wanted steps and at the events, stage after stage; returns the weights at the end."""
     values = _recorder(training.descent, names, batched)
-    weights, done, reached = training.initial, round(training.start / η), set()
+    weights, done = training.initial, round(training.start / η)
+    reached: set[str] = set()
     arrays_of = training.descent.arrays
-    kept = lambda: arrays_of(weights) if keeps else {}
+    kept = lambda: arrays_of(weights) if keeps and arrays_of is not None else {}
     yield _Row(done, plan.wanted.get(done, ""), np.asarray(values(weights, training.stages[0].arguments)), kept())
     for number, stage in enumerate(training.stages):
         is_last = number == len(training.stages) - 1

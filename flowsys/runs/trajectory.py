@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from flowsys.errors import InputError
 from flowsys.integrate.outcome import Ending, Outcome
@@ -173,8 +174,8 @@ class Trajectory:
         """The rows that were asked for and reached, and no others."""
         return self._restricted(sorted({row for request in self.requested for row in self._rows_of(request)[:1]}))
 
-    def _restricted(self, rows: Sequence[int]) -> "Trajectory":
-        rows = np.asarray(rows, dtype=int)
+    def _restricted(self, chosen: ArrayLike) -> "Trajectory":
+        rows = np.asarray(chosen, dtype=int)
         return replace(
             self,
             t=self.t[rows],

@@ -178,7 +178,7 @@ class System:
         if setup is None:
             return self.setup(mode)
         self._check_own(setup)
-        defaults = [self.mode_defaults.get(name, {}) for name in (setup.mode, self.mode(mode))]
+        defaults = [self.mode_defaults.get(name or "", {}) for name in (setup.mode, self.mode(mode))]
         if setup.mode is None or defaults[0] == defaults[1]:
             return setup
         return self.setup(mode, **self.given_of(setup))

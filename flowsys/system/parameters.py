@@ -106,7 +106,7 @@ class Setup(Mapping):
     """
 
     system: str
-    values: Mapping[str, Any]
+    values: Mapping[str, Any]  # type: ignore[assignment]  # a field in place of Mapping's method
     mode: str | None = field(default=None, compare=False)
     given: frozenset[str] = field(default=frozenset(), compare=False)
     of: Any = field(default=None, compare=False, repr=False)

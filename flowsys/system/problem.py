@@ -10,8 +10,9 @@ t_max), it has a leading axis of points. `derived` observables and what is `cons
 problems then.
 """
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -81,7 +82,7 @@ class ProgramField:
 
         from flowsys.program.arrays import observed
 
-        return observed(self.program, names, "exact" if self.kinks == "frozen" else self.kinks, jnp)
+        return observed(self.program, names, "smooth" if self.kinks == "smooth" else "exact", jnp)
 
     def smoothed(self) -> "ProgramField":
         return replace(self, kinks="smooth")
@@ -128,6 +129,7 @@ class FunctionField:
 
     @cached_property
     def _smoothed(self) -> "FunctionField":  # one object, so that what is compiled for it is found again
+        assert self.smooth is not None
         return self.smooth()
 
 
@@ -167,15 +169,15 @@ class Problem:
     initial: np.ndarray
     stages: tuple[Stage, ...]
     events: tuple[Event, ...] = ()
-    marks: Mapping[str, float] = field(default_factory=dict)
-    derived: Mapping[str, Callable] = field(default_factory=dict)
+    marks: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    derived: Mapping[str, Callable] = dataclasses.field(default_factory=dict)
     dear: frozenset[str] = frozenset()
     conserved: Callable[[np.ndarray], np.ndarray] | None = None
     scale: float = 1.0
     t_max: float = 1e6
     start: float = 0.0
     default_at: Sequence[str | float] = ()
-    layout: Mapping[str, Any] = field(default_factory=dict)
+    layout: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     @property
     def event_names(self) -> tuple[str, ...]:

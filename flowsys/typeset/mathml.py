@@ -60,10 +60,9 @@ def _fence(sign: str) -> str:
 
 def _scripts(base: Node, below: Node | None, above: Node | None) -> str:
     is_sum = base[:2] in (("atom", "∑"), ("atom", "max"), ("atom", "min"))
-    if below is None:
-        return f"<msup>{_element(base)}{_element(above)}</msup>"
-    if above is None:
-        tag = "munder" if is_sum else "msub"
-        return f"<{tag}>{_element(base)}{_element(below)}</{tag}>"
-    tag = "munderover" if is_sum else "msubsup"
-    return f"<{tag}>{_element(base)}{_element(below)}{_element(above)}</{tag}>"
+    there = [script for script in (below, above) if script is not None]
+    if len(there) == 2:
+        tag = "munderover" if is_sum else "msubsup"
+    else:
+        tag = "msup" if below is None else "munder" if is_sum else "msub"
+    return f"<{tag}>{''.join(map(_element, [base, *there]))}</{tag}>"

@@ -60,7 +60,8 @@ class _Reader:
         """The next node with its indices."""
         token = self.tokens[-1]
         node = before.pop() if token in ("_", "^", "'") and before else ("row", []) if token in "_^'" else self.node()
-        below = above = None
+        below: Node | None = None
+        above: Node | None = None
         while self.tokens and self.tokens[-1] in ("_", "^", "'"):
             mark = self.tokens.pop()
             if mark == "'":
