@@ -35,12 +35,12 @@ def linear_program(matrix) -> str:
     return "\n".join(text) + "\n"
 
 
-def inside(value, exact) -> bool:
-    """Whether a ball contains a number known to many digits."""
+def inside(value, exact, unsure=1e-45) -> bool:
+    """Whether a ball contains a number known to many digits, up to what is unsure of it."""
     middle, radius = value.mid(), value.rad()
     mantissa, exponent = middle.man_exp()
     centre = mpmath.mpf(int(mantissa)) * mpmath.mpf(2) ** int(exponent)
-    return abs(centre - exact) <= mpmath.mpf(float(radius)) * (1 + mpmath.mpf(10) ** -9) + mpmath.mpf(10) ** -45
+    return abs(centre - exact) <= mpmath.mpf(float(radius)) * (1 + mpmath.mpf(10) ** -9) + mpmath.mpf(unsure)
 
 
 @pytest.mark.parametrize("seed, stiffness", [(0, 1), (1, 1), (2, 40), (3, 300)])
@@ -105,6 +105,19 @@ def test_a_slide_is_declined_in_a_sentence():
     text = "state y\nparameters \nonce:\n    x = y - 1\n    d = 1 - 2*step(x)\nderivative y = d\nobserve y = y\n"
     proof = prove_problem(problem_of(text, [0.5]), [1.0], ("y",))
     assert "slide" in proof.declined and abs(proof.reached - 0.5) < 1e-9
+
+
+@pytest.mark.parametrize("s, start", [(1, Fraction(1, 64)), (3, Fraction(1, 8))])
+def test_the_modes_of_a_linear_network_lie_inside(s, start):
+    # a b of dL/dt for the loss (s - a b)²/2, balanced: u' = 2 u (s - u), a sigmoid
+    text = "state u\nparameters s\nonce:\n    d = 2*u*(s - u)\nderivative u = d\nobserve u = u\n"
+    proof = prove_problem(problem_of(text, [float(start)], parameters={"s": float(s)}), [2.0], ("u",))
+    with mpmath.workdps(45):
+        u0 = mpmath.mpf(start.numerator) / start.denominator
+        exact = s / (1 + (s / u0 - 1) * mpmath.exp(-4 * s))
+        value = proof.rows[0].values["u"]
+        assert inside(value, exact) and 2 * float(value.rad()) <= 1e-18
+        assert not inside(value, exact + 1e-18)
 
 
 def test_the_closed_form_of_stage_1_lies_inside():
