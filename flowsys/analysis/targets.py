@@ -44,7 +44,7 @@ class Target:
 
     def value(self, flow: Flow, rtol: float) -> float:
         """quantity - level."""
-        base = base_run(flow, self.asked, rtol)
+        base = base_run(flow, flow.requests(self.asked), rtol)
         from flowsys.runs.solving import observe_states
 
         seen = observe_states(flow.problem, base.records, self.observe)
@@ -59,11 +59,10 @@ class Target:
 
     def gradient(self, flow: Flow, names: Sequence[str], rtol: float) -> tuple[float, np.ndarray]:
         """quantity - level, and its derivatives in the parameters named."""
-        base = base_run(flow, self.asked, rtol)
         value, slopes = np.nan, []
-        for name in names:
-            direction = direction_of(flow, name)
-            there = {v.at: v for v in varied(base, direction)}
+        directions = [direction_of(flow, name) for name in names]
+        for direction, of_direction in zip(directions, varied(flow, self.asked, directions, rtol)):
+            there = {v.at: v for v in of_direction}
             values, changes = {}, {}
             for term in self.quantity.terms:
                 if spoken(term.at) not in there:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flowsys.derivatives.directions import START, check_direction, direction_of
-from flowsys.derivatives.variational import NoDerivative, Varied, base_run, varied
+from flowsys.derivatives.variational import NoDerivative, Varied, varied
 from flowsys.errors import InputError, did_you_mean
 from flowsys.runs.flow import Flow, spoken
 from flowsys.runs.trajectory import Trajectory
@@ -55,8 +55,8 @@ def check(flow: Flow, columns: Sequence[Column]) -> None:
 
 def derivatives(flow: Flow, at: Sequence[str | float], along: Iterable[str], rtol: float) -> dict[str, list[Varied]]:
     """What every direction does to everything asked for that is reached."""
-    base = base_run(flow, at, rtol)
-    return {name: varied(base, direction_of(flow, name)) for name in dict.fromkeys(along)}
+    names = list(dict.fromkeys(along))
+    return dict(zip(names, varied(flow, at, [direction_of(flow, name) for name in names], rtol)))
 
 
 def with_columns(run: Trajectory, flow: Flow, columns: Sequence[Column], order: Sequence[str], rtol: float):

@@ -133,13 +133,16 @@ def _parameters_of(stage: int) -> Callable[[Problem], np.ndarray]:
 
 def _is_near(x: np.ndarray, of: np.ndarray) -> bool:
     """Whether numbers differ by no more than a small step of a parameter can explain."""
-    return bool(np.allclose(x, of, rtol=100 * STEP, atol=100 * STEP * float(np.abs(of).max(initial=1.0))))
+    return bool(np.abs(x - of).max(initial=0.0) <= 100 * STEP * np.abs(of).max(initial=1.0))
 
 
 def _difference(at: Mapping[int, Any], weights: Mapping[int, float]) -> Any:
     """The derivative times the parameter's size; what differs by rounding alone does not move."""
-    arrays = {i: np.asarray(x, dtype=float) for i, x in at.items()}
+    first, *others = at.values()
+    if all(x is first for x in others):
+        return np.zeros(np.shape(first))
+    arrays = np.array(list(at.values()), dtype=float)
     with np.errstate(invalid="ignore"):
-        found = sum(weights[i] * x for i, x in arrays.items()) / STEP
-    largest = np.max([np.abs(x) for x in arrays.values()], axis=0)
-    return np.where(np.abs(found) * STEP > 1e-14 * largest, np.nan_to_num(found), 0.0)
+        found = np.tensordot([weights[i] for i in at], arrays, axes=1) / STEP
+        moves = np.abs(found) * STEP > 1e-14 * np.abs(arrays).max(axis=0)
+    return np.where(moves, found, 0.0)

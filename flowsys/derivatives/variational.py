@@ -13,7 +13,8 @@ plain run: a walk that turned otherwise is refused, never returned.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from flowsys.derivatives.functions import functions_of
 from flowsys.derivatives.slides import Sliding
 from flowsys.errors import InputError
 from flowsys.integrate.record import Record
-from flowsys.kernels import StageBatch, run_problem
+from flowsys.kernels import NativeRun, StageBatch, run_problem
 from flowsys.program.arrays import Arguments
 from flowsys.runs.flow import Flow, spoken
 from flowsys.system.problem import Problem, Stage
@@ -74,27 +75,53 @@ class _Place:
     rate: np.ndarray
 
 
-def base_run(flow: Flow, at: Sequence[str | float] | None, rtol: float) -> Base:
-    """The flow itself, integrated natively to all that is asked for and to the events that end stages."""
-    problem = flow.problem
+def varied(
+    flow: Flow, at: Sequence[str | float] | None, directions: Sequence[Direction], rtol: float
+) -> list[list[Varied]]:
+    """The derivative along every direction, at everything that is asked for and reached."""
     asked = flow.requests(at)
-    events = [r for r in asked if isinstance(r, str)]
-    times = [r for r in asked if not isinstance(r, str)]
+    base = cache(lambda: base_run(flow, asked, rtol))
+    return [_without_turns(flow, asked, direction, rtol) or _Walk(base(), direction).run() for direction in directions]
+
+
+def base_run(flow: Flow, asked: tuple[str | float, ...], rtol: float) -> Base:
+    """The flow itself, integrated natively to all that is asked for and to the events that end stages."""
+    problem, (events, times) = flow.problem, _parted(asked)
     run = run_problem(problem, times, events, rtol)
     passed = {stage.ends_on for stage in problem.stages[: max((r.stage for r in run.records), default=0)]}
     if ends := passed - {None, *events}:
         run = run_problem(problem, times, [*events, *ends], rtol)
-    if run.handover is not None:
-        raise NoDerivative(f"derivatives end at t = {run.handover.t:g}: {run.outcome.sentence}")
+    _refuse_handover(run)
     statistics = run.statistics
     method = "auto" if statistics.implicit else "explicit"
     turns, switches = tuple(sorted(set(statistics.turns))), frozenset(statistics.switch_times)
     return Base(flow, asked, tuple(run.records), turns, switches, method, rtol)
 
 
-def varied(base: Base, direction: Direction) -> list[Varied]:
-    """The derivative along a direction at everything that was asked for and reached."""
-    return _Walk(base, direction).run()
+def _without_turns(flow: Flow, asked: tuple[str | float, ...], direction: Direction, rtol: float) -> list[Varied]:
+    """Where there are no kinks and stages end at given times, state and direction are one run."""
+    problem = flow.problem
+    if problem.field.has_kinks or any(s.until is None for s in problem.stages[:-1]) or any(direction.until[:-1]):
+        return []
+    walk = _Walk(Base(flow, asked, (), (), frozenset(), "auto", rtol), direction)
+    stages = tuple(replace(s, arguments=data) for s, data in zip(problem.stages, walk.moved_data))
+    events, times = _parted(asked)
+    run = run_problem(replace(problem, field=walk.of.field, initial=walk.z, stages=stages), times, events, rtol)
+    _refuse_handover(run)
+    for record in run.records:
+        walk.stage = record.stage
+        walk.note(record, record.y)
+    return walk.observed(walk.places)
+
+
+def _parted(asked: Iterable[str | float]) -> tuple[list[str], list[float]]:
+    """Events and times."""
+    return [r for r in asked if isinstance(r, str)], [r for r in asked if not isinstance(r, str)]
+
+
+def _refuse_handover(run: NativeRun) -> None:
+    if run.handover is not None:
+        raise NoDerivative(f"derivatives end at t = {run.handover.t:g}: {run.outcome.sentence}")
 
 
 class _Walk:
@@ -111,7 +138,7 @@ class _Walk:
         self.gates, self.slide = np.zeros(0), None
         self.places: list[_Place] = []
         n = range(len(self.problem.stages))
-        self._with_direction = [self._moved_data(k, 1.0) for k in n]
+        self.moved_data = [self._moved_data(k, 1.0) for k in n]
         self._still = [self._moved_data(k, 0.0) for k in n]
 
     def run(self) -> list[Varied]:
@@ -126,7 +153,7 @@ class _Walk:
             self._advance(min(end, last), through)
             ahead = any(r.t > end or (r.t == end and r.stage > through) for r in self.base.records)
             if not ahead or through + 1 == len(self.problem.stages):
-                return self._observed(self.places)
+                return self.observed(self.places)
             self._next_stage()
 
     # -- stretches ----------------------------------------------------------------------------------------------
@@ -190,7 +217,7 @@ class _Walk:
             if record.stage > self.stage:
                 self.z = states[record.t]
                 self._enter(record.stage)
-            self._note(record, states[record.t])
+            self.note(record, states[record.t])
         if end > self.t:
             self.t, self.z = end, states[end]
         if through > self.stage:
@@ -198,7 +225,7 @@ class _Walk:
 
     def _integrated(self, times: Sequence[float], through: int) -> dict[float, np.ndarray]:
         of_problem = self.problem.stages[self.stage : through + 1]
-        data = self._with_direction[self.stage : through + 1]
+        data = self.moved_data[self.stage : through + 1]
         stages = tuple(Stage(s.name, arguments, s.until) for s, arguments in zip(of_problem, data))
         problem = Problem(
             field=self.of.field,
@@ -220,7 +247,7 @@ class _Walk:
         """The same stretch with the gates held: where the flow only just leaves a surface it slid along."""
         from scipy.integrate import solve_ivp
 
-        arguments, rtol = self._with_direction[self.stage]._replace(gates=self.gates), self.base.rtol
+        arguments, rtol = self.moved_data[self.stage]._replace(gates=self.gates), self.base.rtol
         atol = 1e-4 * rtol * self.problem.scale
         rhs = lambda _, z: self.of.both(z, arguments)
         run = solve_ivp(rhs, (self.t, times[-1]), self.z, "DOP853", list(times), rtol=max(rtol, 1e-13), atol=atol)
@@ -276,7 +303,7 @@ class _Walk:
 
     def _moved(self, met: np.ndarray, velocity: np.ndarray) -> float:
         """dτ of the surface that is met: one number, whichever of its gates tells it."""
-        slopes = self.of.kink_slopes(self.z, self._with_direction[self.stage]._replace(gates=self.gates))[met]
+        slopes = self.of.kink_slopes(self.z, self.moved_data[self.stage]._replace(gates=self.gates))[met]
         if np.ptp(slopes) > 1e-6 * np.abs(slopes).max():
             raise NoDerivative(
                 f"the flow has no derivative in {self.direction.name} here: surfaces that it meets together at "
@@ -294,7 +321,7 @@ class _Walk:
             moved = self.direction.until[self.stage]
         else:
             ended = next(p for p in self.places if p.record.label == stage.ends_on)
-            moved = self._observed([ended])[0].dt * self.direction.size
+            moved = self.observed([ended])[0].dt * self.direction.size
         before = self._rate()
         self._enter(self.stage + 1)
         if moved:
@@ -302,8 +329,9 @@ class _Walk:
 
     # -- what is asked for --------------------------------------------------------------------------------------
 
-    def _note(self, record: Record, z: np.ndarray) -> None:
-        off, size = np.abs(z[: self.n] - record.y).max(), np.abs(record.y).max()
+    def note(self, record: Record, z: np.ndarray) -> None:
+        plain = record.y[: self.n]
+        off, size = np.abs(z[: self.n] - plain).max(), np.abs(plain).max()
         if not off <= SAME_RUN * size:
             raise NoDerivative(
                 f"the derivative in {self.direction.name} cannot be told: at t = {record.t:.8g} the state carried "
@@ -319,20 +347,20 @@ class _Walk:
         t = self.problem.marks.get(request) if isinstance(request, str) else request
         return record.label is None and t == record.t
 
-    def _observed(self, places: Sequence[_Place]) -> list[Varied]:
+    def observed(self, places: Sequence[_Place]) -> list[Varied]:
         """Observables, and their derivatives where their time moves with the direction."""
         if not places:
             return []
         z = np.array([p.z for p in places])
         along = np.array([np.concatenate([p.z[: self.n], p.rate]) for p in places])
-        stages = [*_as_batch(self._with_direction), *_as_batch(self._still)]
+        stages = [*_as_batch(self.moved_data), *_as_batch(self._still)]
         stage_of = np.array([p.record.stage for p in places])
         both = np.concatenate([stage_of, stage_of + len(self.problem.stages)])
         seen, moves = self.of.observed(np.concatenate([z, along]), stages, both)
         k, names, size = len(places), self.of.names, self.direction.size
         found = []
         for i, place in enumerate(places):
-            dt = self._moved_time(place.request, dict(zip(names, moves[i])), dict(zip(names, moves[k + i])))
+            dt = self._moved_time(place.request, moves[i], moves[k + i])
             slopes = (moves[i] + dt * moves[k + i] if dt else moves[i]) / size
             values = dict(zip(names, seen[i].tolist()))
             y, s, record = place.z[: self.n], place.z[self.n :] / size, place.record
@@ -340,14 +368,15 @@ class _Walk:
             found.append(Varied(spoken(place.request), record.t, record.stage, y, s, dt / size, values, of_place))
         return found
 
-    def _moved_time(self, request: str | float, across: dict[str, float], along: dict[str, float]) -> float:
+    def _moved_time(self, request: str | float, across: np.ndarray, along: np.ndarray) -> float:
         """dt of a request, from the derivatives of observables along the direction and along the flow."""
         if not isinstance(request, str):
             return 0.0
         if request in self.problem.marks:
             return self.direction.marks.get(request, 0.0)
         event = next(e for e in self.problem.events if e.name == request)
-        return float((self.direction.thresholds.get(request, 0.0) - across[event.observable]) / along[event.observable])
+        i = self.of.names.index(event.observable)
+        return float((self.direction.thresholds.get(request, 0.0) - across[i]) / along[i])
 
 
 def _as_batch(data: Iterable[Arguments]) -> list[StageBatch]:
