@@ -36,7 +36,7 @@ class Colours:
         """The colour bar: a scale, or the names of the phases."""
         bar = ax.figure.colorbar(mesh, ax=ax)
         bar.set_label(label, fontsize="medium" if breadth(label) < 45 else "small")
-        if self.words:
+        if isinstance(self.norm, BoundaryNorm) and self.words:
             edges = np.asarray(self.norm.boundaries)
             bar.set_ticks((edges[1:] + edges[:-1]) / 2, labels=list(self.words))
             bar.ax.tick_params(length=0)

@@ -39,7 +39,7 @@ def diagram_figure(
     size = (7.2, 5.4) if len(parts) == 1 else (1 + 4.6 * columns, 0.4 + 4.2 * rows)
     figure = Figure(figsize=size, layout="constrained")
     plain = {"title": f"{diagram.origin.get('system', '')}\n{diagram.subtitle}".strip()}
-    over = named.overlay(diagram, system) if named and system else plain
+    over: dict[str, Any] = named.overlay(diagram, system) if named and system else plain
     if quantity is not None and quantity != next(iter(diagram.quantities)):
         over |= {"over_seeds": "median", "phases": None}
     title = over.pop("title")

@@ -45,7 +45,8 @@ def _rows(ax: Any) -> Iterator[tuple]:
         elif len(collection.get_offsets()) and collection.get_offset_transform() == ax.transData:
             yield from ((_label(collection), x, y, "", "", "") for x, y in _numbers(collection.get_offsets()))
     for image in ax.images:
-        for (i, j), value in np.ndenumerate(np.ma.filled(np.ma.asarray(image.get_array(), dtype=float), np.nan)):
+        shades: np.ndarray = np.ma.filled(np.ma.asarray(image.get_array(), dtype=float), np.nan)
+        for (i, j), value in np.ndenumerate(shades):
             yield _label(image), j, i, "", "", value
     for patch in ax.patches:
         if hasattr(patch, "get_height") and patch.get_height():
@@ -55,8 +56,8 @@ def _rows(ax: Any) -> Iterator[tuple]:
 def _cells(mesh: Any) -> Iterator[tuple]:
     """The middle and the value of every cell of a mesh."""
     corners = mesh.get_coordinates()
-    values = np.ma.filled(np.ma.asarray(mesh.get_array(), dtype=float), np.nan)
-    values = values.reshape(corners.shape[0] - 1, corners.shape[1] - 1)
+    filled: np.ndarray = np.ma.filled(np.ma.asarray(mesh.get_array(), dtype=float), np.nan)
+    values = filled.reshape(corners.shape[0] - 1, corners.shape[1] - 1)
     middles = (corners[1:, 1:] + corners[:-1, :-1]) / 2
     for place, value in np.ndenumerate(values):
         yield _label(mesh), *middles[place], "", "", value

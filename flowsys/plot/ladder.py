@@ -13,7 +13,7 @@ WIDTH = 44  # letters of a title
 
 def ladder(result: Ladder, names: Names) -> Figure:
     """One panel for each rung with a knob, in the symbols of the system's names: errors as dots, the fit as a line."""
-    fitted = [m for m in result.rungs if m.fit is not None]
+    fitted = [(m, m.fit) for m in result.rungs if m.fit is not None]
     columns = max(1, min(COLUMNS, len(fitted)))
     rows = max(1, -(-len(fitted) // columns))
     figure = Figure(figsize=(max(3.4 * columns, 4), 3.4 * rows), layout="constrained")
@@ -23,12 +23,10 @@ def ladder(result: Ladder, names: Names) -> Figure:
     panels = figure.subplots(rows, columns, squeeze=False).ravel()
     for ax in panels[len(fitted) :]:
         ax.set_axis_off()
-    for ax, measured in zip(panels, fitted):
+    for ax, (measured, fit) in zip(panels, fitted):
         x = np.array(measured.rung.values)
         ax.loglog(x, measured.errors, "o", label="measured")
-        ax.loglog(
-            x, np.exp(measured.fit.constant) * x**measured.fit.slope, "-", label=f"slope {measured.fit.slope:.3f}"
-        )
+        ax.loglog(x, fit.predicted(x), "-", label=f"slope {fit.slope:.3f}")
         plain_decades(ax.xaxis, x, is_narrow=True)
         plain_decades(ax.yaxis, measured.errors, is_narrow=True)
         ax.set_xlabel(typeset(names.symbol(measured.rung.knob)))

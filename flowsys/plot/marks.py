@@ -1,12 +1,14 @@
 """Theory as lines, training as dots with error bars over seeds, matrices as maps: what figures are made of."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
 
 from flowsys.plot.colours import of_values
+
+Side = Literal["left", "center", "right"]
 
 
 def new_axes(size: tuple[float, float] = (6.4, 4.0)) -> Axes:
@@ -24,7 +26,7 @@ def line(ax: Axes, x: Any, y: Any, label: str = "", colour: str = "C0", **look: 
 def dots(ax: Axes, x: Any, values: Any, label: str = "", colour: str = "C0", **look: Any) -> None:
     """What was measured: a dot for each x; with seeds (x × seeds) their mean, and their standard deviation as a bar."""
     values = np.asarray(values, dtype=float)
-    look = {"fmt": "o", "markersize": 4, "capsize": 2, "elinewidth": 0.9} | look
+    drawn: dict[str, Any] = {"fmt": "o", "markersize": 4, "capsize": 2, "elinewidth": 0.9, **look}
     if values.ndim == 1 or values.shape[1] == 1:
         spread = None
     else:
@@ -32,7 +34,7 @@ def dots(ax: Axes, x: Any, values: Any, label: str = "", colour: str = "C0", **l
         n = values.shape[1]
         label = f"{label}, mean and standard deviation of {n} seeds" if label else ""
     middle = np.nanmean(values, axis=1) if values.ndim > 1 else values
-    ax.errorbar(x, middle, yerr=spread, color=colour, label=label or None, **look)
+    ax.errorbar(x, middle, yerr=spread, color=colour, label=label or None, **drawn)
 
 
 def heat(
@@ -65,7 +67,9 @@ def heat(
     ax.figure.colorbar(image, ax=ax, shrink=0.85).set_label(label)
 
 
-def lettered(panels: Sequence[Axes], titles: Sequence[str] = (), loc: str = "center") -> None:
+def lettered(
+    panels: Sequence[Axes], titles: Sequence[str] = (), loc: Literal["left", "center", "right"] = "center"
+) -> None:
     """(a), (b), … before the titles of panels."""
     for i, ax in enumerate(panels):
         title = titles[i] if i < len(titles) else ax.get_title()

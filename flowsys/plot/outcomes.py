@@ -1,6 +1,7 @@
 """Points without a value: hatched, and told in words why there is none."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -19,6 +20,7 @@ HATCHES = {
         ("quantity not finite", "OO"),
         ("claim not testable", "----"),
         ("outside the claim's regime", "||||"),
+        ("no derivative there", "**"),
     )
 }
 WORDS = {
@@ -40,7 +42,7 @@ def told(code: int, words: Mapping[str, str]) -> str:
 def hatch_spans(edges: np.ndarray, outcomes: np.ndarray, ax: Axes, words: Mapping[str, str]) -> None:
     """Hatch the stretches of one axis where points have no value."""
     for code, hatch in HATCHES.items():
-        look = {"facecolor": "0.93", "hatch": hatch}
+        look: dict[str, Any] = {"facecolor": "0.93", "hatch": hatch}
         for first, last in runs(outcomes == code):
             ax.axvspan(edges[first], edges[last], edgecolor="0.6", linewidth=0, zorder=0, **look)
         if (outcomes == code).any():
@@ -55,7 +57,7 @@ def hatch_cells(across: np.ndarray, up: np.ndarray, outcomes: np.ndarray, ax: Ax
             for a, b, c, d in rectangles(np.equal(outcomes.T, code))
         ]
         if corners:
-            look = {"facecolor": "0.93", "hatch": hatch}
+            look: dict[str, Any] = {"facecolor": "0.93", "hatch": hatch}
             ax.add_collection(PolyCollection(corners, edgecolor="0.6", linewidth=0, rasterized=True, **look))
             ax.fill_between([], [], [], edgecolor="0.55", label=told(code, words), **look)
 
@@ -68,7 +70,8 @@ def runs(here: np.ndarray) -> list[tuple[int, int]]:
 
 def rectangles(here: np.ndarray) -> list[tuple[int, int, int, int]]:
     """The True cells of a grid (rows × columns) as few rectangles: first and past column, first and past row."""
-    done, begun = [], {}
+    done: list[tuple[int, int, int, int]] = []
+    begun: dict[tuple[int, int], int] = {}
     for row in range(len(here) + 1):
         found = set(runs(here[row])) if row < len(here) else set()
         done += [(*run, begun.pop(run), row) for run in [*begun] if run not in found]

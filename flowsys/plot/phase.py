@@ -6,6 +6,7 @@ dash. The legend shows every line as it is drawn, and none that is not there.
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle, product
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -23,7 +24,7 @@ from flowsys.system.names import told
 
 DASHES = ("-", "--", ":", "-.")
 PREDICTED = {"linewidth": 1.5, "zorder": 4}
-MEASURED = {"color": "black", "linewidth": 2.4}
+MEASURED: dict[str, Any] = {"color": "black", "linewidth": 2.4}
 RIM = [Stroke(linewidth=4.0, foreground="white"), Normal()]
 
 
@@ -57,7 +58,7 @@ def phase(
     if values.ndim == 1:
         _curve(diagram, name, axes[0], values, outcomes, ax, logarithmic, words)
         ax.set_ylabel(label)
-        colours = LINES
+        colours: tuple[str, ...] = LINES
     else:
         limits = (0.0, 1.0) if is_share else limits
         colours = _map(axes, values, ax, label, logarithmic, limits, phases, name)

@@ -1,6 +1,7 @@
 """Series of a trajectory over time, events as vertical lines."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -50,7 +51,7 @@ def trajectory(
     for t, event in zip(result.t, result.labels):
         if event:
             ax.axvline(t, color="0.7", linewidth=0.8, linestyle=":")
-            look = {"fontsize": "x-small", "va": "bottom", "ha": "center"}
+            look: dict[str, Any] = {"fontsize": "x-small", "va": "bottom", "ha": "center"}
             ax.annotate(shown(result, event), (t, 1.0), xycoords=("data", "axes fraction"), **look)
     if logarithmic:
         ax.set_xscale("log")
@@ -69,7 +70,7 @@ def compared(
     rate = training.origin.parameters["learning_rate"]
     few = np.unique(np.linspace(0, len(training) - 1, DOTS).round().astype(int))
     for i, (name, label) in enumerate(labels.items()):
-        look = {"linewidth": 1.5, "markersize": 4} | looks.get(name, {})
+        look: dict[str, Any] = {"linewidth": 1.5, "markersize": 4, **looks.get(name, {})}
         size = look.pop("markersize")
         line(ax, theory.t / rate, theory[name], label or shown(theory, name), f"C{i}", **look)
         ax.plot(training.t[few] / rate, training[name][few], ".", color=f"C{i}", markersize=size)
