@@ -81,6 +81,7 @@ def suspicion(problem: Problem, end: float, rtol: float) -> str:
 
 
 def _switching(problem: Problem, records: Sequence[Record]) -> np.ndarray:
+    assert isinstance(problem.field, ProgramField)
     switching = switching_functions(problem.field.program, "exact", np)
     return np.array([switching(r.y, problem.stages[r.stage].arguments) for r in records])
 
