@@ -68,3 +68,19 @@ def test_the_stuck_diagrams_run_with_exact_kinks(name):
     assert all(np.isfinite(values).all() for values in diagram.quantities.values())
     assert np.isin(diagram.outcomes, [CODES["completed"], CODES["completed after sliding"]]).all()
     assert (diagram.outcomes == CODES["completed after sliding"]).any()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("mode", "at", "parameters", "slides"),
+    [("simultaneous", 300.0, {"K": 3, "L": 4}, 2), ("three_stage", 400.0, {"s_star": 20.0}, 1)],
+    ids=["K = 3, L = 4", "late in stage 2"],
+)
+def test_the_reference_driver_slides_as_the_native_one(mode, at, parameters, slides):
+    setup = S.setup(mode, **parameters)
+    end = lambda solver: fs.solve(S, setup, mode=mode, at=[at], rtol=1e-10, solver=solver, observe=[])
+    native, reference = end("native"), end("dopri8")
+    assert native.statistics["slides"] == reference.statistics["slides"] == slides
+    for found in (native, reference):
+        assert found.outcome.is_complete and not any("smoothed" in remark for remark in found.outcome.remarks)
+    assert np.abs(native.states - reference.states).max() < 1e-8 * np.abs(native.states).max()
