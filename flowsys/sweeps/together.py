@@ -1,7 +1,8 @@
 """Points of one program in one native batch: every term of the sweep at every point, as arrays over the points.
 
-Points that differ only in when they are looked at are one run. A look changes nothing of it, and a point's outcome is
-read off what the point itself asks for, so the numbers are those of points that run by themselves.
+Points that differ only in when they are looked at, or in thresholds that nobody asks for and that end nothing, are one
+run. A look changes nothing of it, and a point's outcome is read off what the point itself asks for, so the numbers are
+those of points that run by themselves.
 """
 
 from collections.abc import Callable
@@ -52,7 +53,10 @@ def evaluate_together(
         if sweep.atol is None
         else np.full(len(points), sweep.atol),
     }
-    runs = shared_runs([*numbers.values(), *(x for s in stages for x in (s.parameters, s.until))], times)
+    ends = {stage.ends_on for stage in stages[:-1]}  # the last one goes on to t_max
+    seen = [place for place, event in enumerate(first.events) if event.name in wanted or place in ends]
+    telling = numbers | {"thresholds": numbers["thresholds"][:, seen]}
+    runs = shared_runs([*telling.values(), *(x for s in stages for x in (s.parameters, s.until))], times)
     batch = Batch(
         **{name: array[runs.first] for name, array in numbers.items()},
         stages=[_of_runs(stage, runs.first) for stage in stages],

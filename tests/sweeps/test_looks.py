@@ -53,6 +53,17 @@ def test_points_that_differ_in_their_look_are_one_run(monkeypatch):
     assert np.concatenate([chunk.outcomes for chunk in alone]).tobytes() == whole.outcomes.tobytes()
 
 
+def test_thresholds_that_nobody_asks_for_and_that_end_nothing_are_one_run(monkeypatch):
+    ran = []
+    counted = lambda kernel, batch, threads: ran.append(len(batch.initial)) or integrate(kernel, batch, threads)
+    monkeypatch.setattr(together, "integrate", counted)
+    axis = "epsilon=0.005:0.05:4:log"  # the loss at T_3
+    same = evaluate_chunk(sweep(axis, observables=["w_c@t=300"], fixed={}), 0).values
+    assert ran == [1] and np.isfinite(same).all() and len(set(same[0])) == 1
+    different = evaluate_chunk(sweep(axis, observables=["T_3"], fixed={}), 0).values
+    assert ran == [1, 4] and len(set(different[0])) == 4
+
+
 def test_a_look_beyond_the_horizon_fails_its_own_point_only():
     of = sweep("t_look=10,1e4", observables=["gap_22@look"], system="lego", fixed={"t_max": 100})
     chunk = evaluate_chunk(of, 0)
