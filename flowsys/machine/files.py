@@ -81,6 +81,7 @@ KEPT = {
     "jax": "what JAX compiled",
     "report": "parts of reports",
     "check": "verdicts of checks that were broken off",
+    "prove": "proofs that were broken off",
     "robust": "which limits are robust",
 }
 

@@ -17,7 +17,7 @@ from flowsys.proof.taylor import over, residual, taylor_polynomials, value_at
 _SHORTEST = Fraction(1, 2**40)
 _TRIES = 60
 _USELESS = 0.1
-_MOST_PARTS = 32
+_MOST_PARTS, _FEW_PARTS, _MANY = 32, 8, 40  # a Jacobian a part is dear where there are many coordinates
 _WIDE = 0.25  # of ∫μ on a step, what may be due to the width of its parts
 ROOM = 1 + 2.0**-10  # bounds are stated with a little room, for whoever computes them in another order
 
@@ -98,9 +98,10 @@ class Stepper:
             errors.append(end)
             if not inside < tube:
                 return 0.5, "errors grow out of the tube around the solution"
-        if widths > _WIDE and self.parts == _MOST_PARTS:
+        most_parts = _FEW_PARTS if flow.size > _MANY else _MOST_PARTS
+        if widths > _WIDE and self.parts >= most_parts:
             return max(0.3, 0.9 * (_WIDE / widths) ** 0.5), "the Jacobian varies too much along the step"
-        self._remember(widths, length)
+        self._remember(widths, length, most_parts)
         return Step(
             stage, start, length, tuple(map(tuple, polynomials)), tuple(flow.gates), tube, size, tuple(norms),
             tuple(errors),
@@ -132,11 +133,11 @@ class Stepper:
                 longest = min(longest, (self.tolerance / (size * k)) ** (1 / (k - 1)))
         return longest if math.isfinite(longest) else 1.0
 
-    def _remember(self, widths: float, length: Fraction) -> None:
+    def _remember(self, widths: float, length: Fraction, most_parts: int) -> None:
         self.growth = min(2.0, 1.2 * self.growth) if float(length) >= self.guess else self.growth
         self.guess = float(length)
         if widths > 0.03:
-            self.parts = min(2 * self.parts, _MOST_PARTS)
+            self.parts = min(2 * self.parts, most_parts)
         elif widths < 0.008:
             self.parts = max(1, self.parts // 2)
 
