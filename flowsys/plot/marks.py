@@ -8,8 +8,6 @@ from matplotlib.axes import Axes
 
 from flowsys.plot.colours import of_values
 
-Side = Literal["left", "center", "right"]
-
 
 def new_axes(size: tuple[float, float] = (6.4, 4.0)) -> Axes:
     """Axes of a new figure of pyplot's, so that a notebook shows it; pictures that are given axes never come here."""
