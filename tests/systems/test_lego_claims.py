@@ -149,16 +149,16 @@ def test_the_curriculum_excludes_what_it_has_chosen():
     assert recorded(LEGO)["curriculum"].verdict == "holds"
 
 
-@pytest.mark.parametrize(("d", "place"), [(1e3, 1), (1e8, 4)])
-def test_the_gap_is_still_open_where_eps_is_sigma_0(d, place):
-    """Lemma D.45 (a) at C_B = 4: Δ where ε = d^(-1/2) grows with d, towards (1 - 1/2)/C_B."""
+@pytest.mark.parametrize(("d", "place"), [(1e3, 1), (1e6, 3)])
+def test_the_gap_is_open_where_eps_is_sigma_0_and_closed_where_the_lemma_stops(d, place):
+    """Lemma D.45 (a) and our law at C_B = 4: Δ tends to (1 - 1/2)/C_B where ε = d^(-1/2), to 0 where it is d^-1.01."""
     times = np.geomspace(1e-3, d**4.0, 1200)
     eps, gap = eps_and_gap(flow("C3", 4.0, d, (1, 2), times))
-    there = np.interp(-np.log(d**-0.5), -np.log(eps), gap)
-    found = verdict("D.45_a")
-    assert str(found.word) == "does not hold"
-    assert found.values["parts"][0]["off"][place] == pytest.approx(there, rel=0.01)
-    assert 0.03 < there < 0.125
+    before, stop = (np.interp(-np.log(d**-power), -np.log(eps), gap) for power in (0.5, 1.01))
+    assert 0.03 < before < 0.125 and abs(stop) < 1e-3 / np.log(d)
+    law, stated = verdict("D.45_a-law"), verdict("D.45_a")
+    assert law.values["parts"][0]["quantity"][place] == pytest.approx(abs(before - 0.125), rel=0.02)
+    assert str(stated.word) == "holds" and max(stated.values["parts"][0]["quantity"]) < 1e-3
 
 
 def test_features_end_where_the_clip_meets_the_activation():
