@@ -68,7 +68,7 @@ def compared(
     `labels` names the series and what each is called (None: its symbol); `looks` changes single lines and their dots.
     """
     rate = training.origin.parameters["learning_rate"]
-    few = np.unique(np.linspace(0, len(training) - 1, DOTS).round().astype(int))
+    few = slice(None, None, max(1, len(training) // DOTS))
     for i, (name, label) in enumerate(labels.items()):
         look: dict[str, Any] = {"linewidth": 1.5, "markersize": 4, **looks.get(name, {})}
         size = look.pop("markersize")

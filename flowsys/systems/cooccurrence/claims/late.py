@@ -11,6 +11,7 @@ from flowsys.systems.cooccurrence.claims.places import (
     MORE_SAMPLES,
     PHASES,
     PLACE,
+    PROPORTIONS,
     WIDER,
     enough_samples,
     phase_2,
@@ -22,7 +23,6 @@ from flowsys.systems.cooccurrence.sentences import SPECIAL_WORDS
 
 LONGER = Path("m", (256.0, 1024.0, 4096.0, 16384.0, 65536.0), n=enough_samples)
 """Wider, with n = L² log²m: the logarithms of n ≥ Ω̃(L²) are those of m."""
-SHARES = (1 / 2, 1 / 6, 1 / 6, 1 / 6)
 
 
 def losses_in_powers(run: Kit, power: float = 2.0) -> dict[str, Sides]:
@@ -94,7 +94,7 @@ def c_over_beta(run: Kit) -> float:
 def c_from_the_values(run: Kit, factor: float = 1.0) -> Sides:
     """[ours] (c - β)(c + m1 α) = m1 |G|² over all words, for all time."""
     there, p = phase_2(run, 30), run.p
-    random = [(p.L - len(words)) * share * p.n for words, share in zip(SPECIAL_WORDS, SHARES)]
+    random = [(p.L - len(words)) * share * p.n for words, share in zip(SPECIAL_WORDS, PROPORTIONS)]
     G = sum(there[f"G_mu{i}"] ** 2 for i in (1, 2, 3))
     G = G + sum(copies * there[f"G_r{T}"] ** 2 for T, copies in zip((1, 2, 3, 4), random))
     alpha = sigma_0_squared(p) * p.m

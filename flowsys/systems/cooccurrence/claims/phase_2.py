@@ -26,6 +26,7 @@ from flowsys.systems.cooccurrence.claims.places import (
     MORE_SAMPLES,
     PHASES,
     PLACE,
+    PROPORTIONS,
     WIDER,
     phase_2,
     separator,
@@ -46,6 +47,16 @@ def quadratic_gradient_ratio(g_prime) -> float:
 def rates_of_scores(run: Kit) -> Trajectory:
     """3.2, item 1: the scores' rates from T_1 on."""
     return phase_2(run, observe=tuple(SCORES))
+
+
+def rates_of_scores_with_drawn_proportions(run: Kit, draws: int = 6) -> dict[str, np.ndarray]:
+    """2.3: the rates of the scores from T_1 on, the least over data sets whose types are drawn, and so their shares."""
+    found = []
+    for seed in range(draws):
+        counts = np.random.default_rng(seed).multinomial(int(run.p.n), PROPORTIONS)
+        shares = {f"share_{T}": float(counts[T - 1] / run.p.n) for T in (1, 2, 4)}
+        found.append(phase_2(run.at(**shares), 40, observe=tuple(SCORES), variant="without_swap"))
+    return {name: np.concatenate([there[name] for there in found]) for name in SCORES}
 
 
 def steps_of_correlations(run: Kit, swap: bool = False) -> dict[str, np.ndarray]:
@@ -111,8 +122,7 @@ def distance_to_the_root(run: Kit, scale: float = 1.0) -> float:
     """F.6, proof: the positive root of the quadratic in Σ_I g(1 - g), minus R = -Ġ(μ3)/Ġ(μ1), at τ = 10^6."""
     names = ("R", *(f"g_type{T}" for T in (1, 2, 3, 4)))
     late = run.values(LATE / run.p.m, observe=names)
-    shares = (1 / 2, 1 / 6, 1 / 6, 1 / 6)
-    g = [late[f"g_type{T}"] * (1 - late[f"g_type{T}"] / share) for T, share in zip((1, 2, 3, 4), shares)]
+    g = [late[f"g_type{T}"] * (1 - late[f"g_type{T}"] / share) for T, share in zip((1, 2, 3, 4), PROPORTIONS)]
     distance = quadratic_gradient_ratio(g) - late["R"]
     run.note(scaled=run.p.n * distance)
     return scale * distance
@@ -160,6 +170,10 @@ CLAIMS = (
           Sign(SCORES, True), rates_of_scores, at=MANY, path=MORE_SAMPLES, mode=MODE, regime=PHASES, levels=FLOWS,
           control={"kind": Sign(SCORES | {"d_S_31": 1}, True)},
           provable=Provable(signs_on("[T_1_clock, T_star]", SCORES), {"n": 600.0})),
+    Claim("2.3-drawn", "Assumption 2.3", "exact proportions can be replaced by concentration: item 1 of Theorem 3.2 "
+          "holds where the types of n samples are drawn", Sign(SCORES, True), rates_of_scores_with_drawn_proportions,
+          at=MANY, path=MORE_SAMPLES, mode=MODE, regime=PHASES, levels=FLOWS, what="remark",
+          control={"kind": Sign(SCORES | {"d_S_31": 1}, True)}, is_cheap=False),
     Claim("3.2-2", "Theorem 3.2, Corollary 4.6, Corollary F.13, Lemma F.11",
           "item 2: VV_12 (and VV_11, VV_22) increase, VV_13, VV_23 decrease on (T_1, T_2)", Sign(CORRELATIONS, True),
           steps_of_correlations, at=MANY, path=MORE_SAMPLES, mode=MODE, regime=PHASES, levels=FLOWS,

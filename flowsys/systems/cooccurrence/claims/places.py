@@ -17,6 +17,7 @@ from flowsys.systems.cooccurrence.sentences import shares_of
 MODE = "condition_1"
 LATE = 1e6
 """The end of phase 2 in the measurements, in units of 1/(σ_1² m m1)."""
+PROPORTIONS = (1 / 2, 1 / 6, 1 / 6, 1 / 6)
 PLACE = {"m": 4096.0, "m1": 16, "L": 5, "n": 600, "C_T_1": 40.0}
 ENOUGH_SAMPLES = Condition("n ≥ c L² log²L", lambda p, c: (p.n, c * p.L**2 * log(p.L) ** 2))
 WIDE = Condition("m ≥ max(m1, L²)", lambda p: (p.m, max(p.m1, p.L**2)))

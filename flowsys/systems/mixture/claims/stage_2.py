@@ -135,8 +135,10 @@ def gate_after_it_closed(run: Kit, stretch: float = 20.0) -> Sides:
     if first is None:
         raise NotReached(f"the gate is open up to t = {end:.4g}.")
     there = later.course(np.linspace(first, end, 200)[1:], observe=SEEN)
-    run.note(t=float(first), score=later.values(float(first), observe=SEEN)["S_cv_same"],
-             highest=float(there["S_cv_same"].max()), end=end, slides=there.statistics["slides"])  # fmt: skip
+    middle = len(there) // 2
+    run.note(t=float(first), score=later.values(float(first), observe=SEEN)["S_cv_same"], half=there.t[middle],
+             middle=there["S_cv_same"][middle], highest=float(there["S_cv_same"].max()), end=end,
+             slides=there.statistics["slides"])  # fmt: skip
     return Sides(there["preactivation_minus_conflicting"], 0.0, there.t)
 
 
@@ -183,6 +185,7 @@ CLAIMS = [
     Claim("E.6-slide", "Lemma E.6", "run on beyond T_2, the wrong head's H + b reaches 0 at a finite score and stays",
           Identity(1e-7, relative=False), gate_after_it_closed, regime=TWO_GROUPS, sharpens="E.6", levels="L3",
           control={"stretch": 1.0},
-          note="it vanishes from t = {t:.1f}, S_cv = {score:.2f}, on; S_cv ≤ {highest:.2f} to "
-          "t = {end:.0f}; slides: {slides}; the lemma speaks of [T_1, T_2] alone, where scores are below a constant"),
+          note="it vanishes from t = {t:.1f}, S_cv = {score:.2f}, on, where S_cv grows ever slower: {middle:.2f} at "
+          "t = {half:.0f}, {highest:.2f} at t = {end:.0f}; slides: {slides}; the lemma speaks of [T_1, T_2] alone, "
+          "where scores are below a constant"),
 ]  # fmt: skip
