@@ -278,3 +278,9 @@ def test_a_difference_of_values_that_no_weights_have_is_refused():
     assert SYSTEM.problem(inside, "L3", "without_swap").initial.size
     with pytest.raises(InputError, match=r"split = 0\.45"):
         SYSTEM.problem(outside, "L3", "without_swap")
+
+
+@pytest.mark.parametrize("level", ["L3", "L4"])
+def test_a_mark_beyond_the_horizon_is_not_reached(level):
+    found = solve(SYSTEM, limit_setup(t_max=0.5), level=level, at=["T_1_clock", 0.2], observe=["loss"])
+    assert found.labels == ("",) and "beyond t_max" in found.outcome.sentence

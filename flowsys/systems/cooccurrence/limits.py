@@ -6,7 +6,6 @@ limit is the bag of words (`surrogates`). n and L may be real numbers, n also in
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -89,13 +88,7 @@ def limit_problem(variant: str, setup: Setup, mode: str) -> Problem:
         SYSTEM.declaration, setup, mode, ProgramField(text), initial_state(text.state, setup, variant),
         lambda stage: program_arguments(setup, variant), conserved=spectra(variant), scale=smallest_scale(setup),
     )  # fmt: skip
-    problem = within_horizon(problem, setup)
     return problem if decided(split != 0) else correct_from_the_start(problem, setup)
-
-
-def within_horizon(problem: Problem, setup: Setup) -> Problem:
-    """Without marks beyond t_max."""
-    return replace(problem, marks={name: t for name, t in problem.marks.items() if decided(t <= setup["t_max"])})
 
 
 @lru_cache(maxsize=4)

@@ -19,7 +19,7 @@ from flowsys.program.arrays import arguments
 from flowsys.system import Setup
 from flowsys.system.problem import Field, FunctionField, Problem, ProgramField, Stage
 from flowsys.systems.cooccurrence import SYSTEM
-from flowsys.systems.cooccurrence.limits import refuse_data, within_horizon
+from flowsys.systems.cooccurrence.limits import refuse_data
 from flowsys.systems.cooccurrence.max_margin import max_margin
 from flowsys.systems.cooccurrence.phases import correct_from_the_start
 from flowsys.systems.cooccurrence.sentences import shares_of
@@ -81,7 +81,6 @@ def surrogate_problem(variant: str, setup: Setup, mode: str) -> Problem:
     field, moving = _field(variant), _arguments(setup, variant)
     initial = np.array([np.log(2) if name == "loss" else 0.0 for name in field.names])
     problem = stated_problem(SYSTEM.declaration, setup, mode, field, initial, lambda stage: moving, scale=1.0)
-    problem = within_horizon(problem, setup)
     if variant == "bag_of_words":
         return correct_from_the_start(problem, setup)
     stages = problem.stages
