@@ -72,10 +72,16 @@ class Perturbed:
             raise InputError(f"robust: the limit does not reach {spoken(self.at)}: {run.outcome.sentence}")
         return Seen(row["t"], {k: float(v) for k, v in row["values"].items()}, run.states[0])
 
+    def path(self, perturbation: np.ndarray, times: Sequence[float]) -> np.ndarray:
+        """The states of the full flow from a perturbed start, as far as it comes (times × coordinates)."""
+        done = self._integrated(replace(self.problem, initial=self.problem.initial + perturbation), (), times)
+        return np.array([record.y for record in done.records]).reshape(-1, len(perturbation))
+
     def run(self, perturbation: np.ndarray) -> Seen | None:
         """The full flow from a perturbed start; None if it does not come to the place that is compared."""
         problem = replace(self.problem, initial=self.problem.initial + perturbation)
-        done = self._integrated(problem)
+        is_event = isinstance(self.at, str)
+        done = self._integrated(problem, [self.at] if is_event else [], [] if is_event else [float(self.at)])
         if not done.records:
             return None
         values = {k: float(v[0]) for k, v in self._observed(problem, done).items()}
@@ -87,14 +93,12 @@ class Perturbed:
         with jax.enable_x64(True):
             return observe_states(problem, done.records[:1], self.observables)
 
-    def _integrated(self, problem: Problem) -> Finished:
+    def _integrated(self, problem: Problem, events: Sequence[str], times: Sequence[float]) -> Finished:
         import jax
 
-        events: Sequence[str] = [self.at] if isinstance(self.at, str) else []
-        times = [] if isinstance(self.at, str) else [float(self.at)]
         with jax.enable_x64(True):
             tolerances = Tolerances(self.rtol, 1e-4 * self.rtol * problem.scale, MAX_STEPS)
-            return integrate(problem, times, events, tolerances, "auto")
+            return integrate(problem, list(times), list(events), tolerances, "auto")
 
     def of_width(self, rng: np.random.Generator) -> np.ndarray:
         """√m times what a large width m does to the start, drawn from its Gaussian limit."""

@@ -5,6 +5,9 @@ the largest ε from which, and from all smaller ones, it does. A width m starts 
 the start), so the limit is followed from the width on at which this is below the radius. The constants are those of the
 rung from finite to infinite width: the deviation of an observable is constant/√m, from the derivative of the full flow
 along starts drawn as widths draw them.
+
+How perturbations grow on the way is told by the smallest: |δ(t)| / |δ(0)| between the full flow from the limit's start
+and from next to it. Both runs go through kinks and slides as the flow does, so jumps at switches are in it.
 """
 
 from collections.abc import Sequence
@@ -22,6 +25,7 @@ from flowsys.system import Setup, System
 
 SIZES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 SEEDS = 2
+LOOKS = 60  # on the way
 LINEAR = 10.0  # times the linear law of the smallest perturbations is still a return
 RETURNS = 1e-3  # the end of the smallest ones must lie so near
 IN_REACH = 1e6  # the largest width one would train
@@ -39,6 +43,19 @@ class Trial:
     values: dict[str, float]
 
 
+@dataclass(frozen=True)
+class Path:
+    """How the smallest perturbation has grown at times on the way: the largest of the seeds."""
+
+    t: tuple[float, ...]
+    growth: tuple[float, ...]
+
+    @property
+    def sentence(self) -> str:
+        top = int(np.argmax(self.growth))
+        return f"perturbations grow up to {self.growth[top]:.3g}-fold on the way (t = {self.t[top]:.3g})"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Robustness(Analysis):
     """How the full flow answers to perturbations of the limit's start, compared at `at`."""
@@ -49,6 +66,7 @@ class Robustness(Analysis):
     growth: float
     scale: float
     nearest: Nearest | None
+    path: Path
     constants: dict[str, float]
     rung_constant: float | None
 
@@ -103,7 +121,7 @@ class Robustness(Analysis):
         return {
             "at": self.at, "limit": self.limit, "radius": self.radius, "fragile": self.is_fragile,
             "growth": self.growth, "scale": self.scale, "width": self.width,
-            "nearest_surface": vars(self.nearest) if self.nearest else None,
+            "nearest_surface": vars(self.nearest) if self.nearest else None, "path": vars(self.path),
             "constants": self.constants, "rung_constant": self.rung_constant,
         }  # fmt: skip
 
@@ -154,17 +172,33 @@ def robust(
     found = Robustness(
         origin=flow.origin(command), symbols=system.names.symbols({*limit.values, *flow.setup}, mode), at=spoken(place),
         limit=limit.values, trials=judged, growth=growth, scale=float(around.problem.scale),
-        nearest=nearest_surface(flow, limit.t, rtol), constants=constants, rung_constant=rung,
+        nearest=nearest_surface(flow, limit.t, rtol), path=_path(around, min(sizes), seeds),
+        constants=constants, rung_constant=rung,
     )  # fmt: skip
     kept.keep(system, flow.setup, flow.mode, found.sentence if found.is_fragile else "")
     return _with_remarks(found)
 
 
 def _with_remarks(found: Robustness) -> Robustness:
-    remarks = [found.sentence]
+    remarks = [found.sentence, found.path.sentence]
     if found.rung_constant is not None:
         remarks.append(f"predicted: the deviation of the state from the limit is {found.rung_constant:.4g}/√width")
     return replace(found, remarks=tuple(remarks))
+
+
+def _path(around: Perturbed, size: float, seeds: int) -> Path:
+    """Perturbations of one size next to the unperturbed full flow."""
+    end, rng = around.limit.t, np.random.default_rng(2)
+    times = [float(t) for t in np.linspace(0, end, LOOKS + 1)[1:]]
+    base = around.path(np.zeros(len(around.problem.initial)), times)
+    found = []
+    for _ in range(seeds):
+        start = size * rng.standard_normal(len(around.problem.initial))
+        path = around.path(start, times)
+        n = min(len(base), len(path))
+        found.append(np.linalg.norm(path[:n] - base[:n], axis=1) / np.linalg.norm(start))
+    n = min(map(len, found))
+    return Path((0.0, *times[:n]), (1.0, *(float(x) for x in np.max([each[:n] for each in found], axis=0))))
 
 
 def deviation(limit: Seen, end: Seen | None) -> float:

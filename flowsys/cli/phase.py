@@ -16,8 +16,8 @@ from flowsys.errors import InputError
 AxisOption = Annotated[str | None, typer.Option(metavar="NAME=start:stop:count[:log]", help="An axis, or NAME=a,b,c.")]
 
 QUANTITIES = (
-    "T_2-T_1, T_1:T_2, w_c@T_2, loss@t=300, rate(loss)@t=100..300, exponent(loss)@t=1e2..1e4; of a claim verdict(ID), "
-    "fit(ID); over --seeds mean(…), std(…), median(…), q90(…), share(…)."
+    "T_2-T_1, T_1:T_2, w_c@T_2, loss@t=300, rate(loss)@t=100..300, exponent(loss)@t=1e2..1e4; derivatives d_b(T_2), "
+    "d_b(w_c@T_2); of a claim verdict(ID), fit(ID); over --seeds mean(…), std(…), median(…), q90(…), share(…)."
 )
 DRAWN = 400_000  # a picture shows no more points than this; the file has them all
 

@@ -116,8 +116,9 @@ class Derivative:
             return self.inner.slope(of, changes)
 
     def label(self, names: Names, mode: str) -> str:
-        inner = self.inner.label(names, mode)
-        return rf"$\partial/\partial {names.symbol(self.along.removeprefix(START))}$ of {inner}"
+        inner = self.inner.label(names, mode).strip("$")
+        inner = f"({inner})" if len(self.inner.terms) > 1 else inner
+        return rf"$\partial\, {inner} \,/\, \partial {names.symbol(self.along.removeprefix(START))}$"
 
 
 @dataclass(frozen=True)

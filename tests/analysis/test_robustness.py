@@ -35,8 +35,11 @@ def test_a_symmetric_limit_that_attracts_is_robust_and_one_that_repels_is_not():
     model = saddle()
     calm = robust(model, model.setup(c=-1.0), at=[10.0], sizes=(1e-2, 1e-4, 1e-6))
     assert calm.radius == 1e-2 and not calm.is_fragile and "robust" in calm.sentence
+    assert max(calm.path.growth) == 1 and calm.path.t[-1] == 10
     wild = robust(model, model.setup(c=1.0), at=[60.0], sizes=(1e-2, 1e-4, 1e-6))
     assert wild.radius == 0 and wild.is_fragile and "no width follows it" in wild.sentence
+    grown = np.interp([4.0, 8.0], wild.path.t, np.log(wild.path.growth))
+    assert np.diff(grown) == pytest.approx(4.0, rel=0.02), "u - v leaves 0 at the rate 1"
     assert "<svg" in wild._repr_html_()
 
 

@@ -1,4 +1,4 @@
-"""Deviation of the end over the size of the perturbation: linear where the full flow returns to the limit."""
+"""Deviation of the end over the size of the perturbation, linear where the full flow returns; and growth on the way."""
 
 from typing import TYPE_CHECKING
 
@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 
 def robustness(result: "Robustness") -> Figure:
-    """Trials as dots (hollow where the end lies elsewhere), the linear law of the smallest, widths along the top."""
-    figure = Figure(figsize=(6.2, 4.4), layout="constrained")
-    ax = figure.subplots()
+    """Trials as dots (hollow: ends elsewhere), the linear law of the smallest, widths along the top; the way there."""
+    figure = Figure(figsize=(10.4, 4.4), layout="constrained")
+    ax, way = figure.subplots(1, 2)
     sizes = np.array([trial.size for trial in result.trials])
     for returns, look in ((True, {"color": "C0"}), (False, {"color": "C3", "markerfacecolor": "none"})):
         chosen = [t for t in result.trials if t.returns == returns and np.isfinite(t.deviation)]
@@ -27,5 +27,12 @@ def robustness(result: "Robustness") -> Figure:
     top.set_xlabel("width that starts so far away")
     top.minorticks_off()
     ax.legend(frameon=False, fontsize="small")
+    way.semilogy(result.path.t, result.path.growth, "-", color="C0")
+    if result.nearest is not None and result.is_fragile:
+        way.axvline(result.nearest.t, color="0.6", linewidth=1, linestyle=":")
+        way.annotate("nearest surface", (result.nearest.t, 0.98), xycoords=("data", "axes fraction"), va="top",
+                     xytext=(4, 0), textcoords="offset points", color="0.4", fontsize="small")  # fmt: skip
+    way.set_xlabel(f"${result.symbol('t').strip('$')}$")
+    way.set_ylabel(f"growth of a perturbation of {min(sizes):.0e}")
     figure.suptitle(f"{result.origin.system}, {result.subtitle}", fontsize="medium")
     return figure
