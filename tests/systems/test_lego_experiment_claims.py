@@ -24,7 +24,8 @@ def result(group, trained_to, solved, falling):
         for n in (10, 20)
     }  # fmt: skip
     return {
-        "trained_to": trained_to, "losses": [1.0, 0.1], "experiment": {"group": group, "L": trained_to, "seed": 0},
+        "trained_to": trained_to, "losses": [1.0, 0.1],
+        "experiment": {"group": group, "L": trained_to, "seed": 0, "architecture": {"adds_query": False}},
         "all_right": {str(n): 1.0 if n <= solved else 0.2 for n in LENGTHS},
         "attention": {"5": {"order": order, **{name: {"map": m} for name, m in maps.items()}}, **lines},
     }  # fmt: skip
@@ -45,7 +46,7 @@ WORSE = {
 def keep(monkeypatch, kept):
     monkeypatch.setattr(section_7, "packaged", lambda group, adds_query=True, seed=0: kept(group, seed))
     monkeypatch.setattr(section_7, "packaged_seeds", lambda group, adds_query=True: [0, 1])
-    monkeypatch.setattr(section_7, "packaged_controls", lambda group: {0: AS_IN_THE_PAPER[group][0]})
+    monkeypatch.setattr(section_7, "packaged_controls", lambda group, adds_query=True: {0: AS_IN_THE_PAPER[group][0]})
 
 
 @pytest.mark.parametrize("id", IDS)

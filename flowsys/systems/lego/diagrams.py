@@ -109,6 +109,7 @@ def _accuracy_diagram(family: str, groups: str) -> NamedDiagram:
         axes=("L_test=2:128:25:log", f"group={groups}"),
         observables=("accuracy@loss_threshold", "eps_22@loss_threshold"),
         fixed={"loss_target": 1e-5, "C_B": 3.0, "d": D},
+        logarithmic=False,
         boundary=_fixed_loss,
     )
 
@@ -152,6 +153,7 @@ DIAGRAMS = {
         axes=("L_test=2:32:17:log", "C_B=3.2:8.5:28"),
         observables=("accuracy@stage_k_end", "eps_22@stage_k_end"),
         fixed={"group": "S4", "trained_steps": "second", "d": D, "t_max": 1e15},
+        logarithmic=False,
         boundary=_doubling,
     ),
     "gap_cyclic": NamedDiagram(

@@ -20,10 +20,12 @@ from flowsys.system import Setup
 from flowsys.systems.lego.section_7 import (
     DOUBLED_LENGTHS,
     Experiment,
+    has_residual,
     packaged,
     packaged_controls,
     packaged_seeds,
     run,
+    self_trained,
 )
 
 OWN_RUNS = Path("lego-section-7")  # what `--paper` trains is kept here, and found again
@@ -77,24 +79,23 @@ def _shown(setup: Setup, on_run: OnRun, groups: Sequence[str] = GROUPS, lengths:
     """The kept runs; or, told to `on_run` every few epochs, one of the setup's seed trained in this directory first.
 
     Kept are models without a residual around attention, as in Definition 3.5; of self-training, to further `lengths`,
-    those with one. A seed that was asked for is shown alone; nothing else of a setup plays a part in the experiment.
+    those with one if there are no others. A seed that was asked for is shown alone; nothing else can be asked for.
     """
     for name in sorted(setup.given - {"seed"}):
         raise InputError(
             f"{name} = {setup[name]} plays no part here: a figure shows the experiment, of which the seed can be set."
         )
     if on_run is None:
-        has_residual = bool(lengths)
-        kept = {group: packaged_seeds(group, has_residual) for group in groups}
-        asked = (lambda seed: seed == setup["seed"]) if "seed" in setup.given else (lambda seed: True)
-        for group, seeds in kept.items():
-            if not any(map(asked, seeds)):
-                listed = ", ".join(map(str, seeds)) or "none"
-                raise InputError(f"seed = {setup['seed']} of {group} is not kept: there are {listed}; --paper runs it.")
-        return {
-            group: {seed: packaged(group, has_residual, seed) for seed in filter(asked, seeds)}
-            for group, seeds in kept.items()
-        }
+        at_first = lambda group: {seed: packaged(group, False, seed) for seed in packaged_seeds(group, False)}
+        kept = {group: self_trained(group) if lengths else at_first(group) for group in groups}
+        if "seed" not in setup.given:
+            return kept
+        seed = setup["seed"]
+        for group, runs in kept.items():
+            if seed not in runs:
+                listed = ", ".join(map(str, runs)) or "none"
+                raise InputError(f"seed = {seed} of {group} is not kept: there are {listed}; --paper runs it.")
+        return {group: {seed: runs[seed]} for group, runs in kept.items()}
     told = lambda stage, epoch: on_run(f"{stage.group}, L = {stage.L}: epoch {epoch} of {stage.epochs}")
     seed = setup["seed"]
     options = {"doubled_lengths": lengths, "experiment": Experiment(seed=seed), "on_epochs": told}
@@ -103,8 +104,7 @@ def _shown(setup: Setup, on_run: OnRun, groups: Sequence[str] = GROUPS, lengths:
 
 def _architecture(results: Iterable[Mapping[str, Any]]) -> str:
     """Which kind of model the results are of, in words."""
-    adds_query = next(iter(results))["experiment"]["architecture"]["adds_query"]
-    return "with a residual" if adds_query else "no residual (Def. 3.5)"
+    return "with a residual" if has_residual(next(iter(results))) else "no residual (Def. 3.5)"
 
 
 def _firsts(runs: Runs) -> list[tuple[int, dict[str, Any]]]:
@@ -139,8 +139,9 @@ def accuracy_by_stage(setup: Setup, on_run: OnRun = None) -> Drawing:
     runs = _shown(setup, on_run, ("S5",), DOUBLED_LENGTHS)["S5"]
     n_stages = min(map(len, runs.values()))
     drawn = [{seed: stages[i] for seed, stages in runs.items()} for i in range(n_stages)]
-    controls = packaged_controls("S5") if on_run is None else {}
-    lengths = [int(L) for L in drawn[0][next(iter(runs))]["all_right"]]
+    first = drawn[0][next(iter(runs))]
+    controls = packaged_controls("S5", has_residual(first)) if on_run is None else {}
+    lengths = [int(L) for L in first["all_right"]]
     figure, ax = _accuracy_axes(lengths)
     shares, told = {}, []
     for i, of_stage in enumerate(drawn):

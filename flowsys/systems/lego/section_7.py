@@ -29,6 +29,7 @@ DOUBLED_EPOCHS = 12  # a doubled length continues from a trained model
 TEST_LENGTHS = (5, 7, 10, 14, 20, 28, 40, 57, 80, 113, 160)
 MAP_LENGTHS = (5,)
 DIAGONAL_LENGTHS = (5, 10, 20)
+COURSE_LENGTHS = (10, 20, 40, 80)
 DIGITS = 4
 MOST_SEEDS = 16
 COMMAND = 'python -c "from flowsys.systems.lego import section_7; section_7.fill()"'
@@ -169,16 +170,30 @@ def packaged(group: str, adds_query: bool = True, seed: int = 0) -> list[dict[st
     return [results for results in kept if results is not None]
 
 
+def has_residual(results: dict[str, Any]) -> bool:
+    """Whether results are of a model with a residual around attention."""
+    return results["experiment"]["architecture"]["adds_query"]
+
+
 def packaged_seeds(group: str, adds_query: bool = True) -> list[int]:
     """The seeds of which results are kept, with or without a residual around attention."""
     first = Experiment(group, architecture=Architecture(adds_query=adds_query))
     return [s for s in range(MOST_SEEDS) if RUNS.read(Trained(replace(first, seed=s))) is not None]
 
 
-def packaged_controls(group: str) -> dict[int, dict[str, Any]]:
+def self_trained(group: str) -> dict[int, list[dict[str, Any]]]:
+    """By seed, the runs kept that went on to longer lengths: without a residual around attention if there are any."""
+    for adds_query in (False, True):
+        kept = {seed: packaged(group, adds_query, seed) for seed in packaged_seeds(group, adds_query)}
+        if found := {seed: stages for seed, stages in kept.items() if len(stages) > 1}:
+            return found
+    return {}
+
+
+def packaged_controls(group: str, adds_query: bool = True) -> dict[int, dict[str, Any]]:
     """By seed: the model trained at L = 5 for as many further steps as self-training takes at the longer lengths."""
     longer = Experiment().epochs + len(DOUBLED_LENGTHS) * DOUBLED_EPOCHS
-    first = Experiment(group, epochs=longer, architecture=Architecture(adds_query=True))
+    first = Experiment(group, epochs=longer, architecture=Architecture(adds_query=adds_query))
     found = {s: RUNS.read(Trained(replace(first, seed=s))) for s in range(MOST_SEEDS)}
     return {seed: results for seed, results in found.items() if results is not None}
 

@@ -23,10 +23,10 @@ import numpy as np
 
 from flowsys.systems.lego import two_heads
 from flowsys.systems.lego.data import Vocabulary
-from flowsys.systems.lego.section_7 import Experiment, Trained
+from flowsys.systems.lego.section_7 import COURSE_LENGTHS, Experiment, Trained
 from flowsys.systems.lego.two_heads_evaluation import rollout_accuracy
 
-COURSE_LENGTHS, COURSE_SIZE, LOOKS = (10, 20, 40, 80), 100, 12
+COURSE_SIZE, LOOKS = 100, 12
 
 
 class Run(NamedTuple):

@@ -8,9 +8,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from flowsys.claims import Claim, Existence, Inequality, Kit, Order, Path, Series, Sides
+from flowsys.claims import Claim, Existence, Inequality, Kit, Order, Path, Regime, Series, Sides
 from flowsys.laws.fits import Fit, power_law
 from flowsys.systems.lego.claims.regimes import (
+    CLIP,
     LARGER_D,
     LAYER_SHAPE,
     SIMPLY_TRANSITIVE,
@@ -131,8 +132,8 @@ CLAIMS = [
           note="L* from {first} to {last}"),
     Claim("L_star_boundary", "Section 6.2 [ours]",
           "no chain fails before the correct logit 2B(1/2 - ε^{L,L}) has fallen to log d", Inequality(">="),
-          where_chains_break, at=[{"group": g, "C_B": C} for g in ("C3", "C5", "S4") for C in (2.0, 3.0, 4.0, 6.0)],
-          takes=f"d C_B {LAYER_SHAPE}", is_cheap=False, control={"shift": 0.3}),
+          where_chains_break, at=[{"group": g, "C_B": C} for g in ("C3", "C5", "S4") for C in (3.0, 4.0, 6.0)],
+          regime=Regime(CLIP, C=3.0), takes=f"d C_B {LAYER_SHAPE}", is_cheap=False, control={"shift": 0.3}),
     Claim("rollout", "Section 7", "self-rollout is harder than teacher forcing", Inequality(">="),
           rollout_and_teacher_forcing, at={"group": "S3", "L_test": 76}, what="remark", takes="d C_B",
           is_cheap=False, control={"at": {"group": "S3", "L_test": 2}},
