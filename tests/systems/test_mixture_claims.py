@@ -2,6 +2,7 @@
 
 from functools import cache
 
+import mixture_oracle as oracle
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -37,6 +38,17 @@ def test_beyond_T_2_the_flow_slides_where_the_gate_has_closed():
     gate = run["preactivation_minus_conflicting"]
     assert found["t"] == pytest.approx(1203.8, abs=0.1) and found["score"] < found["highest"] < 5
     assert gate[0] > 1e-4 and abs(gate[1:]).max() < 1e-9
+
+
+def test_along_the_slide_the_score_grows_as_in_a_smoothed_flow_of_our_own():
+    """S_cv is 4.794 at t = 1400 and 4.911 at t = 1558: what it is at most depends on where one stops."""
+    times, names, flow = [1400.0, 1558.0], oracle.names(), oracle.flow(2, 3, 0.5, stage=2, width=1e-5)
+    start = oracle.start(0.1)
+    start[:2] = oracle.stage_1_end(1000.0, 2, 0.5)
+    _, states, _ = oracle.integrate(flow, start, 1000.0, times, "LSODA", 1e-9, 1e-13)
+    own = [(y[names.index("S_cv_mean")] + y[names.index("S_cv_difference")]) / 2 for y in states]
+    exact = fs.solve(S, S.setup(T_1=1000.0, s_star=20.0), at=times, observe=["S_cv_same"])["S_cv_same"]
+    assert own == pytest.approx(exact, abs=1e-4) and exact == pytest.approx([4.794, 4.911], abs=1e-3)
 
 
 def test_the_edge_of_condition_1_is_named():
