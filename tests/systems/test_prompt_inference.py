@@ -172,3 +172,14 @@ def test_attention_on_the_blind_pattern_is_its_share_of_examples_at_every_length
 def test_a_longer_prompt_repairs_blindness_above_one_over_the_number_of_patterns_only(trained):
     error = lambda alpha: asked(trained[2e5], 1.0, n_prompts=200, l_ts=500, alpha_test=alpha).errors.cot
     assert error(0.05) > 0.95 and error(0.2) < 0.02
+
+
+def test_the_model_errs_less_where_the_attractor_ends_at_the_querys_own_pattern():
+    """Fig. 4: b < 0 takes attention from such labels; the attractor of shifts, 9 → 0 → 2 → 5, does so for query 5."""
+    setup = SYSTEM.setup(style="attractor", tau=0.7**3, beta=0.8, l_ts=160, n_prompts=150)
+    law = testing.law_of(setup)
+    y = solve(SYSTEM, setup, at=[2e5], observe=["b"]).states[0]
+    error = lambda query, y: testing.tested(setup, y, None, law._replace(queries=np.array([query]))).errors.icl
+    assert law.targets[-1, 9] == 5 and y[1] < -0.2
+    without = np.concatenate([y[:1], [0.0], y[2:]])
+    assert error(5, y) < 0.45 < 0.55 < min(error(0, y), error(5, without))

@@ -55,13 +55,15 @@ def _concentrated(there: Setup, error: str, law: testing.Law) -> float:
     return testing.limit_errors({**there, "n_prompts": n}, law).cot
 
 
-def _draw_errors(ax: Axes, setup: Setup, y: np.ndarray, error: str, lengths: tuple, colour: str, label: str) -> None:
-    """A line and dots over the number of examples."""
-    laws = _laws(setup)
-    of_model = lambda there, i: testing.tested({**there, "seed": there["seed"] + i}, y, None, laws[i]).errors
-    places = [_with(setup, l_ts=n) for n in lengths]
-    line(ax, lengths, [np.mean([_concentrated(there, error, law) for law in laws]) for there in places], label, colour)
-    dots(ax, lengths, [[getattr(of_model(there, i), error) for i in range(N_TASKS)] for there in places], "", colour)
+def _draw_errors(ax: Axes, setup: Setup, y: np.ndarray, lengths: tuple, shown: dict[str, tuple[str, str]]) -> None:
+    """A line and dots over the number of examples, for each error shown with its colour and label."""
+    laws, places = _laws(setup), [_with(setup, l_ts=n) for n in lengths]
+    of_model = [[testing.tested({**there, "seed": there["seed"] + i}, y, None, law).errors
+                 for i, law in enumerate(laws)] for there in places]  # fmt: skip
+    for error, (colour, label) in shown.items():
+        counted = [np.mean([_concentrated(there, error, law) for law in laws]) for there in places]
+        line(ax, lengths, counted, label, colour)
+        dots(ax, lengths, [[getattr(errors, error) for errors in row] for row in of_model], "", colour)
 
 
 def _finish(ax: Axes, lengths: tuple, title: str, **legend: Any) -> None:
@@ -96,7 +98,7 @@ def errors_over_examples(setup: Setup, error: str) -> Drawing:
         for i, value in enumerate(values):
             there = _with(setup, **fixed, **{name: value})
             label = f"${symbol} = {value:g}$" + (_of_one_step(there, name) if error == "icl" else "")
-            _draw_errors(ax, there, y, error, LENGTHS, f"C{i}", label)
+            _draw_errors(ax, there, y, LENGTHS, {error: (f"C{i}", label)})
         _finish(ax, LENGTHS, title, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
     figure.axes[0].set_ylabel(f"{NAMES[error]} error")
     votes = "" if error == "icl" else f", in (A) and (B) by a vote on {MANY * setup['n_prompts']} prompts"
@@ -115,8 +117,8 @@ def condition_1(setup: Setup) -> Drawing:
     run, y = _trained(small)
     for ax, is_satisfied in zip(figure.subplots(1, 2, sharey=True), (True, False)):
         p, beta = attractor_of(0.4, 0.1, is_satisfied)
-        for i, (error, name) in enumerate(NAMES.items()):
-            _draw_errors(ax, _with(small, tau=p**3, beta=beta), y, error, lengths, f"C{i}", name)
+        shown = {error: (f"C{i}", name) for i, (error, name) in enumerate(NAMES.items())}
+        _draw_errors(ax, _with(small, tau=p**3, beta=beta), y, lengths, shown)
         _finish(ax, lengths, f"Condition 1 {'holds' if is_satisfied else 'fails'} (p = {p:.3f}, β = {beta:.3f})")
     figure.axes[0].set_ylabel("error, mean over queries off the attractor")
     figure.suptitle(f"lines: all attention on matching examples (ICL by exact counting, CoT by a vote on "
@@ -185,7 +187,8 @@ def gradients_in_bounds(setup: Setup) -> Drawing:
         ax.legend(frameon=False, fontsize="small")
     for ax in figure.axes[2:]:
         ax.set_xlabel("training time $t$")
-    figure.suptitle(f"M = {there['M']}, K = {K}, α = {alpha:g}, ε = {setup['epsilon_1']:g}", fontsize="medium")
+    figure.suptitle(f"M = {there['M']}, K = {K}, α = {alpha:g}; vertical: the window's end at C = 1, "
+                    f"ε = {setup['epsilon_1']:g}", fontsize="medium")  # fmt: skip
     return Drawing(figure, {"flow": run}, "the bounds end where stage 1 does: attention on other steps is gone")
 
 

@@ -16,15 +16,8 @@ import sympy as sp
 from flowsys.symbolic import primitives as ops
 from flowsys.symbolic.assemble import Statement, symbol
 from flowsys.symbolic.flow import Direct
-from flowsys.systems.prompt import planar
-from flowsys.systems.prompt.model import (
-    MASSES,
-    Columns,
-    kind_attention,
-    kind_scores,
-    population_losses,
-    total_masses,
-)
+from flowsys.systems.prompt import model, planar
+from flowsys.systems.prompt.model import MASSES, Columns
 from flowsys.systems.prompt.observables import Seen, mean, readings, step_readings
 from flowsys.systems.prompt.symmetric import SymmetricScores, entry_gradients, kinds, orbits_from_zero
 
@@ -56,8 +49,8 @@ def population_statement(K: int, wrapped_M: int | None = None) -> Statement:
     """The symmetric population system of K steps, for every M (or for one small M whose labels wrap around)."""
     y = variables(K)
     columns = kinds(ops, M if wrapped_M is None else wrapped_M, K, α, wrapped_M)
-    losses = population_losses(ops, *y, columns)
-    masses = total_masses(ops, kind_attention(ops, *y, columns), columns)
+    losses = model.population_losses(ops, *y, columns)
+    masses = model.total_masses(ops, model.kind_attention(ops, *y, columns), columns)
     totals = {f"loss_{k}": loss for k, loss in enumerate(losses, start=1)}
     for row, at_step in enumerate(masses, start=1):
         totals |= {f"mass_{kind}_{row}": mass for kind, mass in zip(MASSES, at_step)}
@@ -80,16 +73,17 @@ def population_observables(K: int, columns: list[Columns]) -> dict[str, sp.Expr]
         masses=lambda: [[symbol(f"mass_{kind}_{k}") for kind in MASSES] for k in range(1, K + 1)],
         entries=lambda: orbits_from_zero(y, M),
         gradients=lambda: entry_gradients(variables(K, "gradient_"), M),
-        rate=lambda: mean([moved[2] for moved in total_masses(ops, attention_rates(y, rates(K), columns), columns)]),
+        rate=lambda: mean([moved[2] for moved in mass_rates(y, rates(K), columns)]),
     )
     found = {name: sp.sympify(read(ops, seen)) for name, (_, read) in readings(K).items()}
     return found | {"loss": mean(losses)}
 
 
-def attention_rates(y: SymmetricScores, dy: SymmetricScores, columns: list[Columns]) -> list[np.ndarray]:
-    """How attention moves, by the query's step: dπ = π (ds - Σ π ds)."""
-    moving = zip(kind_attention(ops, *y, columns), kind_scores(ops, *dy, columns))
-    return [π * (ds - ops.name(f"score_rate_{k}", (π * ds).sum())) for k, (π, ds) in enumerate(moving, start=1)]
+def mass_rates(y: SymmetricScores, dy: SymmetricScores, columns: list[Columns]) -> list:
+    """d/dt of the four masses at every query step: attention moves with dπ = π (ds - Σ π ds)."""
+    moving = enumerate(zip(model.kind_attention(ops, *y, columns), model.kind_scores(ops, *dy, columns)), start=1)
+    rates = [π * (ds - ops.name(f"score_rate_{k}", (π * ds).sum())) for k, (π, ds) in moving]
+    return model.total_masses(ops, rates, columns)
 
 
 def planar_statement() -> Statement:

@@ -17,20 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from flowsys.systems.prompt import inference
+from flowsys.systems.prompt import inference, transitions
 from flowsys.systems.prompt.examples import ReasoningErrors, n_matching_examples, sampled_prompts, voting_errors
 from flowsys.systems.prompt.inference import Scorer, Tested
 from flowsys.systems.prompt.model import orthonormal_rows
 from flowsys.systems.prompt.plurality import N_MOST_EXAMPLES, Chains, examples_needed, win_probability
 from flowsys.systems.prompt.symmetric import SymmetricScores, orbits_from_zero
-from flowsys.systems.prompt.transitions import (
-    Law,
-    attractor_transitions,
-    composed,
-    runner_up_transitions,
-    shifting_task,
-    uniform_transitions,
-)
+from flowsys.systems.prompt.transitions import Law
 
 LEAST_TEST_PATTERNS = 3
 
@@ -41,12 +34,12 @@ def law_of(setup: Mapping[str, Any], task: np.ndarray | None = None) -> Law:
     With attractor errors only patterns that are not on the attractor themselves are asked about.
     """
     M_test, K, tau, style = (setup[name] for name in ("M_test", "K", "tau", "style"))
-    task = shifting_task(M_test, K) if task is None else task
+    task = transitions.shifting_task(M_test, K) if task is None else task
     if style == "uniform":
-        return Law(uniform_transitions(task, tau ** (1 / K)), task)
+        return Law(transitions.uniform_transitions(task, tau ** (1 / K)), task)
     if style == "attractor":
-        return Law(attractor_transitions(task, tau ** (1 / K), setup["beta"]), task, np.arange(M_test - 1))
-    return Law(runner_up_transitions(task, tau, setup["rho"], 1 if style == "one" else None), task)
+        return Law(transitions.attractor_transitions(task, tau ** (1 / K), setup["beta"]), task, np.arange(M_test - 1))
+    return Law(transitions.runner_up_transitions(task, tau, setup["rho"], 1 if style == "one" else None), task)
 
 
 def matching_fraction(setup: Mapping[str, Any]) -> float:
@@ -135,7 +128,7 @@ def one_step_error(setup: Mapping[str, Any], law: Law | None = None) -> float:
     if setup["l_ts"] > N_MOST_EXAMPLES:
         return float("nan")
     law = law or law_of(setup)
-    B, right = composed(law.transitions), law.targets[-1]
+    B, right = transitions.composed(law.transitions), law.targets[-1]
     n = n_matching_examples(matching_fraction(setup), setup["l_ts"])
     asked = np.arange(len(B)) if law.queries is None else np.atleast_1d(law.queries)
     # queries whose rows are the same up to order win alike
