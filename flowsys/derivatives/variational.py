@@ -23,7 +23,7 @@ from flowsys.derivatives.functions import functions_of
 from flowsys.derivatives.slides import Sliding
 from flowsys.errors import InputError
 from flowsys.integrate.record import Record
-from flowsys.kernels import NativeRun, StageBatch, run_problem
+from flowsys.kernels import NativeRun, StageBatch, cannot_compile, run_problem
 from flowsys.program.arrays import Arguments
 from flowsys.runs.flow import Flow, spoken
 from flowsys.system.problem import Problem, Stage
@@ -86,6 +86,8 @@ def varied(
 
 def base_run(flow: Flow, asked: tuple[str | float, ...], rtol: float) -> Base:
     """The flow itself, integrated natively to all that is asked for and to the events that end stages."""
+    if why_not := cannot_compile():
+        raise InputError(f"derivatives along a flow run on compiled code, and {why_not}.")
     problem, (events, times) = flow.problem, _parted(asked)
     run = run_problem(problem, times, events, rtol)
     passed = {stage.ends_on for stage in problem.stages[: max((r.stage for r in run.records), default=0)]}

@@ -11,6 +11,7 @@ Nothing here imports jax; llvmlite is loaded when a kernel is.
 from flowsys.kernels.batch import Batch as Batch
 from flowsys.kernels.batch import BatchResult as BatchResult
 from flowsys.kernels.batch import StageBatch as StageBatch
+from flowsys.kernels.host import cannot_compile as cannot_compile
 from flowsys.kernels.integrate import integrate as integrate
 from flowsys.kernels.integrate import observe as observe
 from flowsys.kernels.kernel import Kernel as Kernel

@@ -31,6 +31,18 @@ def this_host() -> Host:
     return Host(llvm.get_host_cpu_name(), features.flatten(), lanes, fused)
 
 
+@lru_cache(maxsize=1)
+def cannot_compile() -> str:
+    """Why no machine code can be made here; empty where it can."""
+    try:
+        import llvmlite.binding as llvm
+
+        llvm.initialize_native_target()
+    except (ImportError, OSError, RuntimeError) as error:
+        return f"llvmlite does not run on this machine ({error})"
+    return ""
+
+
 def plain_host() -> Host:
     """The same architecture without any vector extension beyond its baseline."""
     return Host("", "", 2, False)

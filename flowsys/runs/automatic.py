@@ -12,6 +12,7 @@ with kinks, to kvaerno5.
 A flow slides on as many switching surfaces as it meets; where that cannot be followed (gates that multiply gates, a
 surface that repels on both sides) it goes on with kinks smoothed over 1e-5: native again for programs, lsoda in the
 reference solvers, which do so whether chosen by auto or by name.
+Where no machine code can be made, auto is dopri8 for programs too, and says so.
 """
 
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ from dataclasses import replace
 from flowsys.errors import InputError
 from flowsys.integrate.outcome import Outcome
 from flowsys.integrate.record import Finished, Statistics, Tolerances
+from flowsys.kernels.host import cannot_compile
 from flowsys.system.problem import Problem, ProgramField
 
 SOLVERS = {
@@ -53,10 +55,17 @@ def integrate(
         )
     if solver == "lsoda" and problem.field.has_kinks and kink_width is None:
         raise InputError("solver = lsoda is not allowed on kinks: give kink_width, or use auto or kvaerno5.")
-    if solver in NATIVE and is_program:
+    why_not = cannot_compile() if solver in NATIVE and is_program else ""
+    if solver in NATIVE and is_program and not why_not:
         return _native(problem, times, events, tolerances, kink_width, solver)
+    if why_not and solver != "auto":
+        raise InputError(f"solver = {solver} is not allowed here: {why_not}; use auto, dopri8 or kvaerno5.")
     chosen = "dopri8" if solver == "auto" else solver
-    return _reference(problem, times, events, tolerances, chosen, kink_width, on_progress, solver == "auto")
+    run = _reference(problem, times, events, tolerances, chosen, kink_width, on_progress, solver == "auto")
+    if why_not:
+        remark = f"ran on the reference solver, which is many times slower: {why_not}"
+        run = replace(run, outcome=replace(run.outcome, remarks=(*run.outcome.remarks, remark)))
+    return run
 
 
 def _reference(problem, times, events, tolerances, solver, kink_width, on_progress, may_hand_over: bool) -> Finished:

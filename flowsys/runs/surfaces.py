@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from flowsys.integrate.record import Record
-from flowsys.kernels import run_problem
+from flowsys.kernels import cannot_compile, run_problem
 from flowsys.program.arrays import switching_functions
 from flowsys.runs.flow import Flow
 from flowsys.system.problem import Problem, ProgramField
@@ -71,7 +71,7 @@ def beside_a_slide(problem: Problem, end: float, rtol: float) -> Nearest | None:
 
 def suspicion(problem: Problem, end: float, rtol: float) -> str:
     """A remark where a limit slides so near another surface that large widths start off farther than that."""
-    near = beside_a_slide(problem, end, rtol)
+    near = None if cannot_compile() else beside_a_slide(problem, end, rtol)
     if near is None or near.distance > problem.scale / np.sqrt(LARGE_WIDTH):
         return ""
     return (

@@ -16,6 +16,7 @@ import numpy as np
 from flowsys.derivatives.columns import TIME, Column
 from flowsys.derivatives.columns import check as check_columns
 from flowsys.errors import InputError
+from flowsys.kernels import cannot_compile
 from flowsys.machine.fingerprint import fingerprint
 from flowsys.runs.automatic import NATIVE
 from flowsys.runs.flow import flow_of
@@ -90,7 +91,7 @@ class Sweep:
     @property
     def is_native(self) -> bool:
         """Whether points go to the native back-end, many at once, where their field is a program."""
-        return self.solver in NATIVE
+        return self.solver in NATIVE and not cannot_compile()
 
     @property
     def n_chunks(self) -> int:
