@@ -21,7 +21,7 @@ def diagram(result: PhaseDiagram, ax: Axes | None = None, quantity: str | None =
     over = {"title": f"{result.origin.get('system', '')}\n{result.subtitle}".strip()}
     if named is not None:
         over = named.overlay(result, result.of) | {"logarithmic": named.logarithmic}
-    return phase(result, new_axes((7.2, 5.4)) if ax is None else ax, quantity, **over | look)
+    return phase(result, new_axes((6.4, 4.8)) if ax is None else ax, quantity, **over | look)
 
 
 def diagram_figure(

@@ -13,7 +13,7 @@ def new_axes(size: tuple[float, float] = (6.4, 4.0)) -> Axes:
     """Axes of a new figure of pyplot's, so that a notebook shows it; pictures that are given axes never come here."""
     from matplotlib import pyplot
 
-    return pyplot.subplots(figsize=size, layout="constrained")[1]
+    return pyplot.subplots(figsize=size, dpi=75, layout="constrained")[1]
 
 
 def line(ax: Axes, x: Any, y: Any, label: str = "", colour: str = "C0", **look: Any) -> None:

@@ -49,7 +49,7 @@ def phase(
     `limits` are those of the colours (of the y axis, where there is one axis only); `phases` turns values into phases
     with names; `words` says what outcomes mean here.
     """
-    ax = new_axes((7.2, 5.4)) if ax is None else ax
+    ax = new_axes((6.4, 4.8)) if ax is None else ax
     name = quantity or next(iter(diagram.quantities))
     axes, values, outcomes = _shown(diagram, name, over_seeds)
     words = _horizon(diagram) | dict(words or {})
