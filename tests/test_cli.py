@@ -175,9 +175,16 @@ def test_list_and_show_name_everything():
     assert shown["claims"]["D.2"] == "holds" and "1" in shown["figures"]
 
 
+@pytest.mark.parametrize("name", ["mixture", "lego"])
+def test_show_is_a_screen_with_every_parameter_mode_and_event(name):
+    system, shown = load(name), flowsys("show", name).stdout
+    assert len(shown.splitlines()) <= 50 and max(map(len, shown.splitlines())) <= 160
+    assert all(each in shown for each in (*(p.name for p in system.parameters), *system.modes, *system.events))
+
+
 def test_show_lists_what_check_and_figure_take():
     system = load("cooccurrence")
-    shown = flowsys("show", "cooccurrence", env=os.environ | {"COLUMNS": "4000"}).stdout
+    shown = flowsys("show", "cooccurrence", "--all", env=os.environ | {"COLUMNS": "4000"}).stdout
     for claim in system.claims:
         assert f" {claim.id}" in shown
     assert f"figures, for `flowsys figure cooccurrence`: {', '.join(system.figures)}\n" in shown

@@ -25,7 +25,12 @@ def code_cells(path: Path) -> list[str]:
     return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def of_a_paper(path: Path):
+    """A parameter of tests: notebooks of papers measure claims, which takes minutes."""
+    return pytest.param(path, marks=[pytest.mark.slow] if path.stem in fs.names() else [], id=path.stem)
+
+
+@pytest.mark.parametrize("path", map(of_a_paper, NOTEBOOKS))
 def test_the_notebook_runs_and_shows_its_values(path, monkeypatch):
     matplotlib.use("Agg")
     namespace: dict = {}
@@ -37,7 +42,8 @@ def test_the_notebook_runs_and_shows_its_values(path, monkeypatch):
             value = eval(compile(ast.Expression(last.value), str(path), "eval"), namespace)
             for reading in ("_repr_html_", "_repr_markdown_"):
                 if hasattr(value, reading):
-                    assert getattr(value, reading)()
+                    assert 0 < len(getattr(value, reading)()) < 50_000
+    matplotlib.pyplot.close("all")
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)

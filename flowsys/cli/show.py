@@ -4,15 +4,19 @@ Claims are read from the verdicts on record, where there are any: to import what
 """
 
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from importlib import resources
 from itertools import groupby
+from textwrap import wrap
 from typing import Annotated
 
 import typer
 
 from flowsys.cli import options
 from flowsys.system.definition import ENTRY
+
+LEADING, WIDTH = 10, 150  # lines of parameters and of events on a screen, letters of a line
 
 
 def register(app: typer.Typer) -> None:
@@ -45,12 +49,14 @@ def show(
     source: options.From = None,
     format: Annotated[str, typer.Option(help="table | json")] = "table",
     equations: Annotated[bool, typer.Option("--equations", help="Print the reduced equations in LaTeX.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Every name with its meaning, range and symbol.")] = False,
     template: Annotated[
         bool, typer.Option("--template", help="Print a file to start a model of your own from.")
     ] = False,
 ) -> None:
-    """Show a system's parameters, levels, modes, events, observables, diagrams, claims and figures.
+    """Show a system on a screen: parameters, modes, events, names of observables, diagrams, claims, figures.
 
+    With --all, every one of them with its meaning, range and symbol.
     With --template, print a commented model file instead: `flowsys show --template > my_model.py`.
     """
     from flowsys.errors import InputError
@@ -79,6 +85,9 @@ def show(
     console.print(f"{found.name}: {found.summary}")
     if found.paper.venue:
         console.print(f"{found.paper.title} ({found.paper.venue})")
+    if not everything:
+        console.print(_screen(found, f"--from {source}" if source else found.name), soft_wrap=False)
+        return
     console.print()
     table = Table("parameter", "symbol", "default", "allowed", "meaning", "levels")
     for p in found.parameters:
@@ -114,6 +123,32 @@ def show(
     console.print(table if by_verdict else "no claims")
     figures = f"figures, for `flowsys figure {asked}`: {', '.join(found.figures)}"
     console.print(figures if found.figures else "no figures")
+
+
+def _screen(system, asked: str) -> str:
+    """What is asked most, in a screen of lines: leading parameters and events with meanings, the rest by name."""
+    lines = [""]
+    for p in system.parameters[:LEADING]:
+        lines.append(f"  {p.name:16}{_default(p, {}):>10}   {p.meaning} ({p.allowed})"[:WIDTH])
+    rest = [f"{p.name} = {_default(p, {})}" for p in system.parameters[LEADING:]]
+    lines += [*_named("more parameters", rest), ""]
+    lines += [f"  {name:16}{meaning}"[:WIDTH] for name, meaning in system.modes.items()]
+    lines[-1] += "   (modes, the first the default)"
+    lines += ["", *(f"  {name:16}{meaning}"[:WIDTH] for name, meaning in list(system.events.items())[:LEADING])]
+    lines += _named("more events", list(system.events)[LEADING:])
+    lines += ["", *_named("observables", list(_told_together(system.observables)))]
+    lines += _named("levels", [f"{level} ({', '.join(v.names)})" for level, v in system.levels.items()])
+    lines += _named("diagrams", list(system.diagrams)) + _named("figures", list(system.figures))
+    counts = Counter(_claims(system).values())
+    lines += _named("claims", [f"{n} {verdict}" for verdict, n in counts.items()] or ["none"])
+    return "\n".join([*lines, "", f"flowsys show {asked} --all has meanings, ranges, symbols and the claims' names"])
+
+
+def _named(title: str, names: list[str]) -> list[str]:
+    """Names in lines, if there are any."""
+    if not names:
+        return []
+    return wrap(f"  {title}: {', '.join(names)}", WIDTH, subsequent_indent="    ", break_long_words=False)
 
 
 def _equations(system) -> Mapping[str, str]:
