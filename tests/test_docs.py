@@ -16,7 +16,7 @@ WITH_CODE = [page for page in PAGES if BLOCK.search(page.read_text(encoding="utf
 
 def test_the_site_builds_without_a_warning_and_without_a_dead_link(tmp_path):
     pytest.importorskip("material", reason="mkdocs-material is not installed (extra docs)")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
     built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert built.returncode == 0, built.stdout + built.stderr
     page = lambda name: (tmp_path / "site" / name / "index.html").read_text(encoding="utf-8")
