@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
+from flowsys.system.names import number
+
 if TYPE_CHECKING:
     from flowsys.analysis.robustness import Robustness
 
@@ -33,6 +35,6 @@ def robustness(result: "Robustness") -> Figure:
         way.annotate("nearest surface", (result.nearest.t, 0.98), xycoords=("data", "axes fraction"), va="top",
                      xytext=(4, 0), textcoords="offset points", color="0.4", fontsize="small")  # fmt: skip
     way.set_xlabel(f"${result.symbol('t').strip('$')}$")
-    way.set_ylabel(f"growth of a perturbation of {min(sizes):.0e}")
+    way.set_ylabel(f"growth of a perturbation of ${number(float(sizes.min()))}$")
     figure.suptitle(f"{result.origin.system}, {result.subtitle}", fontsize="medium")
     return figure
