@@ -139,6 +139,7 @@ def one_step_error(setup: Mapping[str, Any], law: Law | None = None) -> float:
 
 # -- by name ----------------------------------------------------------------------------------------------------------
 
+N_REMEMBERED = 4096  # a sweep asks one name of a whole chunk of points, then the next
 _last: dict[tuple, Any] = {}
 
 
@@ -147,7 +148,7 @@ def _remembered(find: Callable, setup: Mapping[str, Any], law: Law | None, *more
     arrays = [part.tobytes() for part in (*(law or ())[:2], *more) if isinstance(part, np.ndarray)]
     key = (find, *setup.items(), *arrays, *(part for part in more if not isinstance(part, np.ndarray)))
     if key not in _last:
-        if len(_last) >= 4:
+        if len(_last) >= N_REMEMBERED:
             _last.pop(next(iter(_last)))
         _last[key] = find(setup, *more, law)
     return _last[key]
