@@ -29,8 +29,8 @@ PATIENCE = 120_000  # ms: a kernel that starts on a busy machine
 MODEL = """
 model = fs.Model(
     "two_modes",
-    parameters={"s": fs.Real(2.0, 0.5, 4, "strength"), "a_0": fs.Real(0.1, 0.01, 1, "start", log=True)},
-    blocks=lambda p: {"a": fs.Direct(2, start=p.a_0), "c": fs.Direct(2, start=p.a_0)},
+    parameters={"s": fs.Real(2.0, 0.5, 4, "strength"), "small": fs.Real(0.1, 0.01, 1, "start", log=True)},
+    blocks=lambda p: {"a": fs.Direct(2, start=p.small), "c": fs.Direct(2, start=p.small)},
     loss=lambda ops, w, X, p: (p.s - w.a[0] * w.c[0]) ** 2 / 2 + (1.0 - w.a[1] * w.c[1]) ** 2 / 2,
     observe={"first": lambda ops, w, X, p: w.a[0] * w.c[0]},
     events={"half": fs.Crossing("first", 0.5, +1)},
@@ -40,7 +40,7 @@ NOTEBOOKS = {
     "packaged": ["import flowsys as fs\nfs.explore('mixture', omega=0.2)"],
     "own": [f"import flowsys as fs\n{MODEL}\nfs.explore(model)"],
 }
-CASES = {"packaged": ("omega", ("b", "T_1")), "own": ("a_0", ("s", "a_0"))}
+CASES = {"packaged": ("omega", ("b", "T_1")), "own": ("small", ("s", "small"))}
 
 
 def notebook(cells: list[str]) -> str:
