@@ -14,7 +14,7 @@ from flowsys.laws.law import evidence, local_exponents
 CLEARLY = 2.0
 ABOUT = 1.3
 SLIGHT = 0.02
-HOLDS_ON = 0.75
+HOLDS_ON, LEVELS_OFF = 0.75, 0.5  # of the growth before: still growing, coming to rest; between them nothing is told
 STEEP = 5.0
 LEVEL = 1.1
 EVER_FASTER = "the constants grow ever faster"
@@ -53,7 +53,8 @@ def bounded(x: ArrayLike, ratio: ArrayLike, tilde: str) -> tuple[Word, str]:
         return Word.FAILS, f"the constants grow like {how}, local exponents {listed(local)}"
     if ratios.max() <= LEVEL * ratios.min() and ratios[-1] <= ratios[:-1].max():
         return Word.HOLDS, ""  # level, and not largest at the end: what rises there has been as large before
-    if not goes_on or end <= SLIGHT or _jumps_once(local):
+    levels_off = end <= LEVELS_OFF * before if power <= logarithm and not tilde else not goes_on
+    if levels_off or end <= SLIGHT or _jumps_once(local):
         return Word.HOLDS, f"the constants level off, local exponents {listed(local)}"
     return Word.NOT_TESTABLE, f"not yet asymptotic: local exponents of the constants {listed(local)}"
 

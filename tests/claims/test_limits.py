@@ -1,9 +1,10 @@
-"""Limits of series whose end is known: however they settle, and whatever they did before."""
+"""Series whose end is known: limits, however they settle and whatever they did before, and constants that do not."""
 
 import numpy as np
 import pytest
 
 from flowsys.claims import Limit
+from flowsys.claims.bounded import bounded
 from flowsys.claims.measurements import Point, Series
 from flowsys.claims.verdict import Word
 
@@ -44,3 +45,9 @@ def test_a_logarithmic_fall_to_the_value_is_never_called_a_failure(grid):
 def test_a_logarithmic_fall_far_from_the_value_fails(grid):
     x = GRIDS[grid]
     assert judged(x, 5 + 1 / np.log(x + 2)) is Word.FAILS
+
+
+def test_constants_that_grow_ever_more_slowly_by_a_power_are_not_said_to_level_off():
+    d, constants = [1e2, 1e3, 1e4, 1e6, 1e8, 1e10, 1e12], [0.41, 0.75, 1.6, 8.2, 29, 88, 239]
+    word, why = bounded(d, constants, "")
+    assert word is Word.NOT_TESTABLE and "not yet asymptotic" in why
