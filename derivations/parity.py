@@ -9,12 +9,11 @@ from collections.abc import Mapping
 import numpy as np
 import sympy as sp
 
+from flowsys.runs.solving import solve
 from flowsys.symbolic.assemble import Statement, assemble, symbol
-from flowsys.symbolic.lumping import lump
 from flowsys.symbolic.primitives import AttentionMean, Softmax
 from flowsys.symbolic.render import flow_equations, latex, module_text
-from flowsys.systems.parity import position
-from flowsys.systems.parity.derive import unlumped
+from flowsys.systems.parity import SYSTEM
 from flowsys.systems.parity.notation import LATEX
 from flowsys.systems.parity.statement import (
     BLOCK_STATE,
@@ -178,7 +177,7 @@ def equations_of(statement: Statement) -> list[str]:
 
 
 def lock_on_table() -> list[str]:
-    """t_lock/(n√m) and 4mg² by quadrature, beside the measured values of the specification."""
+    """t_lock/(n√m) and 4mg² of the flow, beside the measured values of the specification."""
     known = {
         10: ("20.10", "6.05", "3.11"),
         30: ("16.49", "5.49", "4.29"),
@@ -188,13 +187,8 @@ def lock_on_table() -> list[str]:
     }
     rows = ["| n | i = n+3 | stated | k = 1 | stated | 4mg² at lock | stated |", "|---|---|---|---|---|---|---|"]
     for size, (later, first, signal) in known.items():
-        place, only = position.later_position(size, 3, size + 3, 1.0), position.only_position(size, 1.0)
-        x = position.lock(place)
-        ours = (
-            position.time(place, x) / size,
-            position.time(only, position.lock(only)) / size,
-            4 * position.signal(place, x) ** 2,
-        )
+        third, only = (solve(SYSTEM, SYSTEM.setup(n=size, k=k, m=1.0), at=["lock"], rtol=1e-10) for k in (3, 1))
+        ours = third.t[0] / size, only.t[0] / size, 4 * third["g"][0] ** 2
         rows.append(f"| {size} | {ours[0]:.3f} | {later} | {ours[1]:.3f} | {first} | {ours[2]:.3f} | {signal} |")
     return rows
 
@@ -202,9 +196,8 @@ def lock_on_table() -> list[str]:
 def lumping_table() -> list[str]:
     rows = ["| n | k | coordinates (D, a) | classes found | 4, or 16 + 4(k-2) |", "|---|---|---|---|---|"]
     for k in (1, 2, 3):
-        names, full = unlumped(5, k, 3.0)
-        coordinates, found = len(names), lump(full, np.zeros(len(names))).n_classes
-        rows.append(f"| 5 | {k} | {coordinates} | {found} | {4 if k == 1 else 16 + 4 * (k - 2)} |")
+        found = SYSTEM.derive(SYSTEM.setup(n=5, k=k, m=3.0), "limit")
+        rows.append(f"| 5 | {k} | {found.n_coordinates} | {found.n_classes} | {4 if k == 1 else 16 + 4 * (k - 2)} |")
     return rows
 
 

@@ -21,6 +21,7 @@ from dataclasses import replace
 from flowsys.errors import InputError
 from flowsys.integrate.outcome import Outcome
 from flowsys.integrate.record import Finished, Statistics, Tolerances
+from flowsys.integrate.straight import is_straight, walk
 from flowsys.kernels.host import cannot_compile
 from flowsys.system.problem import Problem, ProgramField
 
@@ -47,7 +48,9 @@ def integrate(
     kink_width: float | None = None,
     on_progress=None,
 ) -> Finished:
-    """Run a problem to everything asked for, with hand-overs where `solver` is auto."""
+    """Run a problem to everything asked for, with hand-overs where `solver` is auto; gradient steps need no solver."""
+    if is_straight(problem):
+        return walk(problem, times, events)
     is_program = isinstance(problem.field, ProgramField)
     if solver in ("native", "radau") and not is_program:
         raise InputError(

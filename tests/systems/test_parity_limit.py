@@ -2,9 +2,8 @@
 
 import numpy as np
 import parity_oracle as oracle
+import parity_position as position
 import pytest
-
-from flowsys.systems.parity import position
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from flowsys.sweeps.named import outer_edges
 from flowsys.sweeps.sweep import Chunk
 from flowsys.systems import load
 from flowsys.systems.parity import batches, cases, experiment_figures
+from flowsys.systems.parity.experiment import Run
 from flowsys.systems.parity.transformer import Architecture
 
 PARITY = load("parity")
@@ -67,19 +68,19 @@ def test_gates_of_the_first_position_flip_where_the_diagram_says():
     assert np.allclose(chunk.values[1], np.array([0, 1, 1, 2, 3]) / 12)  # predicted at 21/40, 22/20, 23/20
 
 
-@pytest.mark.parametrize("number", ["1a", "1b", "2", "3a", "3b", "4", "5", "batches"])
+@pytest.mark.parametrize("number", ["1a", "1b", "2", "3a", "3b", "4", "5", "9", "batches"])
 def test_figures_from_stored_runs_are_drawn(number, tmp_path):
     drawing = PARITY.figures[number](PARITY.setup())
     assert drawing.save(tmp_path / "figure.png")[0].stat().st_size > 10_000
 
 
-TINY = cases.Case(1, True, 0, n=12, budget=256, batch=64, architecture=Architecture(1, 1, 8, 8))
+TINY = Run(1, True, 0, n=12, budget=256, batch=64, architecture=Architecture(1, 1, 8, 8))
 
 
 @pytest.mark.slow
 def test_the_paper_sizes_are_trained_once_into_the_working_directory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(cases, "paper_cases", lambda figure: [TINY])
+    monkeypatch.setattr(cases, "paper_runs", lambda figure: [TINY])
     told = []
     for _ in range(2):
         experiment_figures.samples_by_secrets(PARITY.setup(), on_run=told.append)
@@ -89,20 +90,21 @@ def test_the_paper_sizes_are_trained_once_into_the_working_directory(tmp_path, m
 
 
 def test_every_paper_case_is_a_run_of_its_own():
-    every = [case for figure in ("1a", "2", "3a", "3b", "4", "5") for case in cases.paper_cases(figure)]
-    assert all(case.run().n_steps > 1000 and case.architecture.hidden == 720 for case in every)
+    figures = ("1a", "2", "3a", "3b", "4", "5", "9")
+    every = [run for figure in figures for run in cases.paper_runs(figure)]
+    assert all(run.n_steps > 1000 and run.architecture.hidden == 720 for run in every)
 
 
 def test_a_run_with_another_rate_batch_budget_or_evaluation_is_another_run():
-    kept = cases.growth_case(2, True, 0)
+    kept = cases.growth_run(2, True, 0)
     assert cases.RUNS.read(kept) is not None
     for change in ({"learning_rate": 2e-3}, {"batch": 256}, {"budget": 10**5}, {"evaluate_every": 7}):
         assert cases.RUNS.read(replace(kept, **change)) is None
 
 
 def test_every_small_run_is_kept():
-    small = [case for shape in cases.SHAPES for chain in (True, False) for case in cases.growth_cases(chain, shape)]
-    assert not cases.RUNS.missing([*small, *cases.passes_cases()])
+    small = cases.small_runs()
+    assert not cases.RUNS.missing(small) and len(small) == len(list(cases.RUNS.everything()))
 
 
 def test_a_kept_batch_is_what_a_fresh_run_gives():

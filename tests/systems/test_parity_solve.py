@@ -2,13 +2,14 @@
 
 import numpy as np
 import parity_oracle as oracle
+import parity_position as position
 import pytest
 
 from flowsys.errors import InputError
 from flowsys.runs.solving import solve
 from flowsys.systems import load
-from flowsys.systems.parity import position
-from flowsys.systems.parity.population_map import Rates, expected_counts, population_map
+from flowsys.systems.parity.claims.population_map import expected_counts, population_map
+from flowsys.systems.parity.frozen_batch import Rates
 
 PARITY = load("parity")
 

@@ -7,7 +7,7 @@ import pytest
 
 from flowsys.claims.conditions import Conditions
 from flowsys.systems import load
-from flowsys.systems.parity import construction
+from flowsys.systems.parity.claims import construction
 from flowsys.systems.parity.entropy import attention_entropy
 
 PARITY = load("parity")

@@ -11,9 +11,8 @@ TINY = transformer.Architecture(n_layers=1, n_heads=2, hidden=32, feed_forward=6
 
 
 def tiny_run(**changes):
-    problem = data.Parity(6, (4,))
-    setting = {"batch": 32, "budget": 320, "validation": 32, "evaluate_every": 2, "learning_rate": 3e-3}
-    return experiment.Run(problem, TINY, **{**setting, **changes})
+    setting = {"n": 6, "batch": 32, "budget": 320, "validation": 32, "evaluate_every": 2, "learning_rate": 3e-3}
+    return experiment.Run(**{"k": 1, "chain": True, "architecture": TINY, **setting, **changes})
 
 
 def test_a_prediction_does_not_see_later_bits():
@@ -40,8 +39,9 @@ def plain_forward(weights, bits, n_heads):
 
 @pytest.mark.parametrize("n_layers", [1, 2])
 def test_what_is_not_read_need_not_be_computed(n_layers):
-    sizes = transformer.Architecture(n_layers, 2, 16, 32, initial_size=0.5)
-    weights = transformer.transformer_weights(jax.random.key(1), sizes, 9)
+    sizes = transformer.Architecture(n_layers, 2, 16, 32)
+    drawn = transformer.transformer_weights(jax.random.key(1), sizes, 9)
+    weights = jax.tree.map(lambda x: x if x.ndim == 1 else x * 0.5 / sizes.size, drawn)
     bits = np.random.default_rng(0).integers(0, 2, (20, 9))
     logits, attention = plain_forward(weights, bits, 2)
     ours, patterns = transformer.forward(weights, bits, 2, first=5)
@@ -80,7 +80,7 @@ def test_every_epoch_passes_over_the_whole_training_set():
 def test_a_resumed_run_is_the_uninterrupted_run(tmp_path, training_set):
     run, path = tiny_run(training_set=training_set), tmp_path / "run.npz"
     experiment.train_transformer(run, path, stop_after=4)
-    assert experiment.train_transformer(run, path) == experiment.train_transformer(run)
+    assert experiment.train_transformer(run, path)[1] == experiment.train_transformer(run)[1]
 
 
 def test_a_checkpoint_of_another_run_is_refused(tmp_path):
@@ -90,9 +90,14 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path):
 
 
 def test_adam_learns_a_single_secret_bit():
-    record = experiment.train_transformer(tiny_run(budget=32 * 300))
-    assert record.sample_complexity is not None
-    assert min(record.entropy[-1][0]) < min(record.entropy[0][0])
+    _, course = experiment.train_transformer(tiny_run(budget=32 * 300))
+    assert experiment.samples_needed(course) is not None
+    assert min(course["entropy"][-1][0]) < min(course["entropy"][0][0])
+
+
+def test_secrets_come_in_random_order_or_ascending():
+    drawn, sorted_ = (tiny_run(n=20, k=5, ascending=x).problem.secrets for x in (False, True))
+    assert drawn != sorted_ == tuple(sorted(drawn))
 
 
 def test_bad_runs_are_refused_by_name():

@@ -14,8 +14,7 @@ import numpy as np
 
 from flowsys.runs.stored import StoredRuns
 from flowsys.systems.parity.data import shuffled
-from flowsys.systems.parity.frozen_batch import batch_attention, batch_margins, batch_steps, sample_bits
-from flowsys.systems.parity.population_map import batch_rates
+from flowsys.systems.parity.frozen_batch import batch_rates, batch_steps, margins_and_attention, sample_bits
 
 SEEDS, SHARE, TEST_SEQUENCES = 10, 0.9, 1024
 SIZES = (8, 16, 32, 64, 128)
@@ -62,20 +61,21 @@ def success(at: Point) -> list[float]:
     rates = batch_rates(at.m, at.epsilon, at.batch, at.c)
     for seed in range(at.seeds):
         key = jax.random.fold_in(jax.random.key(seed), at.batch)
-        last = batch_steps(key, problem, at.m, at.epsilon, at.batch, rates)[-1]
-        test = sample_bits(jax.random.fold_in(key, 1), problem, at.test)
-        shares.append(round(float((batch_margins(last, problem, test) > 0).all(axis=1).mean()), 4))
+        last = batch_steps(key, problem, at.m, at.epsilon, at.batch, rates)
+        margins, _ = margins_and_attention(last, problem, sample_bits(jax.random.fold_in(key, 1), problem, at.test))
+        shares.append(round(float((margins > 0).all(axis=1).mean()), 4))
     return shares
 
 
+@lru_cache(maxsize=32)
 def in_dimension(d: int | None, n: int = 8, k: int = 2, seeds: int = 5, m: int = 1600, batch: int = 4096) -> np.ndarray:
     """Share of sequences right and median attention on S[i], mean over seeds, with hypercube embeddings in R^d."""
     rates, found = batch_rates(m, 1.0, batch, 0.08), []
     for seed in range(seeds):
         problem, key = shuffled(seed, n, k), jax.random.key(seed)
-        last, test = batch_steps(key, problem, m, 1.0, batch, rates, d=d)[-1], sample_bits(key, problem, 1024)
-        right = (batch_margins(last, problem, test) > 0).all(axis=1).mean()
-        found.append([right, np.median(batch_attention(last, problem, test))])
+        last = batch_steps(key, problem, m, 1.0, batch, rates, d=d)
+        margins, attention = margins_and_attention(last, problem, sample_bits(key, problem, TEST_SEQUENCES))
+        found.append([(margins > 0).all(axis=1).mean(), np.median(attention)])
     return np.mean(found, axis=0)
 
 

@@ -1,21 +1,20 @@
-"""The parity limit derived at run time: stated with n, i, m as symbols, found by lumping at a small size.
+"""The parity limit derived at run time: stated with n, i, m as symbols, found by the engine at a small size.
 
 The lumped system of (n, k) has 16 + 4(k-2) variables for k ≥ 2, and 4 for k = 1: the block, and four for every later
 position. Each is compared with its stated program.
 """
 
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping
+from functools import partial
 
-import jax
 import numpy as np
 
+from flowsys.model.compared import derived_beside, stated_against_found
 from flowsys.model.concrete import Concrete
-from flowsys.model.flows import reduced_field
 from flowsys.program import Program
-from flowsys.program.arrays import arguments, vector_field
+from flowsys.program.arrays import arguments
 from flowsys.symbolic.assemble import assemble
-from flowsys.symbolic.derivation import Derivation, Stated
-from flowsys.symbolic.lumping import Partition, lump
+from flowsys.symbolic.derivation import Derivation
 from flowsys.system import Setup
 from flowsys.systems.parity import FORMS, SYSTEM
 from flowsys.systems.parity.limits import is_in_block
@@ -27,62 +26,41 @@ LARGEST_N, LARGEST_K = 6, 4
 
 
 def derive(setup: Setup, variant: str) -> Derivation:
-    """State, lump at min(n, 6) bits and min(k, 4) secrets, and compare."""
-    stated = Stated.assembled(block_statement() if is_in_block(setup, "position") else position_statement())
-    n, k, m = min(setup["n"], LARGEST_N), min(setup["k"], LARGEST_K), setup["m"]
-    names, full = unlumped(n, k, m)
-    partition = lump(full, np.zeros(len(names)))
-    agreement = stated_against_found(partition, names, full, n, k, m)
-    return stated.beside(partition, full, names, agreement, f"n = {n}, k = {k}, linear loss", LATEX)
+    """State, find at min(n, 6) bits and min(k, 4) secrets, and compare."""
+    statement = block_statement() if is_in_block(setup, "position") else position_statement()
+    n, k = min(setup["n"], LARGEST_N), min(setup["k"], LARGEST_K)
+    small = SYSTEM.setup(n=n, k=k, m=setup["m"], tokens="all")
+    concrete = Concrete(FORMS["found"].declaration, small, "position", at_limit=True)
+    size = f"n = {n}, k = {k}, linear loss"
+    return derived_beside(concrete, statement, LATEX, size, partial(agreement, concrete, n, k, setup["m"]))
 
 
-def unlumped(n: int, k: int, m: float) -> tuple[tuple[str, ...], Callable[[np.ndarray], np.ndarray]]:
-    """The names D_query_key and a_key_query of the limit over every string and token, and d(D, a)/dt, linear loss."""
-    setup = SYSTEM.setup(n=n, k=k, m=m, tokens="all")
-    concrete = Concrete(FORMS["found"].declaration, setup, "position", at_limit=True)
-    rhs, arguments_of_flow = jax.jit(reduced_field(concrete).rhs), concrete.arguments(0)
-
-    def evaluate(y: np.ndarray) -> np.ndarray:
-        with jax.enable_x64(True):
-            return np.asarray(rhs(np.asarray(y, dtype=float), arguments_of_flow))
-
-    return concrete.coordinates.names, evaluate
-
-
-def stated_state(program: Program, entries: dict[str, float], n: int, i: int) -> np.ndarray:
-    """The stated program's coordinates from the unlumped ones; `i` is the position of a program in (g, u, v, w)."""
-    K = lambda q, t: (
-        entries[f"D_{q}_{t}"]
-        + sum(value for name, value in entries.items() if name.startswith("D_") and name.endswith(f"_{t}"))
+def agreement(concrete: Concrete, n: int, k: int, m: float) -> float:
+    """The largest difference of dy/dt between the stated programs, which together are the system, and the found one."""
+    return max(
+        stated_against_found(concrete, program, arguments(program, values), (), partial(stated_state, n, i))
+        for program, i, values in programs_of(n, k, m)
     )
-    a = lambda t, q: entries[f"a_{t}_{q}"]
-    end, ordinary = f"{n + 1}b0", f"{n}b0"
-    if program.state[0] == "g":
-        query, target = f"{i}b0", f"{i - n}b0"
-        return np.array([-K(query, target), a(target, query), a(ordinary, query), a(end, query)])
-    query = f"{n + 2}b0"
-    keys = ["2b0", "2b1", "1b0", ordinary, end, query]
-    first = [-K(end, "1b0"), a("1b0", end), a(ordinary, end), a(end, end)]
-    return np.array([*first, *(K(query, t) for t in keys), *(a(t, query) for t in keys)])
 
 
-def stated_against_found(partition: Partition, names, full, n: int, k: int, m: float, seed: int = 0) -> float:
-    """The largest difference of dy/dt between the stated programs and the lumped full field, at random points."""
-    rng = np.random.default_rng(seed)
-    worst = 0.0
-    for program, i, values in programs_of(n, k, m):
-        field = vector_field(program, "exact", np)
-        for _ in range(5):
-            y = partition.lift(0.7 * rng.standard_normal(partition.n_classes))
-            here, there = (stated_state(program, dict(zip(names, z)), n, i) for z in (y, full(y)))
-            worst = float(np.maximum(worst, np.abs(field(here, arguments(program, values)) - there).max()))  # NaN stays
-    return worst
+def stated_state(n: int, i: int, seen: Mapping[str, np.ndarray]) -> dict[str, float]:
+    """The stated coordinates of the block (i = n+2), or of a position, from D (queries × keys) and a (keys × queries).
+
+    Token (j, b) has number 2(j-1) + b, and n, which is no secret, stands for the ordinary ones.
+    """
+    K, a = seen["D"] + seen["D"].sum(axis=0), seen["a"]
+    end, ordinary, target = 2 * n, 2 * n - 2, 2 * (i - n - 1)
+    if i != n + 2:
+        return {"g": -K[target, target], "u": a[target, target], "v": a[ordinary, target], "w": a[end, target]}
+    keys = {"x0": 2, "x1": 3, "z": 0, "o": ordinary, "e": end, "f": end + 2}
+    first = {"g_1": -K[0, 0], "u_1": a[0, 0], "v_1": a[ordinary, 0], "w_1": a[end, 0]}
+    return first | {f"K_{x}": K[2, t] for x, t in keys.items()} | {f"a_{x}": a[t, 2] for x, t in keys.items()}
 
 
-def programs_of(n: int, k: int, m: float) -> list[tuple[Program, int, dict[str, float]]]:
+def programs_of(n: int, k: int, m: float) -> Iterator[tuple[Program, int, dict[str, float]]]:
     """The stated programs that together are the system of (n, k), with their positions and parameters."""
     position = assemble(position_statement())
-    if k == 1:
-        return [(position, n + 1, {"i": n + 1, "m": m, "query_bits": 1})]
-    block = (assemble(block_statement()), n + 2, {"n": n, "m": m, "is_first": 1})
-    return [block, *((position, i, {"i": i, "m": m, "query_bits": 2}) for i in range(n + 3, n + k + 1))]
+    if k > 1:
+        yield assemble(block_statement()), n + 2, {"n": n, "m": m, "is_first": 1}
+    for i in [n + 1] if k == 1 else range(n + 3, n + k + 1):
+        yield position, i, {"i": i, "m": m, "query_bits": min(k, 2)}

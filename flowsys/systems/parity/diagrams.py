@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from flowsys.runs.solving import solve
 from flowsys.sweeps.named import Line, NamedDiagram
 from flowsys.system import Setup
-from flowsys.systems.parity.position import lock, only_position
-from flowsys.systems.parity.position import signal as signal_of
+from flowsys.systems.parity import SYSTEM
 
 
 def _lock_before_margin(setup: Setup, n: np.ndarray, m: np.ndarray) -> list[Line]:
@@ -42,10 +42,12 @@ def _one_hot(setup: Setup, rho: np.ndarray, m: np.ndarray) -> list[Line]:
 
 
 def _gates(setup: Setup, epsilon: np.ndarray, m: np.ndarray) -> list[Line]:
-    """At n+1 the input of an active neuron moves by 2sg: its gate flips by lock once g > ε; m g² is a number of n."""
-    place = only_position(setup["n"], 1.0)
-    threshold = setup["lock_threshold"]
-    moved = 2 * threshold * float(signal_of(place, lock(place, threshold)))
+    """At n+1, as for k = 1, the input of an active neuron moves by 2sg: its gate flips by lock once that exceeds ε.
+
+    m g² is a number of n.
+    """
+    there = SYSTEM.setup(n=setup["n"], k=1, m=1.0, lock_threshold=setup["lock_threshold"])
+    moved = 2 * setup["lock_threshold"] * float(solve(SYSTEM, there, at=["lock"], observe=["g"])["g"][0])
     fine = np.geomspace(epsilon.min(), epsilon.max(), 400)
     return [Line(fine, (moved / fine) ** 2, rf"theory: $m\epsilon^2 = {moved**2:.2f}$ ($2 s g = \epsilon$)")]
 
@@ -88,11 +90,12 @@ DIAGRAMS = {
         title="Share of gates that flipped before n+1 locks, live gates",
         axes=("epsilon=0.02:4:10:log", "m=4:1000:6:log"),
         observables=("flipped@lock",),
-        mode="block",  # which for k = 3 observes n+1
+        mode="block",
         variant="balanced",
         # past the boundary the flow with exact kinks ends in a step size underflow
         kink_width=1e-3,
         boundary=_gates,
-        fixed={"n": 12, "k": 3},
+        # a third secret has four times the neurons, and the same gates at n+1
+        fixed={"n": 12, "k": 2, "i": 13},
     ),
 }

@@ -7,15 +7,15 @@ a run that is resumed from its checkpoint continues exactly as if it had not sto
 """
 
 import json
-from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache, partial
 from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from flowsys.systems.parity.data import Parity, sequences
+from flowsys.systems.parity.data import Parity, sequences, shuffled
 from flowsys.systems.parity.entropy import attention_entropy
 from flowsys.systems.parity.transformer import Architecture, forward, next_bit_loss, transformer_weights
 
@@ -25,54 +25,42 @@ ENTROPY_SEQUENCES = 128
 
 @dataclass(frozen=True)
 class Run:
-    """Everything a training run depends on."""
+    """Everything a run depends on: n bits, k secrets of the seed in random or ascending order, and how it is trained.
 
-    problem: Parity
-    architecture: Architecture = field(default_factory=Architecture)
-    learning_rate: float = 3e-4
-    batch: int = 512
-    budget: int = 10**6  # samples seen at most
-    training_set: int | None = None
-    validation: int = 2048
-    evaluate_every: int = 10  # steps
+    `training_set` strings are passed over again and again; None draws every batch fresh. `budget` is the samples seen
+    at most, `evaluate_every` a number of steps.
+    """
+
+    k: int
+    chain: bool
     seed: int = 0
+    n: int = 20
+    budget: int = 10**6
+    training_set: int | None = None
+    architecture: Architecture = field(default_factory=Architecture)
+    learning_rate: float = 1e-3
+    batch: int = 512
+    validation: int = 512
+    evaluate_every: int = 5
+    ascending: bool = False
 
     def __post_init__(self):
-        if 2 * self.validation > 2**self.problem.n:
-            raise ValueError(
-                f"validation = {self.validation}, but at most half of the 2^{self.problem.n} inputs may be."
-            )
+        if 2 * self.validation > 2**self.n:
+            raise ValueError(f"validation = {self.validation}, but at most half of the 2^{self.n} inputs may be.")
+
+    @property
+    def problem(self) -> Parity:
+        drawn = shuffled(self.seed, self.n, self.k).secrets
+        return Parity(self.n, tuple(sorted(drawn)) if self.ascending else drawn, self.chain)
 
     @property
     def n_steps(self) -> int:
         return self.budget // self.batch
 
 
-@dataclass(frozen=True)
-class Record:
-    """The course of a run: samples seen, training loss, validation accuracy, entropy (layers × heads) at evaluations.
-
-    `accuracy` is the share of validation sequences predicted right at every supervised position.
-    """
-
-    samples: tuple = ()
-    loss: tuple = ()
-    accuracy: tuple = ()
-    entropy: tuple = ()
-
-    @property
-    def sample_complexity(self) -> int | None:
-        """Samples seen at the first perfect validation accuracy; None if it was not reached."""
-        return next((seen for seen, accuracy in zip(self.samples, self.accuracy) if accuracy == 1.0), None)
-
-    def extended(self, samples, loss, accuracy, entropy) -> "Record":
-        return replace(
-            self,
-            samples=(*self.samples, samples),
-            loss=(*self.loss, loss),
-            accuracy=(*self.accuracy, accuracy),
-            entropy=(*self.entropy, entropy),
-        )
+def samples_needed(course: dict[str, list]) -> int | None:
+    """Samples seen at the first perfect validation; None if it was not reached."""
+    return next((seen for seen, accuracy in zip(course["samples"], course["accuracy"]) if accuracy == 1.0), None)
 
 
 def _packed(bits: np.ndarray) -> np.ndarray:
@@ -85,9 +73,9 @@ def _packed(bits: np.ndarray) -> np.ndarray:
 
 def validation_bits(run: Run) -> np.ndarray:
     """Distinct strings, the first drawn."""
-    rng, chosen = np.random.default_rng([run.seed, 0]), np.zeros((0, run.problem.n), dtype=np.int64)
+    rng, chosen = np.random.default_rng([run.seed, 0]), np.zeros((0, run.n), dtype=np.int64)
     while len(chosen) < run.validation:
-        drawn = np.concatenate([chosen, rng.integers(0, 2, (2 * run.validation, run.problem.n))])
+        drawn = np.concatenate([chosen, rng.integers(0, 2, (2 * run.validation, run.n))])
         chosen = drawn[np.sort(np.unique(_packed(drawn), return_index=True)[1])][: run.validation]
     return chosen
 
@@ -100,12 +88,18 @@ def fresh_bits(rng: np.random.Generator, count: int, n: int, excluded: np.ndarra
     return bits
 
 
+@lru_cache(maxsize=1)
+def epoch_order(seed: int, epoch: int, count: int) -> np.ndarray:
+    """How a training set is shuffled in an epoch."""
+    return np.random.default_rng([seed, 2, epoch]).permutation(count)
+
+
 def batch_bits(run: Run, step: int, excluded: np.ndarray, stored: np.ndarray | None) -> np.ndarray:
     """The input strings of a step: fresh, or the step's part of a reshuffled training set."""
     if stored is None:
-        return fresh_bits(np.random.default_rng([run.seed, 1, step]), run.batch, run.problem.n, excluded)
+        return fresh_bits(np.random.default_rng([run.seed, 1, step]), run.batch, run.n, excluded)
     epoch, part = divmod(step, len(stored) // run.batch)
-    order = np.random.default_rng([run.seed, 2, epoch]).permutation(len(stored))
+    order = epoch_order(run.seed, epoch, len(stored))
     return stored[order[part * run.batch : (part + 1) * run.batch]]
 
 
@@ -146,49 +140,50 @@ def evaluate(weights, sequence: np.ndarray, n: int, n_heads: int, chunk: int = 2
     return float(right.mean()), entropy.mean(axis=0).tolist()
 
 
-def train_transformer(run: Run, checkpoint: Path | None = None, stop_after: int | None = None) -> Record:
-    """Train until validation is perfect, the budget is used up, or `stop_after` steps of this call are done.
+def train_transformer(run: Run, checkpoint: Path | None = None, stop_after: int | None = None) -> tuple[dict, dict]:
+    """Weights and course (samples seen, loss, accuracy, entropy at evaluations) of training until validation is
+    perfect, the budget is used up, or `stop_after` steps of this call are done.
 
     With a `checkpoint` path the state is saved at every evaluation and an existing file of the same run is continued.
     """
-    n, n_heads = run.problem.n, run.architecture.n_heads
+    n, n_heads, problem = run.n, run.architecture.n_heads, run.problem
     held_out = validation_bits(run)
-    excluded, validation = _packed(held_out), sequences(run.problem, held_out)
+    excluded, validation = _packed(held_out), sequences(problem, held_out)
     stored = None
     if run.training_set is not None:
         stored = fresh_bits(np.random.default_rng([run.seed, 3]), run.training_set, n, excluded)
-    state, record = restored(run, checkpoint)
+    state, course = restored(run, checkpoint)
     start = int(state[3])
     last = run.n_steps if stop_after is None else min(run.n_steps, start + stop_after)
-    while start < last and record.sample_complexity is None:
+    while start < last and samples_needed(course) is None:
         end = min(last, start - start % run.evaluate_every + run.evaluate_every)
         steps = range(start, end)
-        batches = [sequences(run.problem, batch_bits(run, step, excluded, stored)) for step in steps]
+        batches = [sequences(problem, batch_bits(run, step, excluded, stored)) for step in steps]
         rates = run.learning_rate * (1 - np.array(steps) / run.n_steps)
         state, loss = adam_steps(state, np.array(batches, dtype=np.int32), rates.astype(np.float32), n, n_heads)
-        accuracy, entropy = evaluate(state[0], validation, n, n_heads)
-        record, start = record.extended(end * run.batch, float(loss), accuracy, entropy), end
+        found = end * run.batch, float(loss), *evaluate(state[0], validation, n, n_heads)
+        course, start = {name: [*course[name], x] for name, x in zip(course, found)}, end
         if checkpoint is not None:
-            _save(checkpoint, run, state, record)
-    return record
+            _save(checkpoint, run, state, course)
+    return state[0], course
 
 
 def restored(run: Run, checkpoint: Path | None = None):
-    """State and record of a run: those of its checkpoint if there is one, else the initial ones."""
+    """State and course of a run: those of its checkpoint if there is one, else the initial ones."""
     weights = transformer_weights(jax.random.key(run.seed), run.architecture, run.problem.n_positions)
     zeros = jax.tree.map(jnp.zeros_like, weights)
     state = (weights, zeros, zeros, jnp.zeros((), dtype=jnp.int32))
     if checkpoint is None or not Path(checkpoint).exists():
-        return state, Record()
+        return state, {"samples": [], "loss": [], "accuracy": [], "entropy": []}
     with np.load(checkpoint) as saved:
         if str(saved["run"]) != json.dumps(asdict(run)):
             raise ValueError(f"checkpoint = {checkpoint}, but it holds another run; choose another path.")
         leaves = [jnp.asarray(saved[f"leaf_{place}"]) for place in range(len(jax.tree.leaves(state)))]
-        return jax.tree.unflatten(jax.tree.structure(state), leaves), Record(**json.loads(str(saved["record"])))
+        return jax.tree.unflatten(jax.tree.structure(state), leaves), json.loads(str(saved["course"]))
 
 
-def _save(checkpoint: Path, run: Run, state, record: Record) -> None:
+def _save(checkpoint: Path, run: Run, state, course: dict[str, list]) -> None:
     leaves = {f"leaf_{place}": np.asarray(leaf) for place, leaf in enumerate(jax.tree.leaves(state))}
     partial_file = Path(checkpoint).with_suffix(".partial.npz")
-    np.savez(partial_file, run=json.dumps(asdict(run)), record=json.dumps(asdict(record)), **leaves)
+    np.savez(partial_file, run=json.dumps(asdict(run)), course=json.dumps(course), **leaves)
     partial_file.replace(checkpoint)  # a run killed while writing leaves the previous checkpoint whole

@@ -1,6 +1,6 @@
 """The paper's figures in small sizes, and those of its gradient flow: theory as lines, training as dots.
 
-Figures 1 to 5 are drawn from stored runs of a small transformer (`experiment_figures`), `batches`
+Figures 1 to 5 and 9 are drawn from stored runs of a small transformer (`experiment_figures`), `batches`
 from stored batches. `phases` shows what the theory says of the simplified block: signal, attention, margin.
 """
 
@@ -108,6 +108,10 @@ FIGURES = {
         experiment_figures.few_and_many_strings,
         "Without a chain, few strings passed over many times are learnt and entropy falls (top); many strings are not "
         "learnt and entropy stays high (bottom).",
+    ),
+    "9": PaperFigure(
+        experiment_figures.many_secrets,
+        "Twelve secrets: without a chain no training set is learnt, with one few or fresh strings are.",
     ),
     "phases": PaperFigure(
         phases_of_the_flow,

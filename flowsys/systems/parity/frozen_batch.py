@@ -5,7 +5,7 @@ Then all positions of all sequences at once have
 
     Z = X Eᵀ,      N = X (E ∘ K)ᵀ,      T = P + N/Z,
 
-read at the query token that occurs. With ρ the slope of the loss in T there (0 at the token that does not occur),
+read at the query token that occurs. With ρ the slope of the linear loss in T there (0 at the token that does not),
 
     ∂L/∂P = Σ ρ,     ∂L/∂K = E ∘ ((ρ/Z)ᵀ X),     ∂L/∂aᵀ = E ∘ K ∘ ((ρ/Z)ᵀ X) - E ∘ ((ρN/Z²)ᵀ X),
 
@@ -21,9 +21,22 @@ import numpy as np
 from flowsys.systems.parity.data import Parity, sequences
 from flowsys.systems.parity.frozen import gate_overlaps
 from flowsys.systems.parity.model import output_weights
-from flowsys.systems.parity.population_map import Rates
 
 CHUNK = 4096  # sequences at a time: bounds the memory of a large batch
+
+
+class Rates(NamedTuple):
+    """Learning rates of the three steps."""
+
+    eta_0: float
+    eta_1: float
+    eta_2: float
+
+
+def batch_rates(m: float, epsilon: float, batch: int, c: float) -> Rates:
+    """η_0 = η_1 = c·mε√B: as large as the noise of a batch allows the gates to stay (c ≲ 0.5)."""
+    eta = c * m * epsilon * np.sqrt(batch)
+    return Rates(eta, eta, 16 * m * epsilon / 3)
 
 
 class State(NamedTuple):
@@ -41,13 +54,11 @@ def sample_bits(key: jax.Array, problem: Parity, batch: int) -> np.ndarray:
 
 
 def batch_steps(
-    key: jax.Array, problem: Parity, m: int, epsilon: float, batch: int, rates: Rates, *, d: int | None = None,
-    loss: str = "linear",
-) -> list[State]:  # fmt: skip
-    """The states before and after each step; hypercube embeddings of dimension `d`, orthonormal tokens if None."""
+    key: jax.Array, problem: Parity, m: int, epsilon: float, batch: int, rates: Rates, d: int | None = None
+) -> State:
+    """The state after the steps, linear loss; hypercube embeddings of dimension `d`, orthonormal tokens if None."""
     neuron_key, embedding_key, _, *batch_keys = jax.random.split(key, 3 + len(rates))
-    n_queries = 2 * problem.n_queries
-    gram = np.eye(problem.n_tokens)
+    n_queries, gram = 2 * problem.n_queries, np.eye(problem.n_tokens)
     with jax.enable_x64(True):
         signs = np.asarray(jax.random.rademacher(neuron_key, (2 * m, n_queries), dtype=float))
         if d is not None:
@@ -57,28 +68,32 @@ def batch_steps(
     p, h = epsilon * signs @ of_queries, output_weights(m)
     Γ = gate_overlaps(p, h)
     shape = (n_queries, problem.n_tokens)
-    states = [State(((p > 0) * h[:, None] * p).sum(axis=0), np.zeros(shape), np.zeros(shape[::-1]))]
+    y = State(((p > 0) * h[:, None] * p).sum(axis=0), np.zeros(shape), np.zeros(shape[::-1]))
     for rate, batch_key in zip(rates, batch_keys):
-        y, slope = states[-1], batch_slope(states[-1], problem, sample_bits(batch_key, problem, batch), loss)
-        moved = State((Γ * of_queries) @ slope.P, Γ @ slope.K @ gram, gram @ slope.a @ of_queries)
-        states.append(State(*(part - rate * by for part, by in zip(y, moved))))
-    return states
-
-
-def visible_tokens(problem: Parity) -> np.ndarray:
-    """Which tokens each query token may attend to (queries × tokens): the causal mask."""
-    key_position = np.arange(problem.n_tokens) // 2
-    query_position = problem.n + np.arange(2 * problem.n_queries) // 2
-    return key_position[None, :] <= query_position[:, None]
+        slope = batch_slope(y, problem, sample_bits(batch_key, problem, batch))
+        moved = (Γ * of_queries) @ slope.P, Γ @ slope.K @ gram, gram @ slope.a @ of_queries
+        y = State(*(part - rate * by for part, by in zip(y, moved)))
+    return y
 
 
 def exponentials(a: np.ndarray, problem: Parity) -> np.ndarray:
-    """E, up to a factor of each query token that the softmax does not see."""
-    scores = np.where(visible_tokens(problem), a.T, -np.inf)
+    """E under the causal mask, up to a factor of each query token that the softmax does not see."""
+    key, query = np.arange(problem.n_tokens) // 2, problem.n + np.arange(2 * problem.n_queries) // 2
+    scores = np.where(key[None, :] <= query[:, None], a.T, -np.inf)
     return np.exp(scores - scores.max(axis=1, keepdims=True))
 
 
-def batch_slope(y: State, problem: Parity, bits: np.ndarray, kind: str = "linear") -> State:
+def tokens_and_signs(problem: Parity, bits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """X (B × tokens), and (-1)^label for every query token that occurs, 0 for the others (B × queries)."""
+    sequence = sequences(problem, bits)
+    shown = sequence[:, : problem.n_positions, None]
+    X = np.concatenate([1 - shown, shown], axis=2).reshape(len(bits), -1).astype(float)
+    labels = sequence[:, problem.n + 1 : problem.n + 1 + problem.n_queries]
+    asking = X[:, -2 * problem.n_queries :]  # the last tokens are those that ask
+    return X, asking * np.repeat(1.0 - 2.0 * labels, 2, axis=1)
+
+
+def batch_slope(y: State, problem: Parity, bits: np.ndarray) -> State:
     """∂L/∂(P, K, a) for the mean loss over the input strings `bits` (B × n)."""
     E = exponentials(y.a, problem)
     forward = np.concatenate([E, E * y.K]).T
@@ -86,37 +101,18 @@ def batch_slope(y: State, problem: Parity, bits: np.ndarray, kind: str = "linear
     for first in range(0, len(bits), CHUNK):
         X, sign = tokens_and_signs(problem, bits[first : first + CHUNK])
         Z, N = np.split(X @ forward, 2, axis=1)
-        active = (1 + sign * (y.P + N / Z) > 0) if kind == "hinge" else 1.0
-        slope = X[:, -len(E) :] * sign * active / len(bits)  # the last tokens are those that ask
+        slope = sign / len(bits)
         P_slope += slope.sum(axis=0)
         backward += np.concatenate([slope / Z, slope * N / Z**2], axis=1).T @ X
     first_order, second_order = np.split(backward, 2)
     return State(P_slope, E * first_order, (E * y.K * first_order - E * second_order).T)
 
 
-def tokens_and_signs(problem: Parity, bits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """X (B × tokens), and (-1)^label for every query token (B × queries)."""
-    sequence = sequences(problem, bits)
-    shown = sequence[:, : problem.n_positions, None]
-    X = np.concatenate([1 - shown, shown], axis=2).reshape(len(bits), -1).astype(float)
-    labels = sequence[:, problem.n + 1 : problem.n + 1 + problem.n_queries]
-    return X, np.repeat(1.0 - 2.0 * labels, 2, axis=1)
-
-
-def batch_margins(y: State, problem: Parity, bits: np.ndarray) -> np.ndarray:
-    """Margins of every sequence and position (B × positions)."""
-    E = exponentials(y.a, problem)
-    X, sign = tokens_and_signs(problem, bits)
-    Z, N = X @ E.T, X @ (E * y.K).T
-    asked = X[:, -len(E) :] * -sign * (y.P + N / Z)
-    return asked.reshape(len(bits), -1, 2).sum(axis=2)
-
-
-def batch_attention(y: State, problem: Parity, bits: np.ndarray) -> np.ndarray:
-    """Attention on S[i] of every sequence and position (B × positions)."""
-    E = exponentials(y.a, problem)
-    X, _ = tokens_and_signs(problem, bits)
-    Z, asking = X @ E.T, X[:, -len(E) :]
+def margins_and_attention(y: State, problem: Parity, bits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Margins, and attention on S[i], of every sequence and position (B × positions)."""
+    E, (X, sign) = exponentials(y.a, problem), tokens_and_signs(problem, bits)
+    Z = X @ E.T
     secret = 2 * np.repeat(np.array(problem.secrets)[: problem.n_queries] - 1, 2)
     on = np.stack([X[:, t : t + 2] @ E[q, t : t + 2] for q, t in enumerate(secret)], axis=1)
-    return (asking * on / Z).reshape(len(bits), -1, 2).sum(axis=2)
+    by_token = -sign * (y.P + X @ (E * y.K).T / Z), sign**2 * on / Z
+    return tuple(part.reshape(len(bits), -1, 2).sum(axis=2) for part in by_token)

@@ -15,17 +15,12 @@ VOCABULARY = 2
 
 @dataclass(frozen=True)
 class Architecture:
-    """Sizes; the paper uses hidden 720, feed_forward 3072, layers and heads from 1 to 4.
-
-    `initial_size` is the standard deviation of the initial weights, by default GPT-2's 0.02 made larger for a narrower
-    model, so that what the layers compute at the start is of the same size as at the paper's width.
-    """
+    """Sizes; the paper uses hidden 720, feed_forward 3072, layers and heads from 1 to 4."""
 
     n_layers: int = 1
     n_heads: int = 1
     hidden: int = 64
     feed_forward: int = 256
-    initial_size: float | None = None
 
     def __post_init__(self):
         if self.hidden % self.n_heads:
@@ -33,7 +28,9 @@ class Architecture:
 
     @property
     def size(self) -> float:
-        return 0.02 * (720 / self.hidden) ** 0.5 if self.initial_size is None else self.initial_size
+        """Standard deviation of the initial weights: GPT-2's 0.02, larger for a narrower model, so that what the
+        layers compute at the start is of the same size as at the paper's width."""
+        return 0.02 * (720 / self.hidden) ** 0.5
 
 
 def transformer_weights(key: jax.Array, architecture: Architecture, n_positions: int) -> dict:

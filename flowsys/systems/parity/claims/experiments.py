@@ -6,9 +6,10 @@ from flowsys.claims import Claim, Experiment, Kit, Sides
 from flowsys.claims.kit import NotReached
 from flowsys.laws.fits import line, power_law
 from flowsys.systems.parity import cases
+from flowsys.systems.parity.experiment import Run
 
 
-def found(chosen: list[cases.Case]) -> list[tuple[cases.Case, dict]]:
+def found(chosen: list[Run]) -> list[tuple[Run, dict]]:
     """The kept runs, all of them."""
     if reason := cases.RUNS.reason(chosen):
         raise NotReached(reason)
@@ -21,9 +22,9 @@ def medians(by_k: dict[int, list[int | None]]) -> dict[int, float]:
 
 def with_a_chain(run: Kit, chain: bool = True, low: float = 0.5, high: float = 1.5) -> dict[str, bool]:
     """The exponent of the samples in k ≥ 2 (k = 1 is the same task with and without a chain)."""
-    chosen = cases.growth_cases(chain)
+    chosen = cases.growth_runs(chain)
     by_k = cases.complexities(found(chosen))
-    run.note(ours=cases.sizes(chosen), paper=cases.sizes(cases.paper_cases("3a")))
+    run.note(ours=cases.sizes(chosen), paper=cases.sizes(cases.paper_runs("3a")))
     pairs = [(k, s) for k, many in by_k.items() for s in many if s is not None and k > 1]
     fit = power_law(*zip(*pairs))
     run.note(exponent=fit.slope, interval=tuple(round(x, 2) for x in fit.interval), medians=medians(by_k))
@@ -33,10 +34,10 @@ def with_a_chain(run: Kit, chain: bool = True, low: float = 0.5, high: float = 1
 
 def without_a_chain(run: Kit, chain: bool = False) -> dict[str, bool | Sides]:
     """Samples over k = 1 … 3, a run over its budget counted with it: a factor a secret, or a power of k?"""
-    chosen = [case for case in cases.growth_cases(chain) if case.k <= 3]
+    chosen = [one for one in cases.growth_runs(chain) if one.k <= 3]
     by_k = cases.complexities(found(chosen))
-    run.note(ours=cases.sizes(chosen), paper=cases.sizes(cases.paper_cases("1a")))
-    budgets = {k: cases.growth_case(k, chain, 0).budget for k in by_k}
+    run.note(ours=cases.sizes(chosen), paper=cases.sizes(cases.paper_runs("1a")))
+    budgets = {k: cases.growth_run(k, chain, 0).budget for k in by_k}
     pairs = [(k, budgets[k] if s is None else s) for k, many in by_k.items() for s in many]
     k, samples = np.array(pairs, dtype=float).T
     exponential, power = line(k, np.log(samples)), power_law(k, samples)
@@ -56,7 +57,7 @@ def without_a_chain(run: Kit, chain: bool = False) -> dict[str, bool | Sides]:
 
 def entropy(run: Kit, chain: bool = True) -> dict[str, bool]:
     """Normalised entropy (Eq. 1) at the first evaluation and at the end; k = 4 with a chain, 3 without."""
-    chosen = [cases.growth_case(4 if chain else 3, chain, seed) for seed in range(cases.SEEDS)]
+    chosen = [cases.growth_run(4 if chain else 3, chain, seed) for seed in range(cases.SEEDS)]
     ends = [(r["entropy"][0], r["entropy"][-1], r["accuracy"][-1]) for _, r in found(chosen)]
     run.note(ours=cases.sizes(chosen))
     before, after, accuracy = np.array(ends).T
@@ -64,35 +65,48 @@ def entropy(run: Kit, chain: bool = True) -> dict[str, bool]:
     return {"entropy falls by 0.2": bool((after < before - 0.2).all()), "learned": bool((accuracy > 0.99).all())}
 
 
-def rows_on_secrets(run: Kit, k: int = 8, heads: slice = slice(None)) -> dict[str, bool]:
-    """Fig. 3b: rows of the mean attention whose largest entry, over heads, is on S[i]."""
-    (_, result), = found([cases.growth_case(k, True, 0)])  # fmt: skip
-    peaks = np.array(result["attention"])[heads].max(axis=0).argmax(axis=1) + 1
-    on = int((peaks == np.array(result["secrets"])).sum())
-    run.note(on=on, rows=k, ours=cases.sizes([cases.growth_case(k, True, 0)]),
-             paper=cases.sizes(cases.paper_cases("3b")))  # fmt: skip
-    return {"every row peaks on S[i]": on == k}
+def rows_on_secrets(run: Kit, shift: int = 0) -> dict[str, bool]:
+    """Fig. 3b: rows of the mean attention whose largest entry is on S[i], at the paper's n and k."""
+    chosen = [cases.rows_run()]
+    ((there, result),) = found(chosen)
+    peaks = np.array(result["attention"]).max(axis=0).argmax(axis=1) + 1
+    on = int((peaks == np.roll(result["secrets"], shift)).sum())
+    run.note(on=on, rows=there.k, ours=cases.sizes(chosen), paper=cases.sizes(cases.paper_runs("3b")))
+    return {"every row peaks on S[i]": on == there.k}
+
+
+def epochs(runs: list[tuple[Run, dict]]) -> list[float]:
+    return [round(result["samples"] / run.training_set, 1) for run, result in runs if result["samples"] is not None]
 
 
 def many_passes(run: Kit, few: int | None = cases.FEW) -> dict[str, bool]:
-    """Without a chain: few strings again and again, against as many samples that are all fresh."""
-    seeds = range(cases.PASSES_SEEDS)
-    passed, fresh = (found([cases.passes_case(strings, seed) for seed in seeds]) for strings in (few, None))
-    chain = found([cases.passes_case(cases.FEW, seed, chain=True) for seed in seeds])
-    learned = [r for _, r in passed if r["samples"] is not None]
-    theirs = cases.paper_cases("5")
-    run.note(few=cases.FEW, ours=cases.sizes([case for case, _ in passed]), paper=cases.sizes(theirs),
-             paper_few=theirs[0].training_set, paper_many=theirs[-1].training_set)  # fmt: skip
-    epochs = [r["samples"] / cases.FEW for r in learned]
-    run.note(learned=len(learned), runs=len(passed), epochs=[round(x, 1) for x in epochs],
-             with_chain=[round(r["samples"] / cases.FEW, 1) for _, r in chain if r["samples"] is not None])  # fmt: skip
+    """Without a chain: few strings again and again for several shapes and seeds, against strings all fresh."""
+    chosen = cases.few_and_many_runs()
+    passed, fresh = (found([one for one in chosen if one.training_set == x]) for x in (few, None))
+    shapes, chain = found(cases.shapes_runs()), found(cases.shapes_runs(True))
+    learned = [(one, r) for one, r in [*passed, *shapes] if r["samples"] is not None and one.training_set]
+    by_shape = {cases.shape(one.architecture): epochs([(one, r)]) for one, r in shapes}
+    run.note(few=cases.FEW, ours=cases.sizes(chosen), k=shapes[0][0].k, learned=len(epochs(passed)), runs=len(passed),
+             epochs=epochs(passed), shapes=by_shape, with_chain=epochs(chain),
+             paper=cases.sizes(cases.paper_runs("5")))  # fmt: skip
     return {
-        "most runs over few strings learn": len(learned) > len(passed) / 2,
+        "most shapes learn": len(epochs(shapes)) > len(shapes) / 2,
+        "most runs over few strings learn": len(epochs(passed)) > len(passed) / 2,
         "no run over fresh strings does": all(r["samples"] is None for _, r in fresh),
-        "entropy falls where it is learned": all(r["entropy"][-1] < r["entropy"][0] for r in learned) and bool(learned),
-        "a chain needs fewer epochs": max((r["samples"] or np.inf) for _, r in chain) < min(
-            (r["samples"] for r in learned), default=np.inf),
-    }  # fmt: skip
+        "entropy falls where it is learned": all(r["entropy"][-1] < r["entropy"][0] for _, r in learned),
+        "a chain needs fewer epochs": len(epochs(chain)) == len(chain) and max(epochs(chain)) < min(epochs(shapes)),
+    }
+
+
+def many_secrets(run: Kit, chain: bool = False) -> dict[str, bool]:
+    """Fig. 9: twelve secrets, without a chain over training sets of several sizes, and with one."""
+    chosen = cases.hard_runs()
+    without, with_chain = (found([one for one in chosen if one.chain == x]) for x in (chain, True))
+    best = max(max(result["accuracy"]) for _, result in without)
+    run.note(best=best, samples=[result["samples"] for _, result in with_chain], ours=cases.sizes(chosen),
+             budget=chosen[0].budget, paper=cases.sizes(cases.paper_runs("9")))  # fmt: skip
+    return {"without a chain no better than chance": best < 0.6,
+            "with one it is learned": all(result["samples"] is not None for _, result in with_chain)}  # fmt: skip
 
 
 _TAKES: dict = {"takes": ""}
@@ -108,12 +122,16 @@ CLAIMS = (
           control={"chain": False}, **_TAKES,
           note="from at least {before:.2g} to at most {after:.2g}, sequences right {right:.3g} or more; {ours}"),
     Claim("attention_rows", "Figure 3b", "every position of the chain attends to its secret", Experiment(),
-          rows_on_secrets, control={"heads": slice(0, 1)}, **_TAKES,
-          note="{on} of {rows} rows; random order, {ours} (paper: ascending, {paper})"),
+          rows_on_secrets, control={"shift": 1}, **_TAKES,
+          note="{on} of {rows} rows; ascending, {ours} (paper: {paper})"),
     Claim("multi_pass", "Figures 4, 5", "without a chain, passing many times over few strings learns what fresh "
           "samples do not", Experiment(), many_passes, control={"few": None}, **_TAKES,
-          note="{learned} of {runs} learned, in {epochs} epochs; with a chain {with_chain}; {few} strings, {ours} "
-          "(paper: {paper_few} against {paper_many} strings, {paper})"),
+          note="over {few} strings k = {k} is learned in epochs {shapes}, with a chain in {with_chain}; against fresh "
+          "strings {learned} of {runs}, in {epochs} epochs, {ours} (paper: {paper})"),
+    Claim("many_secrets", "Figure 9", "twelve secrets are not learned without a chain from any number of strings, and "
+          "soon with one", Experiment(), many_secrets, control={"chain": True}, **_TAKES,
+          note="without a chain at most {best:.3g} right within {budget} samples, with one learned after {samples}; "
+          "{ours} (paper: {paper})"),
     Claim("pretrained_models", "Section 4.3",
           "the attention of pretrained language models is sparser on text with a chain of thought",
           reason="needs Qwen2 and GSM8K; flowsys.attention_entropy measures any attention array"),

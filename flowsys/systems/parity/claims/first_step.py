@@ -9,9 +9,9 @@ import numpy as np
 
 from flowsys.claims import Claim, Condition, HighProbability, Identity, Inequality, Kit, Regime, Sides
 from flowsys.claims.claim import Erratum
+from flowsys.systems.parity.claims.gradients import gradient
 from flowsys.systems.parity.claims.regimes import DELTA, FARTHEST
 from flowsys.systems.parity.data import ascending, rows, sequences
-from flowsys.systems.parity.gradients import gradient
 
 BATCH = {"n": 12, "k": 3, "m": 8.0, "epsilon": 1.0, "tokens": "all"}
 B = 512

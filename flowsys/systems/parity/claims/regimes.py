@@ -4,7 +4,7 @@ from functools import lru_cache
 from math import log
 
 from flowsys.claims import Condition, Kit
-from flowsys.systems.parity.population_map import PopulationMap, drawn_counts, population_map, usable_rates
+from flowsys.systems.parity.claims.population_map import PopulationMap, drawn_counts, population_map, usable_rates
 
 DELTA = 0.1
 FARTHEST = 1e12

@@ -5,9 +5,9 @@ from math import log, log2
 import numpy as np
 
 from flowsys.claims import Claim, Condition, Existence, HighProbability, Identity, Kit, Regime, Sides
+from flowsys.systems.parity.claims.construction import construct
+from flowsys.systems.parity.claims.gradients import gradient, largest_entry, order_of_vanishing
 from flowsys.systems.parity.claims.regimes import DELTA, SECRETS
-from flowsys.systems.parity.construction import construct
-from flowsys.systems.parity.gradients import gradient, largest_entry, order_of_vanishing
 
 INSIDE = {"n": 300_000, "k": 3, "d": 180, "tokens": "all"}
 FEW = Condition("d² + dm ≤ nk/log n", lambda p: (p.n * p.k / log(p.n), p.d**2 + p.d * (p.k + 1)))

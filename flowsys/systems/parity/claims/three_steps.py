@@ -11,9 +11,9 @@ import numpy as np
 
 from flowsys.claims import Claim, Identity, Inequality, Kit, Regime, Sides
 from flowsys.claims.claim import Erratum
+from flowsys.systems.parity.claims.gradients import gradient
+from flowsys.systems.parity.claims.population_map import expected_counts, population_map, usable_rates
 from flowsys.systems.parity.claims.regimes import DELTA, LARGE, LOCKS, SECRETS, three_steps
-from flowsys.systems.parity.gradients import gradient
-from flowsys.systems.parity.population_map import expected_counts, population_map, usable_rates
 
 WIDTH_ONLY = "width only: population gradient, orthonormal tokens"
 TAKES = "n k epsilon rho seed"
