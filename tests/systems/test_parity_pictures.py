@@ -53,7 +53,7 @@ def test_every_boundary_lies_in_its_plane():
     [
         ("lock", {"margin_threshold": 0.5}, 4.0),
         ("one_hot", {"epsilon": 0.5}, 4.0),
-        ("gates", {"n": 40}, np.log(40 * np.e) / np.log(12 * np.e)),
+        ("gates", {"n": 40, "i": 41}, np.log(40 * np.e) / np.log(12 * np.e)),
     ],
 )
 def test_a_boundary_moves_with_what_is_fixed(name, moved, by):

@@ -69,7 +69,8 @@ def both(ax, runs: Runs) -> None:
     for chain, colour, label, shift in ((True, "C0", "with chain of thought", 0.0), (False, "C3", "without", 0.15)):
         dots(ax, [x for x in runs if x[0].chain == chain], colour, label, shift)
     ax.set(yscale="log")
-    ax.margins(x=0.15, y=0.12)
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.margins(x=0.1, y=0.12)
 
 
 def pairs(runs: Runs, chain: bool, least: int = 1) -> tuple[list[int], list[int]]:
@@ -121,7 +122,8 @@ def samples_by_shape(setup: Setup, on_run: OnRun = None) -> Drawing:
         ax.set_ylabel("samples to perfect validation")
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", frameon=False, ncols=2)
     first = next(iter(panels.values()))[0][0]
-    return Drawing(figure, {}, f"n = {first.n}, hidden {first.architecture.hidden}; a triangle marks the budget")
+    return Drawing(figure, {}, f"n = {first.n}, hidden {first.architecture.hidden}; a triangle marks the budget, "
+                   "a k without a dot was not run")  # fmt: skip
 
 
 def samples_with_chain(setup: Setup, on_run: OnRun = None) -> Drawing:
