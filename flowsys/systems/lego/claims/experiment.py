@@ -173,8 +173,8 @@ CLAIMS = [
     Claim("fig_1a", "Figure 1a, Section 7", "C6 and S5 separate in length generalisation",
           measure=cyclic_beyond_symmetric, **KEPT, control={"scale": 0.0},
           note="least losses {C6_losses} and {S5_losses}; before the cyclic group's loss is reached, the other's "
-          "shares at L = {lengths} are {equal}; with a residual the lengths are {C6_beside} and {S5_beside} at least losses "
-          "{C6_beside_losses} and {S5_beside_losses}"),
+          "shares at L = {lengths} are {equal}; with a residual the lengths are {C6_beside} and {S5_beside} at "
+          "least losses {C6_beside_losses} and {S5_beside_losses}"),
     Claim("fig_1b", "Figure 1b, Section 7", "self-training 5 → 10 → 20 → 40 extends S5 to L = 160",
           measure=self_trained_lengths, **KEPT, control={"last": 0},
           note="{architecture} a residual: shares of all-right rollouts at the longest length go from {share} "
