@@ -140,7 +140,9 @@ class _Search:
         candidates = [*self.states[:: max(1, len(self.states) // 20)], *(self._random(rng) for _ in range(starts))]
         places: list[np.ndarray] = []
         counts: list[int] = []
-        for y in filter(lambda y: y is not None, [end, *map(self._refined, candidates)]):
+        for y in [end, *map(self._refined, candidates)]:
+            if y is None:
+                continue
             near = [i for i, place in enumerate(places) if np.abs(place - y).max() < SAME * self.size]
             if near:
                 counts[near[0]] += 1
@@ -188,7 +190,7 @@ class _Search:
     def _classified(self, y: np.ndarray, found: int, is_end: bool) -> Equilibrium:
         values = np.linalg.eigvals(self.jacobian(y))
         scale = NEUTRAL * max(float(np.abs(values).max()), self.rate / self.size)
-        n = [int((values.real > scale).sum()), int((values.real < -scale).sum())]
+        unstable, stable = int((values.real > scale).sum()), int((values.real < -scale).sum())
         loss = None
         if "loss" in self.problem.field.observables:
             from flowsys.integrate.lsoda import numpy_observer
@@ -196,7 +198,8 @@ class _Search:
             loss = float(numpy_observer(self.problem.field, ("loss",))(y, self.problem.stages[-1].arguments)[0])
         state = dict(zip(self.problem.field.names, map(float, y)))
         order = np.argsort(-values.real)
-        return Equilibrium(state, loss, values[order], *n, len(y) - sum(n), self._family(y), found, is_end)
+        n = unstable, stable, len(y) - unstable - stable
+        return Equilibrium(state, loss, values[order], *n, self._family(y), found, is_end)
 
     def _family(self, y: np.ndarray) -> int:
         """In how many directions along the leaf the stationary point can be moved."""

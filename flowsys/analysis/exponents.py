@@ -52,6 +52,7 @@ class Measured:
 
     @property
     def row(self) -> dict[str, Any]:
+        assert self.law is not None
         return {
             "quantity": self.name,
             "at": self.at,
@@ -120,7 +121,7 @@ def exponents(
     setup = system.setup_in(mode, setup)
     given = {key: setup[key] for key in setup.given if key != name}
     setups = [system.setup(setup.mode, **given, **{name: x}) for x in values]
-    values = np.array([there[name] for there in setups], dtype=float)
+    towards = np.array([there[name] for there in setups], dtype=float)
     problem = system.problem(setups[0], level, variant, mode)
     if at is None:
         at = [request for request in problem.event_names if not problem.marks.get(request, 0.0) > problem.t_max]
@@ -131,15 +132,15 @@ def exponents(
         for there in setups
     ]
     asked = tuple(runs[0].requested)
-    found = [*_times(asked, values, runs), *_values(asked, values, runs, own)]
+    found = [*_times(asked, towards, runs), *_values(asked, towards, runs, own)]
     form = level, system.variant(level, variant), system.mode(mode)
     names = {name, *(m.name for m in found), *(m.at for m in found), *setup}
     return Exponents(
         origin=origin_of(system, *form, {k: v for k, v in setup.items() if k != name}, command),
         symbols=system.names.symbols(names, mode),
-        remarks=tuple(_unreached(asked, name, values, runs)),
+        remarks=tuple(_unreached(asked, name, towards, runs)),
         parameter=name,
-        values=values,
+        values=towards,
         quantities=tuple(found),
     )
 

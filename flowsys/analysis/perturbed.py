@@ -80,8 +80,8 @@ class Perturbed:
     def run(self, perturbation: np.ndarray) -> Seen | None:
         """The full flow from a perturbed start; None if it does not come to the place that is compared."""
         problem = replace(self.problem, initial=self.problem.initial + perturbation)
-        is_event = isinstance(self.at, str)
-        done = self._integrated(problem, [self.at] if is_event else [], [] if is_event else [float(self.at)])
+        events, times = ([self.at], []) if isinstance(self.at, str) else ([], [float(self.at)])
+        done = self._integrated(problem, events, times)
         if not done.records:
             return None
         values = {k: float(v[0]) for k, v in self._observed(problem, done).items()}
@@ -102,6 +102,7 @@ class Perturbed:
 
     def of_width(self, rng: np.random.Generator) -> np.ndarray:
         """√m times what a large width m does to the start, drawn from its Gaussian limit."""
+        assert isinstance(self.flow.system, Model)
         concrete = self.flow.system.concrete(self.flow.setup, "L2", self.flow.mode)
         found = np.zeros(len(self.problem.initial))
         for block, places in concrete.coordinates.grams():

@@ -160,7 +160,7 @@ def robust(
         met = [around.run(size * rng.standard_normal(len(around.problem.initial))) for _ in range(seeds)]
         deviations = [deviation(limit, end) for end in met]
         worst = int(np.argmax(deviations))
-        values = met[worst].values if met[worst] is not None else dict.fromkeys(limit.values, np.nan)
+        values = end.values if (end := met[worst]) is not None else dict.fromkeys(limit.values, np.nan)
         trials.append((size, deviations[worst], values))
     smallest = sorted(trials)[:2]
     growth = float(np.median([d / size for size, d, _ in smallest]))

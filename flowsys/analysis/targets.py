@@ -63,7 +63,8 @@ class Target:
         directions = [direction_of(flow, name) for name in names]
         for direction, of_direction in zip(directions, varied(flow, self.asked, directions, rtol)):
             there = {v.at: v for v in of_direction}
-            values, changes = {}, {}
+            values: dict[Term, float] = {}
+            changes: dict[Term, float] = {}
             for term in self.quantity.terms:
                 if spoken(term.at) not in there:
                     raise NotThere(spoken(term.at))

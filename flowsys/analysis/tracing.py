@@ -8,6 +8,7 @@ asks for does not happen any more.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -209,7 +210,7 @@ class _Tracer:
             guess = u + step * tangent + 0.5 * step**2 * bend
             if (guess < 0).any() or (guess > 1).any():
                 return [*points, *self._exit(u, tangent, guess)], False
-            on = self._tried(lambda guess=guess: self._corrected(guess))
+            on = self._tried(partial(self._corrected, guess))
             turn = np.pi if on is None else _angle(tangent, _tangent(on[1]))
             if on is None or turn > LARGEST_TURN or np.linalg.norm(on[0] - guess) > 0.5 * step:
                 step /= 2

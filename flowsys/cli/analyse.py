@@ -140,9 +140,10 @@ def _as_table(result) -> str:
     table = Table(*(rows[0] if rows else ()))
     for row in rows:
         table.add_row(*(_shortened(name, value, told) for name, value in row.items()))
-    console = Console(width=180, file=io.StringIO())
+    text = io.StringIO()
+    console = Console(width=180, file=text)
     console.print(table)
-    lines = [line.rstrip() for line in console.file.getvalue().splitlines()]
+    lines = [line.rstrip() for line in text.getvalue().splitlines()]
     return "\n".join([result.title, *lines]).rstrip("\n")
 
 

@@ -122,7 +122,7 @@ def check(
     shown = {name: checked for name, checked in results.items() if checked or claim is None}
     texts = [show.text_of(name, checked, conditions, format) for name, checked in shown.items()]
     _write("[" + ",\n".join(texts) + "]" if format == "json" else "\n".join(texts), out)
-    if plot:
+    if plot and claim:
         _draw([(found.names, c) for found in chosen for c in results[found.name]], claim[0], plot)
     compared = [c for found in chosen if found.package for c in results[found.name]]
     stops = any(c.proof and not c.proof.is_proven for checked in results.values() for c in checked)
@@ -138,7 +138,8 @@ def _proven(systems, results, names: list[str] | None, conditions):
     need_flint()
     from flowsys.proof.claiming import prove_claim
 
-    found, command = {}, options.command_line()
+    found: dict[str, list] = {}
+    command = options.command_line()
     for system in systems:
         checked = results[system.name]
         if names and checked and not any(c.claim.provable for c in checked):

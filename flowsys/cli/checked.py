@@ -105,6 +105,7 @@ def _table(title: str, head, rows, foot: str) -> str:
     table = Table(*head, title=escape(title), caption=escape(foot) if foot else None)
     for row in rows:
         table.add_row(*map(escape, row))
-    console = Console(file=io.StringIO(), width=None if sys.stdout.isatty() else 220)
+    text = io.StringIO()
+    console = Console(file=text, width=None if sys.stdout.isatty() else 220)
     console.print(table)
-    return console.file.getvalue().rstrip("\n")
+    return text.getvalue().rstrip("\n")

@@ -22,8 +22,9 @@ def given(option: typer.CallbackParam, text: str | None) -> str | None:
 
 def writable(option: typer.CallbackParam, path: str | None) -> str | None:
     """Refuse a file that cannot be written before anything is computed for it."""
-    if given(option, path) is None:
+    if path is None:
         return None
+    given(option, path)
     from flowsys.machine.files import check_writable
 
     check_writable(path)
@@ -35,7 +36,7 @@ PICTURES = (".png", ".pdf", ".svg")
 
 def picture(option: typer.CallbackParam, path: str | None) -> str | None:
     """Refuse a picture that cannot be written, or whose name does not say a format."""
-    if writable(option, path) is not None and not path.lower().endswith(PICTURES):
+    if (path := writable(option, path)) is not None and not path.lower().endswith(PICTURES):
         raise InputError(f"{option.opts[0]} {path} is no picture: its name must end in {', '.join(PICTURES)}.")
     return path
 
@@ -93,14 +94,14 @@ KinkWidth = Annotated[
 
 def netcdf(option: typer.CallbackParam, path: str | None) -> str | None:
     """Refuse a data file that cannot be written, or that the picture beside it would take the place of."""
-    if writable(option, path) is not None and Path(path).suffix.lower() in PICTURES:
+    if (path := writable(option, path)) is not None and Path(path).suffix.lower() in PICTURES:
         raise InputError(f"{option.opts[0]} {path} is for the data: name it .nc, the picture goes beside it.")
     return path
 
 
 def npz(option: typer.CallbackParam, path: str | None) -> str | None:
     """Refuse a file of arrays that cannot be written, or whose name is another."""
-    if writable(option, path) is not None and not path.endswith(".npz"):
+    if (path := writable(option, path)) is not None and not path.endswith(".npz"):
         raise InputError(f"{option.opts[0]} {path} must end in .npz.")
     return path
 

@@ -104,9 +104,9 @@ def phase(
             found,
             axes,
             quantities,
-            level or (named and named.level),
-            variant or (named and named.variant),
-            mode or (named and named.mode),
+            level or (named.level if named else None),
+            variant or (named.variant if named else None),
+            mode or (named.mode if named else None),
             (dict(named.fixed) if named else {}) | given,
             rtol=rtol,
             atol=atol,
@@ -149,7 +149,9 @@ def phase(
         there = f"{len(store.done())} of {sweep.n_chunks} chunks are kept"
         typer.echo(f"flowsys: interrupted; {there}, and the same command goes on from there.", err=True)
         sys.exit(130)
-    counts = store.finish(finer and finer.merged(old, *store.arrays(), sweep.origin))
+    counts = store.finish(
+        finer.merged(old, *store.arrays(), sweep.origin) if finer is not None and old is not None else None
+    )
     for outcome, count in counts.items():
         typer.echo(f"{count:8d} {outcome}")
     if not picture:
@@ -210,7 +212,7 @@ def plot(
         _draw_trajectory(load_trajectory(file), picture, quantity, log)
     else:
         found = options.system_of(None, source) if source else at_hand(diagram.origin)
-        if source and found.name != diagram.origin.get("system"):
+        if source and found and found.name != diagram.origin.get("system"):
             raise InputError(f"file = {file} is a diagram of {diagram.origin.get('system')}, not of {found.name}.")
         _draw(diagram, picture, log or None, found, found and named_alike(diagram, found), quantity)
     typer.echo(f"wrote {picture}")

@@ -170,9 +170,10 @@ def as_table(trajectory) -> str:
     for name in trajectory.series:
         table.add_row(name, *("" if row["values"] is None else f"{row['values'][name]:.8g}" for row in rows))
     longest = max(map(len, trajectory.series), default=1)
-    console = Console(width=longest + 4 + 18 * max(1, len(rows)), file=io.StringIO())
+    text = io.StringIO()
+    console = Console(width=longest + 4 + 18 * max(1, len(rows)), file=text)
     console.print(table)
-    return console.file.getvalue().rstrip("\n")
+    return text.getvalue().rstrip("\n")
 
 
 def as_course(trajectory) -> str:
@@ -186,8 +187,9 @@ def as_course(trajectory) -> str:
     table = Table("t", *chosen)
     for row in rows:
         table.add_row(f"{trajectory.t[row]:.6g}", *(f"{trajectory[name][row]:.6g}" for name in chosen))
-    console = Console(width=20 + 16 * len(chosen), file=io.StringIO())
+    text = io.StringIO()
+    console = Console(width=20 + 16 * len(chosen), file=text)
     console.print(table)
     left = len(names) - len(chosen)
     more = f"\n{left} more observables: --observe NAME,… or --out FILE.csv" if left else ""
-    return console.file.getvalue().rstrip("\n") + more
+    return text.getvalue().rstrip("\n") + more

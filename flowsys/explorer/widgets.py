@@ -52,7 +52,7 @@ class Picture(anywidget.AnyWidget):
     png = traitlets.Bytes(b"").tag(sync=True)
     alt = traitlets.Unicode("").tag(sync=True)
     name = traitlets.Unicode("").tag(sync=True)
-    clicked = traitlets.List([]).tag(sync=True)
+    clicked: traitlets.List = traitlets.List([]).tag(sync=True)
 
 
 class Explorer(w.VBox):
@@ -173,7 +173,8 @@ class Explorer(w.VBox):
         self._mark_place()
 
     def _other_mode(self, change: Any) -> None:
-        self.__init__(first_view(self.view.system, change["new"]))  # another mode has other observables and events
+        fresh = first_view(self.view.system, change["new"])  # another mode has other observables and events
+        self.__init__(fresh)  # type: ignore[misc]  # the same widget, built anew in its place
 
     # -- lines --------------------------------------------------------------------------------------------------
 

@@ -77,8 +77,8 @@ def prove_claim(
     where = (where or "the default set-up") + ("" if inside else " (outside the claim's regime)")
     stops = f"the proof stops at t = {proof.reached:.6g}: {proof.declined}" if proof.declined else ""
     return ClaimProof(
-        where, len(statements), len(proof.signs), closest and closest.margin, closest.stated.text if closest else "",
-        stops, tuple(as_sentences(proof)), proof,
+        where, len(statements), len(proof.signs), closest.margin if closest else None,
+        closest.stated.text if closest else "", stops, tuple(as_sentences(proof)), proof,
     )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from flint import arb
@@ -177,7 +178,7 @@ class Enclosing:
             if doubt is None:
                 return step, None
             at, gate = doubt
-            found = self._bracketed(lambda y, i=gate: [self._flow.kinks(y)[i]], step)
+            found = self._bracketed(partial(self._argument, gate), step)
             if found is None or found[1] > step.length:
                 step = self._shorter(step, min(3 * step.length / 4, max(at / 2, step.length / 64)))
                 continue
@@ -225,6 +226,10 @@ class Enclosing:
         return self._stepper.proven(
             self._flow, self._position, self._stage, step.before.exponents, step.polynomials, length
         )
+
+    def _argument(self, gate: int, y: Sequence) -> list:
+        """What a gate is the sign of, at a state."""
+        return [self._flow.kinks(y)[gate]]
 
     def _bracketed(self, functions: Callable[[Sequence], list], step: Step) -> tuple[Fraction, Fraction] | None:
         value = lambda s: arb(functions(step.box(s, s))[0])

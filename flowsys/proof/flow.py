@@ -57,7 +57,7 @@ class Flow:
         columns = []
         with precision(JACOBIAN_BITS, 2):
             for j in moving:
-                state = list(box)
+                state: list[arb | arb_series] = list(box)
                 state[j] = arb_series([box[j], 1], 2)
                 rates = self.unrolled.field(state, self.gates, self._constants[JACOBIAN_BITS])
                 columns.append([coefficient(rates[i], 1) for i in moving])

@@ -7,7 +7,6 @@ numbers in these intervals, independently of each other.
 
 import math
 from dataclasses import replace
-from fractions import Fraction
 
 from flowsys.errors import InputError
 from flowsys.proof.exact import Exact
@@ -52,5 +51,4 @@ def _joined(name: str, values: tuple[float, float, float], a: Exact, b: Exact, c
     expected = ends[0] * (values[1] / values[0]) ** round(power)
     if abs(power - round(power)) > 1e-6 or abs(expected - ends[1]) > 1e-9 * abs(ends[1]):
         raise InputError(f"{name} cannot be an interval: {a} becomes {c}, which is no power of it.")
-    sides: list[Fraction] = sorted((a.low, c.low))
-    return Exact(*sides)
+    return Exact(min(a.low, c.low), max(a.low, c.low))

@@ -3,6 +3,7 @@
 Every result encloses the exact one; what is undefined somewhere on a ball is nan, and nothing is proven of it.
 """
 
+from collections.abc import Callable
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
@@ -162,7 +163,7 @@ def quotient(numerator: int, denominator: int) -> arb:
     return arb(flint.fmpq(numerator, denominator))
 
 
-FUNCTIONS = {
+FUNCTIONS: dict[str, Callable] = {
     "exp": exp, "log": log, "sqrt": sqrt, "sin": sin, "cos": cos, "asin": asin, "erf": erf, "sigmoid": sigmoid,
     "softplus": softplus, "tanh": tanh, "sinh": sinh, "cosh": cosh, "power": power, "masked": masked,
     "max": maximum, "min": minimum, "positive": positive, "relu": relu, "step": step, "Fraction": Fraction,

@@ -198,7 +198,8 @@ def _request(end: str, posed: Posed) -> str | float:
 
 def _sorted(posed: Posed, requests) -> tuple[list[str], dict[str | float, Fraction]]:
     """The events to bracket, and times by request."""
-    events, times = [], {}
+    events: list[str] = []
+    times: dict[str | float, Fraction] = {}
     known = [w.name for w in posed.events]
     for request in requests:
         if isinstance(request, str) and request in posed.marks:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from flowsys.program import Program
-from flowsys.program.parsing import called, parsed_expression
+from flowsys.program.parsing import called, number, parsed_expression
 
 Form = dict[str, Fraction]  # a linear form over names; "" is the constant
 
@@ -98,7 +98,7 @@ class _Analysis:
         if isinstance(node.op, ast.Div) and kinds == {"scale"}:
             return ("scale", a - b) if a - b else ("free", Fraction(0))
         if isinstance(node.op, ast.Pow) and left == "scale" and isinstance(node.right, ast.Constant):
-            return "scale", a * int(node.right.value)
+            return "scale", a * int(number(node.right.value))
         raise _Depends
 
     def _of_call(self, node: ast.Call) -> tuple[str, Fraction]:
@@ -129,7 +129,8 @@ class _Analysis:
         if not counts:
             return False
         if None not in counts and not all(
-            any(self._is_multiple(factor, count) for count in counts) for factor in self._factors_of(node)
+            any(self._is_multiple(factor, count) for count in counts if count is not None)
+            for factor in self._factors_of(node)
         ):
             return False
         self.idle_mins.add(text)

@@ -15,7 +15,7 @@ from typing import Any
 import flint
 
 from flowsys.program import Block, Line, Program
-from flowsys.program.parsing import called
+from flowsys.program.parsing import called, number, variable
 from flowsys.proof.exact import Exact
 from flowsys.proof.numbers import FUNCTIONS
 from flowsys.proof.tops import free_tops
@@ -153,7 +153,7 @@ class _Writing:
             return f"power({self.text(node.left)}, {_exponent(node.right)!r})"
         if isinstance(node, ast.BinOp):
             if isinstance(node.op, ast.Div) and all(_is_whole(side) for side in (node.left, node.right)):
-                return f"quotient({node.left.value}, {node.right.value})"  # type: ignore[attr-defined]
+                return f"quotient({ast.unparse(node.left)}, {ast.unparse(node.right)})"
             sign = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}[type(node.op)]
             return f"({self.text(node.left)} {sign} {self.text(node.right)})"
         if isinstance(node, ast.Call):
@@ -165,10 +165,11 @@ class _Writing:
         if name == "min" and ast.unparse(node) in self.idle:
             return self.text(node.args[0])
         if name in ("total", "linked", "spread"):
-            return self._crossing(name, node.args[0].id)  # type: ignore[attr-defined]
+            return self._crossing(name, variable(node.args[0]))
         arguments = [self.text(argument) for argument in node.args]
         if name in ("relu", "step"):
-            gate = self.gate_of[node.args[0].id, self.row if node.args[0].id in self.unrolled.program.table_of else 0]  # type: ignore[attr-defined]
+            kink = variable(node.args[0])
+            gate = self.gate_of[kink, self.row if kink in self.unrolled.program.table_of else 0]
             arguments.append(f"_gates[{gate}]")
         return f"{name}({', '.join(arguments)})"
 
@@ -201,7 +202,7 @@ def _literal(value: Any) -> str:
 def _exponent(node: ast.expr) -> Fraction:
     """A literal exponent: a number, a negative one, or a quotient of such."""
     if isinstance(node, ast.Constant):
-        return Fraction(repr(node.value)) if isinstance(node.value, float) else Fraction(node.value)
+        return Fraction(repr(node.value)) if isinstance(node.value, float) else Fraction(int(number(node.value)))
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return -_exponent(node.operand)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):

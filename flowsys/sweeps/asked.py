@@ -54,11 +54,13 @@ def phase(
     named = named_diagram(found, diagram) if diagram or not (texts or quantities) else None
     if named is None and not (texts and quantities):
         raise InputError('phase needs x and observable, as x="b=0.05:3:80", observable="T_2-T_1".')
-    texts, quantities = texts or named.axes, quantities or list(named.observables)
+    if named is not None:
+        texts, quantities = texts or list(named.axes), quantities or list(named.observables)
     own = {"seeds": named.seeds, "fresh_seeds": named.fresh_seeds} if named else {}
     sweep = make_sweep(
         found, [parse_axis(text) for text in texts], quantities,
-        level or (named and named.level), variant or (named and named.variant), mode or (named and named.mode),
+        level or (named.level if named else None), variant or (named.variant if named else None),
+        mode or (named.mode if named else None),
         (dict(named.fixed) if named else {}) | parameters, rtol=rtol,
         kink_width=kink_width if kink_width is not None else named and named.kink_width, **own,
     )  # fmt: skip

@@ -6,6 +6,7 @@ is one build for all, and what differs stands in arrays; elsewhere a point is a 
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
@@ -71,8 +72,9 @@ def _alike(sweep: Sweep, points: Sequence[Setup | None]) -> Iterator[tuple[np.nd
             shared[names] = itemgetter(*(name for name in setup if name not in names))
         groups.setdefault((names, shared[names](setup.values)), []).append(place)
     for (names, _), places in groups.items():
-        first = points[places[0]]
-        rows = np.array([itemgetter(*names)(points[place].values) for place in places], dtype=float)
+        members = [setup for setup in map(points.__getitem__, places) if setup is not None]
+        first = members[0]
+        rows = np.array([itemgetter(*names)(setup.values) for setup in members], dtype=float)
         columns = dict(zip(names, np.ascontiguousarray(rows.T)))
         yield np.array(places), replace(first, values={**first.values, **columns})
 
@@ -101,14 +103,26 @@ class Together:
 
     def thresholds(self) -> np.ndarray:
         """Points × events."""
-        columns = [self.column(lambda p, e=e: p.events[e].threshold) for e in range(len(self.first.events))]
+        columns = [self.column(partial(_threshold_of, e)) for e in range(len(self.first.events))]
         return np.stack(columns, axis=-1) if columns else np.zeros((len(self), 0))
 
     def stages(self) -> list[StageBatch]:
         """Stages with a row of parameters for every point; the tables are shared."""
         found = []
         for number, shared in enumerate(stages_of(self.first)):
-            until = None if shared.until is None else self.column(lambda p, s=number: p.stages[s].until)
-            parameters = self.rows(lambda p, s=number: p.stages[s].arguments.parameters)
+            until = None if shared.until is None else self.column(partial(_end_of, number))
+            parameters = self.rows(partial(_parameters_of, number))
             found.append(replace(shared, parameters=parameters, until=until))
         return found
+
+
+def _threshold_of(event: int, problem: Problem) -> Any:
+    return problem.events[event].threshold
+
+
+def _end_of(stage: int, problem: Problem) -> Any:
+    return problem.stages[stage].until
+
+
+def _parameters_of(stage: int, problem: Problem) -> np.ndarray:
+    return problem.stages[stage].arguments.parameters

@@ -37,7 +37,9 @@ class Statistic:
 
     @classmethod
     def parse(cls, text: str, parse_inner: Callable[[str], Any]) -> "Statistic":
-        kind, inner = _PATTERN.fullmatch(text).groups()
+        found = _PATTERN.fullmatch(text)
+        assert found is not None, f"is_statistic({text!r}) comes first"
+        kind, inner = found.groups()
         if is_statistic(inner):
             raise InputError(f"observable {text} is not allowed: a statistic over seeds of another one.")
         return cls(text, kind, parse_inner(inner))

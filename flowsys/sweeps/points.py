@@ -6,7 +6,7 @@ it cannot follow) is run again by itself, as `solve` would run it. At level L0 a
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import lru_cache, partial
@@ -22,7 +22,7 @@ from flowsys.runs.automatic import integrate as integrate_one
 from flowsys.runs.solving import double_precision, observe_states
 from flowsys.sweeps.columns import Columns, Points, Together, columns_of
 from flowsys.sweeps.diagram import CODES, has_value
-from flowsys.sweeps.over_seeds import reduced
+from flowsys.sweeps.over_seeds import Statistic, reduced
 from flowsys.sweeps.quantities import Quantity, Term
 from flowsys.sweeps.setups import setups
 from flowsys.sweeps.slopes import slopes_of
@@ -72,7 +72,8 @@ def evaluate_points(sweep: Sweep, points: Points, threads: int = 1) -> tuple[np.
     values = np.full((len(sweep.quantities), n), np.nan)
     outcomes = np.full(n, CODES["completed"], dtype=np.uint8)
     of_claims = lambda sweep, quantities, points: measured(sweep, quantities, points.setups)
-    for is_claim, evaluate in ((False, partial(_trajectories, threads=threads)), (True, of_claims)):
+    ways: dict[bool, Callable] = {False: partial(_trajectories, threads=threads), True: of_claims}
+    for is_claim, evaluate in ways.items():
         rows = [i for i, q in enumerate(sweep.quantities) if isinstance(q, OfClaim) == is_claim]
         if rows:
             values[rows], ends = evaluate(sweep, [sweep.quantities[i] for i in rows], points)
@@ -83,7 +84,10 @@ def evaluate_points(sweep: Sweep, points: Points, threads: int = 1) -> tuple[np.
 def _trajectories(sweep: Sweep, quantities: Sequence[Quantity], points: Points, threads: int):
     """Quantities of trajectories: those of every point, or of its seeds."""
     each = _each(sweep, quantities, points, threads)
-    return each if sweep.seeds == 1 else reduced(quantities, *with_reasons(*each), sweep.seeds)
+    if sweep.seeds == 1:
+        return each
+    statistics = [q for q in quantities if isinstance(q, Statistic)]  # with seeds, all of them
+    return reduced(statistics, *with_reasons(*each), sweep.seeds)
 
 
 def _each(sweep: Sweep, quantities: Sequence[Quantity], points: Points, threads: int):
@@ -127,7 +131,7 @@ def _evaluate(sweep: Sweep, runs: Sequence[Setup | None], batch: Together, is_on
         found, outcomes, left = evaluate_together(sweep, batch, alone, threads)
     else:
         found = {term: np.full(len(batch), np.nan) for term in terms}
-        outcomes, left = np.zeros(len(batch), dtype=np.uint8), range(len(batch))
+        outcomes, left = np.zeros(len(batch), dtype=np.uint8), np.arange(len(batch))
     for number in left:
         by_itself, outcomes[number] = _alone(sweep, alone(number) if is_one else batch.members[number].problem)
         for term in terms:
@@ -152,7 +156,7 @@ class _Waiting:
 
     def _forget(self) -> None:
         self._groups: dict[Any, list[Columns]] = {}
-        self._digests: dict[int, tuple[np.ndarray, bytes]] = {}  # by id; the array itself is kept, and its id with it
+        self._digests: dict[int, tuple[np.ndarray, tuple]] = {}  # by id; the array itself is kept, and its id with it
         self.bytes = 0
 
     def add(self, columns: Columns) -> None:

@@ -56,12 +56,13 @@ class Quantity(Protocol):
     `label` is what a picture calls it, in the system's symbols.
     """
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     @property
     def terms(self) -> tuple[Term, ...]: ...
 
-    def value(self, of: Mapping[Term, np.ndarray]) -> np.ndarray: ...
+    def value(self, of: Mapping[Term, Any]) -> np.ndarray: ...
 
     def label(self, names: Names, mode: str) -> str: ...
 
@@ -79,7 +80,7 @@ class Compared:
     def terms(self) -> tuple[Term, ...]:
         return tuple(term for term in (self.first, self.minus, self.over) if term is not None)
 
-    def value(self, of: Mapping[Term, np.ndarray]) -> np.ndarray:
+    def value(self, of: Mapping[Term, Any]) -> np.ndarray:
         if self.over is not None:
             with np.errstate(divide="ignore", invalid="ignore"):  # a point without a value says so in its outcome
                 return np.divide(of[self.first], of[self.over])
@@ -110,7 +111,7 @@ class Derivative:
     def terms(self) -> tuple[Term, ...]:
         return (*self.inner.terms, *(replace(term, along=self.along) for term in self.inner.terms))
 
-    def value(self, of: Mapping[Term, np.ndarray]) -> np.ndarray:
+    def value(self, of: Mapping[Term, Any]) -> np.ndarray:
         changes = {term: of[replace(term, along=self.along)] for term in self.inner.terms}
         with np.errstate(divide="ignore", invalid="ignore"):
             return self.inner.slope(of, changes)
@@ -140,7 +141,7 @@ class Fitted:
     def terms(self) -> tuple[Term, ...]:
         return tuple(Term(self.observable, float(t)) for t in self.times)
 
-    def value(self, of: Mapping[Term, np.ndarray]) -> np.ndarray:
+    def value(self, of: Mapping[Term, Any]) -> np.ndarray:
         x = np.log(self.times) if self.is_exponent else self.times
         with np.errstate(divide="ignore", invalid="ignore"):
             y = np.log(np.abs(np.array([of[term] for term in self.terms])))
@@ -154,7 +155,7 @@ class Fitted:
         return rf"$d\,\log |{names.symbol(self.observable)}|\,/\,{over}$, ${stretch}$"
 
 
-def parse_quantity(text: str, events: tuple[str, ...], level: str | None = None) -> Quantity:
+def parse_quantity(text: str, events: tuple[str, ...], level: str | None = None) -> "Quantity | OfClaim":
     """The quantity a text describes, given the events there are, and the level claims are to be measured at."""
     text = text.strip()
     if claim := OfClaim.parse(text, level):

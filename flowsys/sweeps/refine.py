@@ -72,7 +72,7 @@ def refinement(diagram: PhaseDiagram, integers: frozenset[str] = frozenset()) ->
     axes, positions, old = [], [], []
     for number, axis in enumerate(diagram.axes):
         others = tuple(i for i in range(cells.ndim) if i != number)
-        crossed = cells.any(axis=others)
+        crossed = np.asarray(cells.any(axis=others))
         finer, where = _finer(axis, crossed, axis.name in integers)
         axes.append(finer)
         positions.append(where)
@@ -128,8 +128,8 @@ def boundary_cells(diagram: PhaseDiagram) -> np.ndarray:
 
 def _mark(cells: np.ndarray, edges: np.ndarray, number: int) -> None:
     """Mark every cell that has one of the edges (along axis `number`) as a side."""
-    for shift in product((0, 1), repeat=cells.ndim - 1):
-        shift = [*shift[:number], 0, *shift[number:]]
+    for others in product((0, 1), repeat=cells.ndim - 1):
+        shift = [*others[:number], 0, *others[number:]]
         if all(s == 0 or edges.shape[i] > 1 for i, s in enumerate(shift)):
             part = edges[tuple(slice(s, s + n) for s, n in zip(shift, cells.shape))]
             if part.size:

@@ -19,7 +19,8 @@ class _Reads(Mapping):
     """Values, and which of them were looked at."""
 
     def __init__(self, values: Mapping[str, Any]):
-        self.values_, self.read = values, set()
+        self.values_ = values
+        self.read: set[str] = set()
 
     def __getitem__(self, name: str) -> Any:
         self.read.add(name)
@@ -56,7 +57,8 @@ def setups(sweep: Sweep, indices: np.ndarray) -> Iterator[Setup | None]:
 
 def _template(sweep: Sweep) -> tuple[dict[str, Any], Sequence[Parameter]]:
     """The values all points share (in the order of the parameters), and the parameters whose defaults move along."""
-    varying, moving = {axis.name for axis in sweep.axes}, []
+    varying = {axis.name for axis in sweep.axes}
+    moving: list[Parameter] = []
     values: dict[str, Any] = {}
     for parameter in sweep.system.parameters:
         name = parameter.name

@@ -18,10 +18,10 @@ class Runs(NamedTuple):
     places: np.ndarray
 
 
-def shared_runs(numbers: Sequence[np.ndarray | None], times: np.ndarray) -> Runs:
+def shared_runs(numbers: Sequence[np.ndarray | float | None], times: np.ndarray) -> Runs:
     """Runs of points from their numbers (each with a leading axis of points) and the times to look at (points × T)."""
     n = len(times)
-    rows = np.concatenate([x.reshape(n, -1) for x in numbers if x is not None], axis=1)
+    rows = np.concatenate([np.reshape(x, (n, -1)) for x in numbers if x is not None], axis=1)
     of = _first_alike(rows)
     first = np.flatnonzero(of == np.arange(n))
     if len(first) == n:

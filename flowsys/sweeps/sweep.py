@@ -50,7 +50,7 @@ class Sweep:
     variant: str
     mode: str
     axes: tuple[Axis, ...]
-    quantities: tuple[Quantity, ...]
+    quantities: tuple[Quantity | OfClaim, ...]
     fixed: Mapping[str, Any] = field(default_factory=dict)
     rtol: float = 1e-8
     atol: float | None = None
@@ -114,7 +114,8 @@ class Sweep:
     def digest(self) -> str:
         """A key for everything that determines the numbers, the code too: equal sweeps resume each other's files."""
         values = repr([self.fixed, [axis.values for axis in self.axes]])  # of a file it tells what it holds
-        plain = asdict(replace(self, system=None)) | {"system": self.system.name}
+        bare = replace(self, system=None)  # type: ignore[arg-type]  # its name and `code` stand for it
+        plain = asdict(bare) | {"system": self.system.name}
         text = json.dumps([plain, values], sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -239,9 +240,8 @@ def _vocabulary(system: System, setup: Setup, level: str, variant: str, mode: st
     content = lambda of, program: "" if system.package else fingerprint([program, *_numbers(of)])
     if level != "L0":
         problem = system.problem(setup, level, variant, mode)
-        in_batches = isinstance(problem.field, ProgramField)
-        program = str(problem.field.program) if in_batches else None
-        return problem.event_names, problem.observable_names, in_batches, content(problem, program)
+        program = str(problem.field.program) if isinstance(problem.field, ProgramField) else None
+        return problem.event_names, problem.observable_names, program is not None, content(problem, program)
     if system.training is None:
         raise InputError(f"level = L0 is not allowed: {system.name} has no finite-width model to train.")
     import jax
@@ -258,7 +258,11 @@ def _numbers(of: Problem | Any) -> tuple:
 
 
 def _check_slopes(
-    system: System, example: Setup, form: tuple[str, str, str], quantities: Sequence[Quantity], kink_width: float | None
+    system: System,
+    example: Setup,
+    form: tuple[str, str, str],
+    quantities: Sequence[Quantity | OfClaim],
+    kink_width: float | None,
 ) -> None:
     """Derivatives need a flow that is a derived program, with its kinks as they are."""
     columns = [Column(t.along, t.observable or TIME) for q in quantities for t in q.terms if t.along]
@@ -270,7 +274,7 @@ def _check_slopes(
 
 
 def _check_seeds(
-    system: System, level: str, quantities: Sequence[Quantity], axes: Sequence[str], seeds: int, fresh: bool
+    system: System, level: str, quantities: Sequence[Quantity | OfClaim], axes: Sequence[str], seeds: int, fresh: bool
 ) -> None:
     """Statistics need seeds, seeds need statistics and a level that has them."""
     plain = [q for q in quantities if q.terms and not isinstance(q, Statistic)]

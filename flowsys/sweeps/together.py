@@ -18,7 +18,7 @@ from flowsys.sweeps.diagram import CODES
 from flowsys.sweeps.quantities import Term
 from flowsys.sweeps.shared import Runs, shared_runs
 from flowsys.sweeps.sweep import Sweep
-from flowsys.system.problem import Problem
+from flowsys.system.problem import Problem, ProgramField
 
 _WORK, _STAGES, _LEAST = 4e5, 12, 100  # operations a point may take for every step of its budget; evaluations in a step
 _OF_CODE = {
@@ -37,12 +37,13 @@ def evaluate_together(
     sweep: Sweep, points: Together, alone: Callable[[int], Problem], threads: int
 ) -> tuple[dict[Term, np.ndarray], np.ndarray, np.ndarray]:
     """Terms, outcomes, and the points the native back-end hands over; `alone` gives a point's own problem."""
-    first = points.first
+    first, field = points.first, points.first.field
+    assert isinstance(field, ProgramField)
     timed = [t for t in sweep.terms if not isinstance(t.at, str) or t.at in first.marks]
     times = np.stack([np.zeros(len(points)), *(points.column(partial(_time_of, term=t)) for t in timed)], axis=1)[:, 1:]
     smooths = sweep.kink_width is not None and first.field.has_kinks
     stages = points.stages()
-    watched, kinks = tuple(e.observable for e in first.events), "smooth" if smooths else first.field.kinks
+    watched, kinks = tuple(e.observable for e in first.events), "smooth" if smooths else field.kinks
     wanted = {t.at for t in sweep.terms}
     numbers = {
         "initial": points.rows(lambda p: p.initial),
@@ -68,14 +69,16 @@ def evaluate_together(
         max_steps=step_budget(sweep, first),
         method=NATIVE[sweep.solver],
     )
-    result = integrate(kernel(first.field.program, watched, kinks, batch.stages), batch, threads)
+    result = integrate(kernel(field.program, watched, kinks, batch.stages), batch, threads)
     recorded = _Recorded(first, result, timed, times, runs)
     found = {term: _values(sweep, first, term, recorded, stages, alone, threads) for term in sweep.terms}
     return found, *_outcomes(sweep, result, recorded, runs)
 
 
 def _of_runs(stage: StageBatch, first: np.ndarray) -> StageBatch:
-    return replace(stage, parameters=stage.parameters[first], until=None if stage.until is None else stage.until[first])
+    return replace(
+        stage, parameters=stage.parameters[first], until=None if stage.until is None else np.asarray(stage.until)[first]
+    )
 
 
 def _outcomes(sweep: Sweep, result: BatchResult, recorded: "_Recorded", runs: Runs) -> tuple[np.ndarray, np.ndarray]:
@@ -93,6 +96,7 @@ def _outcomes(sweep: Sweep, result: BatchResult, recorded: "_Recorded", runs: Ru
 def step_budget(sweep: Sweep, problem: Problem) -> int:
     """The sweep's budget of steps, less where a step is dear: no point may take minutes."""
     rows = {table: np.shape(array)[-1] for table, array in problem.stages[0].arguments.tables.items()}
+    assert isinstance(problem.field, ProgramField)
     blocks = problem.field.program.blocks
     operations = sum(rows.get(block.over, 1) * line.operations for block in blocks for line in block.lines)
     affordable = int(_WORK * sweep.max_steps / (_STAGES * max(operations, 1)))
@@ -117,12 +121,14 @@ class _Recorded:
             column = self.timed.index(term)
             at = of, self.runs.places[:, column]
             return self.times[:, column], result.time_states[at], result.time_stages[at], result.time_slides[at]
-        at = of, self.events.index(term.at)
+        assert isinstance(term.at, str), "a time is among those looked at"
+        at = of, np.array(self.events.index(term.at))
         return result.event_times[at], result.event_states[at], result.event_stages[at], result.event_slides[at]
 
 
 def _values(sweep, first: Problem, term: Term, recorded: _Recorded, stages, alone, threads: int) -> np.ndarray:
     field = first.field
+    assert isinstance(field, ProgramField)
     t, states, stage_of, _ = recorded.place(term)
     if not term.observable:
         return np.array(t)

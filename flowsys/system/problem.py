@@ -14,19 +14,29 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from flowsys.program import Program
 
+if TYPE_CHECKING:
+    from flowsys.program.arrays import Kinks
+
 
 class Field(Protocol):
     """A vector field dy/dt = rhs(y, arguments) in JAX, hashable so that compiled solvers are found again."""
 
-    names: tuple[str, ...]
-    observables: tuple[str, ...]
-    has_kinks: bool
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+    @property
+    def observables(self) -> tuple[str, ...]: ...
+
+    @property
+    def has_kinks(self) -> bool: ...
+
+    def __hash__(self) -> int: ...
 
     def rhs(self, y, arguments): ...
 
@@ -42,7 +52,7 @@ class ProgramField:
     """A derived program as a field. `kinks` says how ReLUs are read (see `flowsys.program.arrays`)."""
 
     program: Program
-    kinks: str = "frozen"
+    kinks: "Kinks" = "frozen"
 
     def __hash__(self) -> int:
         return hash((self.program.digest, self.kinks))

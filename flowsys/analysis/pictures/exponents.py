@@ -43,7 +43,8 @@ def _drawn(result: "Exponents") -> list["Measured"]:
     """Times first, then what moves most; one of quantities that agree."""
     moving = [q for q in result.quantities if q.law is not None and np.abs(q.law.local).max() > LEAST_SLOPE]
     times = [q for q in moving if q.name == "t" or "-" in q.name]
-    others = sorted((q for q in moving if q not in times), key=lambda q: -float(np.abs(q.law.local[-1])))
+    slope = lambda q: 0.0 if q.law is None else float(np.abs(q.law.local[-1]))
+    others = sorted((q for q in moving if q not in times), key=slope, reverse=True)
     found: list[Measured] = []
     for quantity in [*times[:4], *others]:
         if not any(len(q.y) == len(quantity.y) and np.allclose(np.abs(q.y), np.abs(quantity.y)) for q in found):

@@ -3,7 +3,7 @@
 import ast
 import copy
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -11,6 +11,7 @@ import flint
 from flint import arb, arb_series
 
 from flowsys.program import Block, Line, Program
+from flowsys.program.parsing import variable
 from flowsys.proof.algebra import Algebra
 from flowsys.proof.exact import Exact
 from flowsys.proof.tops import free_tops
@@ -49,13 +50,16 @@ class Reading:
     """A program at a stage's data, as functions of states."""
 
     def __init__(self, program: Program, data: dict[str, Any]):
-        self.program, self.data, self.literal = program, data, rational
+        self.program, self.data = program, data
+        self.literal: Callable[[Fraction], Any] = rational
         self.given: dict[str, Any] = dict(zip(program.parameters, map(number, data["parameters"])))
         self.rows = {table: len(data["tables"][table][0]) for table in program.tables}
         for table, columns in program.tables.items():
             self.given |= {c: [number(x) for x in values] for c, values in zip(columns, data["tables"][table])}
+        self.links: dict[str, list[list[Any]]]
         self.links = {name: [[number(x) for x in row] for row in matrix] for name, matrix in data["links"].items()}
-        self.tops, self.idle = {}, frozenset()
+        self.tops: dict[str, frozenset[str]] = {}
+        self.idle: frozenset[str] = frozenset()
         self.tops = free_tops(program, self._is_positive)
         self.idle = frozenset().union(*self.tops.values())
         self.gates_at: dict[str, int] = {}
@@ -70,7 +74,7 @@ class Reading:
         """The same, on series of the algebra."""
         other, data = copy.copy(self), self.data
         exact = lambda text, *name: algebra.number(Exact.parse(text), name)
-        other.literal = algebra.lifted  # type: ignore[assignment]
+        other.literal = algebra.lifted
         other.given = {name: exact(text, name) for name, text in zip(self.program.parameters, data["parameters"])}
         for table, columns in self.program.tables.items():
             for column, texts in zip(columns, data["tables"][table]):
@@ -83,9 +87,8 @@ class Reading:
 
     def _is_positive(self, expression: str, over: str) -> bool:
         """Whether data alone make an expression positive on every row of a table."""
-        line, names, wanted = Line("asked", expression), dict(self.given), set()
-        wanted |= line.reads
-        blocks = self.program.needed_for(wanted)
+        line, names = Line("asked", expression), dict(self.given)
+        blocks = self.program.needed_for(set(line.reads))
         names |= {name: arb.nan() for name in self.program.state}
         self._run(blocks, names, ())
         self._run((Block(over, (line,)),), names, ())
@@ -150,11 +153,11 @@ class Reading:
         assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
         function = node.func.id
         if function in ("total", "linked", "spread"):
-            return self._crossed(function, node.args[0].id, names, over, row)  # type: ignore[attr-defined]
+            return self._crossed(function, variable(node.args[0]), names, over, row)
         if function == "min" and ast.unparse(node) in self.idle:
             return value(node.args[0])
         if function in ("relu", "step"):
-            kink = node.args[0].id  # type: ignore[attr-defined]
+            kink = variable(node.args[0])
             gate = gates[self.gates_at[kink] + (row if isinstance(names[kink], list) else 0)]
             return value(node.args[0]) * gate if function == "relu" else arb(gate)
         return elementary(function, [value(argument) for argument in node.args])

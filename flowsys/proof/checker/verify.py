@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import flint
@@ -218,7 +219,7 @@ class _Checking:
         if not unknown:
             return {}
         speeds = hull([
-            speeds_of(reading, lambda y, r=reading: r.kinks(y, gates), tube, [gates]) for reading in readings
+            speeds_of(reading, partial(reading.kinks, gates=gates), tube, [gates]) for reading in readings
         ])  # fmt: skip
         begun = readings[0].kinks(start.box(), gates)
         found = {}
