@@ -31,7 +31,7 @@ class Functions:
         self._kinks = function(both, named, "frozen", np) if named else None
 
     def switching(self, y: np.ndarray, plain: Arguments) -> np.ndarray:
-        return self._switching(y, plain) if self.has_kinks else np.zeros(0)
+        return self._switching(y, plain) if self._switching is not None else np.zeros(0)
 
     def gates_at(self, y: np.ndarray, plain: Arguments) -> np.ndarray:
         """The gates as the state has them; one that stands behind others is known once these are right."""
@@ -45,7 +45,7 @@ class Functions:
 
     def kink_slopes(self, z: np.ndarray, arguments: Arguments) -> np.ndarray:
         """∇h·s + ∂h of every switching function."""
-        if not self.has_kinks:
+        if self._kinks is None:
             return np.zeros(0)
         values = self._kinks(z, arguments)
         kinks, slopes = values[: self._n_kinks], values[self._n_kinks :]

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from functools import lru_cache
 
 from flowsys.program import Program
-from flowsys.program.parsing import called, parsed_expression
+from flowsys.program.parsing import called, number, parsed_expression
 from flowsys.program.text import Block, Line
 
 _ZERO = "D_nothing"
@@ -99,7 +99,7 @@ class _Differentiation:
             case ast.Pow():
                 less = ast.BinOp(left, ast.Pow(), ast.BinOp(right, ast.Sub(), ast.Constant(1)))
                 if isinstance(right, ast.Constant):
-                    less = ast.BinOp(left, ast.Pow(), ast.Constant(right.value - 1))
+                    less = ast.BinOp(left, ast.Pow(), ast.Constant(number(right.value) - 1))
                 whole = ast.BinOp(left, ast.Pow(), right)
                 grown = _product(_product(whole, _called("log", left)), of_right)
                 return _sum(_product(_product(right, less), of_left), grown)

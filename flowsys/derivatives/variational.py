@@ -26,7 +26,7 @@ from flowsys.integrate.record import Record
 from flowsys.kernels import NativeRun, StageBatch, cannot_compile, run_problem
 from flowsys.program.arrays import Arguments
 from flowsys.runs.flow import Flow, spoken
-from flowsys.system.problem import Problem, Stage
+from flowsys.system.problem import Problem, ProgramField, Stage
 
 SAME_SURFACE = 1e-9  # gates whose switching functions agree so closely, in value and velocity, share one surface
 TOGETHER = 1e-12  # surfaces so near are met together
@@ -90,8 +90,8 @@ def base_run(flow: Flow, asked: tuple[str | float, ...], rtol: float) -> Base:
         raise InputError(f"derivatives along a flow run on compiled code, and {why_not}.")
     problem, (events, times) = flow.problem, _parted(asked)
     run = run_problem(problem, times, events, rtol)
-    passed = {stage.ends_on for stage in problem.stages[: max((r.stage for r in run.records), default=0)]}
-    if ends := passed - {None, *events}:
+    before = problem.stages[: max((r.stage for r in run.records), default=0)]
+    if ends := {stage.ends_on for stage in before if stage.ends_on is not None} - {*events}:
         run = run_problem(problem, times, [*events, *ends], rtol)
     _refuse_handover(run)
     statistics = run.statistics
@@ -131,13 +131,16 @@ class _Walk:
 
     def __init__(self, base: Base, direction: Direction):
         self.base, self.direction, self.problem = base, direction, base.flow.problem
-        program = self.problem.field.program
+        assert isinstance(self.problem.field, ProgramField)
+        self.field = self.problem.field
+        program = self.field.program
         self.moving = direction.moving(program.tables)
-        self.of = functions_of(self.problem.field, self.moving)
+        self.of = functions_of(self.field, self.moving)
         self.n = len(program.state)
         self.z = np.concatenate([self.problem.initial, direction.initial])
         self.t, self.stage = float(self.problem.start), 0
-        self.gates, self.slide = np.zeros(0), None
+        self.gates = np.zeros(0)
+        self.slide: Sliding | None = None
         self.places: list[_Place] = []
         n = range(len(self.problem.stages))
         self.moved_data = [self._moved_data(k, 1.0) for k in n]
@@ -164,7 +167,7 @@ class _Walk:
         """A stage begins: its gates as the state has them."""
         self.stage = stage
         self.gates = self.of.gates_at(self.z[: self.n], self._plain)
-        self.slide = Sliding.on_entry(self.problem.field, self._plain, self.z[: self.n], self.gates)
+        self.slide = Sliding.on_entry(self.field, self._plain, self.z[: self.n], self.gates)
         if self.slide is not None:
             self.gates = self.slide.gates
 
@@ -177,7 +180,7 @@ class _Walk:
         plain = self.problem.stages[k].arguments
         tables = {}
         for name, rows in plain.tables.items():
-            columns = self.problem.field.program.tables[name]
+            columns = self.field.program.tables[name]
             moves = [share * self.direction.tables[k][name][i] for i, c in enumerate(columns) if c in self.moving]
             tables[name] = np.vstack([rows, *moves]) if moves else rows
         parameters = np.concatenate([plain.parameters, share * self.direction.parameters[k]])
@@ -278,7 +281,7 @@ class _Walk:
                 self.gates = onward
                 return
         y = self.z[: self.n]
-        slide = self.slide or Sliding(self.problem.field, self._plain._replace(gates=self.gates), y)
+        slide = self.slide or Sliding(self.field, self._plain._replace(gates=self.gates), y)
         moved = self._moved(met, velocity) if met.any() else 0.0
         slide.turn(y, met)
         self.slide, self.gates = slide if slide.is_sliding else None, slide.gates
@@ -339,11 +342,11 @@ class _Walk:
                 f"the derivative in {self.direction.name} cannot be told: at t = {record.t:.8g} the state carried "
                 f"along is {off:.2g} away from the plain run's."
             )
-        asked = [r for r in self.base.asked if r == record.label or self._is_at(r, record)]
-        moves = any(isinstance(r, str) for r in asked or [record.label])
+        asked: list = [r for r in self.base.asked if r == record.label or self._is_at(r, record)] or [record.label]
+        moves = any(isinstance(r, str) for r in asked)
         rate = self._rate(z) if moves else np.zeros(self.n)
         known = {p.request for p in self.places}
-        self.places += [_Place(r, record, z, rate) for r in asked or [record.label] if r not in known]
+        self.places += [_Place(r, record, z, rate) for r in asked if r not in known]
 
     def _is_at(self, request: str | float, record: Record) -> bool:
         t = self.problem.marks.get(request) if isinstance(request, str) else request

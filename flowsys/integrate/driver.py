@@ -310,21 +310,25 @@ class Run:
         """A switching function reached zero, or a gate came off the surface it was said to lie on."""
         self.dt = 0.0
         self._end_stretch()
-        if self._gates.is_loose[i]:
-            return self._gates.come_off(self.y, i)
+        gates = self._gates
+        assert gates is not None
+        if gates.is_loose[i]:
+            gates.come_off(self.y, i)
+            return
         self.statistics.kinks += 1
         self.statistics.switch_times.append(self.t)
-        before = self._gates.surfaces
+        before = gates.surfaces
         try:
-            if self._gates.hurries(self.t):
+            if gates.hurries(self.t):
                 raise CannotSlide("gates chatter between several surfaces")
-            self._gates.meet(self.y, i)
+            gates.meet(self.y, i)
         except CannotSlide as reason:
             return self._smooth_from_here(str(reason))
-        self.statistics.slides += sum(all(s is not t for t in before) for s in self._gates.surfaces)
+        self.statistics.slides += sum(all(s is not t for t in before) for s in gates.surfaces)
 
     def _slide_ends(self, k: int) -> None:
         self._end_stretch()
+        assert self._gates is not None
         self._gates.leave(self.y, k)
         self.dt = 0.0
 
@@ -343,6 +347,7 @@ class Run:
     def _smooth_from_here(self, why: str) -> None:
         self._remark_on_slides()
         self._field, self._kink_width = self.problem.field.smoothed(), _FALLBACK_WIDTH
+        assert self._gates is not None
         self._plain_arguments = self._gates.arguments._replace(kink_width=np.float64(_FALLBACK_WIDTH))
         self._gates = None
         self.solver, self._impatience = "lsoda", Impatience(False, len(self.y))

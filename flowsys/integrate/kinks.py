@@ -126,7 +126,7 @@ class Gates:
         if (held != (np.arange(len(met)) < n_held)).any():
             self.is_resting[:] = False
         self._take(met, shares, held)
-        for k in np.flatnonzero(~held) if held.any() else ():
+        for k in map(int, np.flatnonzero(~held)) if held.any() else ():
             self.is_resting |= met[k].members & rests(on.a, on.B, shares, held, k)
         self._hurried -= int(self.is_resting[i])
         return np.any([s.members for s in met], axis=0)

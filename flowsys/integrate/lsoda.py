@@ -7,6 +7,7 @@ accurate as the method. Fields with frozen gates are not served here (their kink
 
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ class Lsoda:
     def __init__(self, field: Field, watched: tuple[str, ...], arguments, rtol: float, atol: float):
         self.rhs, self.observe, self._jacobian = _compiled(field, watched, arguments)
         self.rtol, self.atol = rtol, atol
-        self._solver = None
+        self._solver: Any = None
         self._interpolant: Callable[[float], np.ndarray] | None = None
 
     def values(self, y: np.ndarray, watch: Watch) -> np.ndarray:
@@ -31,6 +32,7 @@ class Lsoda:
 
     def state(self, s: float) -> np.ndarray:
         """The state at a time inside the last step."""
+        assert self._interpolant is not None
         return self._interpolant(s)
 
     def advance(self, y: np.ndarray, t: float, dt: float, target: float, watch: Watch, budget: int) -> Advance:
@@ -64,7 +66,8 @@ class Lsoda:
         inside = live is not None and live.t_old is not None and live.t_old <= t <= live.t
         if inside and np.array_equal(y, live.y if t == live.t else self.state(t)):
             return live
-        slopes = None if self._jacobian is None else lambda s, z: self._jacobian(z)
+        jacobian = self._jacobian
+        slopes = None if jacobian is None else lambda s, z: jacobian(z)
         self._solver = LSODA(
             lambda s, z: self.rhs(z), t, y, np.inf, first_step=dt, rtol=self.rtol, atol=self.atol, jac=slopes
         )

@@ -9,7 +9,7 @@ slide.
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -23,11 +23,11 @@ from flowsys.system.problem import Field
 class Affine(NamedTuple):
     """f_0 (dim) and the columns c (surfaces × dim); a, B and the values h of the surfaces."""
 
-    closed: jax.Array
-    columns: jax.Array
-    a: jax.Array
-    B: jax.Array
-    h: jax.Array
+    closed: Any
+    columns: Any
+    a: Any
+    B: Any
+    h: Any
 
 
 def affine(field: Field, y, arguments, slide: Slide) -> Affine:

@@ -61,14 +61,15 @@ class Stepper:
     def values(self, y, arguments, watch: Watch, slide: Slide | None):
         """Everything watched at a state: positive means it happened."""
         parts = [jnp.zeros(0)]
+        slid = slide if self.sliding else None
         if self.watched:
             parts.append(watch.directions * (self.field.observe(self.watched)(y, arguments) - watch.thresholds))
         if self.field.has_kinks:
             h = self.field.switching(y, arguments)
             kinks = -watch.orientations * h
-            parts.append(jnp.where(slide.loose, jnp.abs(h) - OFF_SURFACE, kinks) if self.sliding else kinks)
-        if self.sliding:
-            parts.append(sliding.leaving(self.field, y, arguments, slide))
+            parts.append(kinks if slid is None else jnp.where(slid.loose, jnp.abs(h) - OFF_SURFACE, kinks))
+        if slid is not None:
+            parts.append(sliding.leaving(self.field, y, arguments, slid))
         return jnp.concatenate(parts)
 
     def _advance(

@@ -21,6 +21,7 @@ from flowsys.kernels.layout import Places
 from flowsys.kernels.passes import Schedule, schedule
 from flowsys.kernels.writer import Writer
 from flowsys.program import Line, Program
+from flowsys.program.arrays import Kinks
 from flowsys.program.parsing import called, variable
 
 ARGUMENTS = ", ".join(f"ptr noalias {name}" for name in "%y %a %b %constants %gates %scratch %layout %indices".split())
@@ -45,7 +46,7 @@ class Request:
 class Emitter(Expressions):
     """Writes one function of a program."""
 
-    def __init__(self, program: Program, kinks: str, request: Request, host: Host, slots: int, outlined: bool):
+    def __init__(self, program: Program, kinks: Kinks, request: Request, host: Host, slots: int, outlined: bool):
         self.program, self.kinks, self.request, self.slots = program, kinks, request, slots
         super().__init__(Writer(host.lanes, host.fused), request.directional, outlined)
         self.places = Places(program)
@@ -109,6 +110,11 @@ class Emitter(Expressions):
             return Value(w.load("%scratch", place))
         return Value(w.load("%scratch", place), w.load("%scratch", w.integer_value("add", place, 1)))
 
+    def _loaded(self, cells: Sequence[str]) -> Value:
+        """A value from the cell that holds it and, along a direction, that of its derivative."""
+        found = [self.w.load(cell) for cell in cells]
+        return Value(found[0], found[1] if len(found) > 1 else None)
+
     def _loop(self, table: str, lines: tuple[Line, ...]) -> None:
         w, program, outside = self.w, self.program, dict(self.values)
         rows = w.load_integer("%layout", self.places.tables[table])
@@ -145,7 +151,7 @@ class Emitter(Expressions):
         self.row = self.over = ""
         self.values = outside
         for name, places in cells.items():
-            self.values[f"total {name}"] = Value(*(w.load(place) for place in places))
+            self.values[f"total {name}"] = self._loaded(places)
 
     def _keep(self, table: str, row: str, name: str) -> None:
         w, value, place = self.w, self.values[name], self._slot(table, row, name)
@@ -189,9 +195,11 @@ class Emitter(Expressions):
             which = w.load_integer("%indices", w.integer_value("add", pair, 1))
             coefficient = w.load("%constants", w.integer_value("add", coefficients, which))
             for name in names:
-                for cell, part in zip(cells[name], self._stored(other, source, name)[:parts]):
+                value = self._stored(other, source, name)
+                for cell, part in zip(cells[name], (value.primal, value.tangent)):
+                    assert part is not None, "a direction has both"
                     w.store(w.fma(coefficient, part, w.load(cell)), cell)
-        return {name: Value(*(w.load(cell) for cell in cells[name])) for name in names}
+        return {name: self._loaded(cells[name]) for name in names}
 
     # -- kinks and crossings ------------------------------------------------------------------------------------
 
@@ -240,7 +248,7 @@ def slots_of(program: Program, requests: Sequence[Request]) -> int:
     return most
 
 
-def requests_of(program: Program, watched: Sequence[str], kinks: str) -> tuple[Request, ...]:
+def requests_of(program: Program, watched: Sequence[str], kinks: Kinks) -> tuple[Request, ...]:
     """The four functions of a kernel."""
     observed = tuple(program.observables[name] for name in watched)
     switching = kinks == "frozen" and bool(program.kinks)
@@ -252,7 +260,7 @@ def requests_of(program: Program, watched: Sequence[str], kinks: str) -> tuple[R
     )
 
 
-def module_text(program: Program, watched: Sequence[str], kinks: str, host: Host) -> str:
+def module_text(program: Program, watched: Sequence[str], kinks: Kinks, host: Host) -> str:
     """LLVM assembly of field, watched and velocity.
 
     Large programs are kept small in code: exp and its kin are written once and called, and where watching costs little,
@@ -265,12 +273,12 @@ def module_text(program: Program, watched: Sequence[str], kinks: str, host: Host
     return f"{text}\n{alias}" if shared else text
 
 
-def tangent_text(program: Program, watched: Sequence[str], kinks: str, host: Host) -> str:
+def tangent_text(program: Program, watched: Sequence[str], kinks: Kinks, host: Host) -> str:
     """LLVM assembly of the tangent, a module of its own: it is compiled beside the others."""
     return _assembly(program, watched, kinks, host, requests_of(program, watched, kinks)[-1:])
 
 
-def _assembly(program: Program, watched: Sequence[str], kinks: str, host: Host, requests: Sequence[Request]) -> str:
+def _assembly(program: Program, watched: Sequence[str], kinks: Kinks, host: Host, requests: Sequence[Request]) -> str:
     slots = slots_of(program, requests_of(program, watched, kinks))
     calls = sum(line.expression.count(f"{name}(") for b in program.blocks for line in b.lines for name in UNARY)
     outlined = calls > _MANY_CALLS

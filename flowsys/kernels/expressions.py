@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from flowsys.kernels import functions
 from flowsys.kernels.writer import Writer
-from flowsys.program.parsing import called
+from flowsys.program.parsing import called, number
 
 # calls whose meaning depends on where they stand: crossings between blocks, and kinks
 SPECIAL = frozenset({"total", "linked", "spread", "relu", "step"})
@@ -46,7 +46,7 @@ class Expressions(ABC):
     def expression(self, node: ast.expr) -> Value:
         match node:
             case ast.Constant():
-                return self._number(node.value)
+                return self._number(number(node.value))
             case ast.Name():
                 return self.values[node.id]
             case ast.UnaryOp(op=ast.USub()):
@@ -88,15 +88,14 @@ class Expressions(ABC):
     def _fused(self, node: ast.BinOp) -> Value | None:
         """a·b ± c and c ± a·b in one rounding, where no derivative is carried."""
         minus = isinstance(node.op, ast.Sub)
-        is_product = lambda n: isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mult)
         if self.directional or not self.w.fused:
             return None
-        if is_product(node.right):
+        if isinstance(node.right, ast.BinOp) and isinstance(node.right.op, ast.Mult):
             c, (a, b) = self.expression(node.left), map(self.expression, (node.right.left, node.right.right))
             if c.number == 0:
                 return None
             return Value(self.w.fma(self._negated(a).primal if minus else a.primal, b.primal, c.primal))
-        if is_product(node.left):
+        if isinstance(node.left, ast.BinOp) and isinstance(node.left.op, ast.Mult):
             (a, b), c = map(self.expression, (node.left.left, node.left.right)), self.expression(node.right)
             return Value(self.w.fma(a.primal, b.primal, self._negated(c).primal if minus else c.primal))
         return None
@@ -104,6 +103,7 @@ class Expressions(ABC):
     def _sum(self, a: Value, b: Value, sign: str = "add") -> Value:
         w = self.w
         combine = w.add if sign == "add" else w.sub
+        tangent: str | None
         if a.tangent and b.tangent:
             tangent = combine(a.tangent, b.tangent)
         elif b.tangent and sign == "sub":

@@ -14,6 +14,7 @@ from flowsys.kernels.layout import Layout, Shape, nonzero_pattern
 from flowsys.kernels.library import driver_library, program_library, tangent_library
 from flowsys.kernels.machine_code import Library
 from flowsys.program import Program
+from flowsys.program.arrays import Kinks
 from flowsys.system.problem import ProgramField
 
 
@@ -26,7 +27,7 @@ class Kernel:
 
     program: Program
     watched: tuple[str, ...]
-    kinks: str
+    kinks: Kinks
     host: Host
     library: Library
     tangent: Library | None
@@ -71,7 +72,7 @@ class Kernel:
 def kernel(
     program: Program,
     watched: Sequence[str] = (),
-    kinks: str = "frozen",
+    kinks: Kinks = "frozen",
     stages: Sequence[StageBatch] = (),
     host: Host | None = None,
 ) -> Kernel:

@@ -11,6 +11,7 @@ from flowsys.kernels.host import Host
 from flowsys.kernels.layout import Shape
 from flowsys.kernels.machine_code import Library, compiled, loaded
 from flowsys.program import Program
+from flowsys.program.arrays import Kinks
 
 # programs beyond this many operations are compiled with less effort, to stay within seconds
 _LARGE = 20_000
@@ -54,7 +55,7 @@ def _driver(host: Host) -> Library:
 
 
 def program_library(
-    program: Program, watched: tuple[str, ...], kinks: str, host: Host, known: BuiltIn | None
+    program: Program, watched: tuple[str, ...], kinks: Kinks, host: Host, known: BuiltIn | None
 ) -> tuple[Library, Shape, BuiltIn | None]:
     """A program's functions and their shape; what is stored on disk spares reading the program again."""
 
@@ -79,7 +80,7 @@ def program_library(
 
 
 def tangent_library(
-    program: Program, watched: tuple[str, ...], kinks: str, host: Host, known: BuiltIn | None
+    program: Program, watched: tuple[str, ...], kinks: Kinks, host: Host, known: BuiltIn | None
 ) -> Library | None:
     """The derivative of a program's field along a direction; None for programs that would take long to compile."""
     if sum(len(block.lines) for block in program.blocks) > _LARGE_TANGENT:
@@ -94,7 +95,7 @@ def tangent_library(
     return loaded(cached(f"tangent\n{_content(program, watched, kinks, known)}", host, compile_it), host)
 
 
-def _content(program: Program, watched: tuple[str, ...], kinks: str, known: BuiltIn | None) -> str:
+def _content(program: Program, watched: tuple[str, ...], kinks: Kinks, known: BuiltIn | None) -> str:
     return "\n".join([str(program), *watched, kinks, known.content if known else ""])
 
 

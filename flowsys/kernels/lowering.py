@@ -4,9 +4,11 @@ Variables live in memory slots that the optimiser turns into registers, so that 
 """
 
 import ast
+from typing import NoReturn
 
 from flowsys.kernels.restricted import Compiler, text_type
 from flowsys.kernels.writer import Writer, bits
+from flowsys.program.parsing import number
 
 _RELATIONS = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
 _OPERATIONS = {
@@ -40,7 +42,7 @@ class Lowering:
         arguments = ", ".join(f"{text_type(k)} %{n}" for n, k in zip(names, self.kinds))
         return self.w.function(self.node.name, arguments, f"{linkage}{text_type(self.result)}", "nounwind")
 
-    def _refuse(self, node: ast.AST):
+    def _refuse(self, node: ast.AST) -> NoReturn:
         raise SyntaxError(f"{self.node.name}: not in the compiled subset: {ast.unparse(node)!r}")
 
     # -- statements ---------------------------------------------------------------------------------------------
@@ -199,7 +201,7 @@ class Lowering:
     def _expression(self, node: ast.expr) -> Typed:
         match node:
             case ast.Constant(value=int() | float()):
-                return self._constant(int(node.value) if isinstance(node.value, bool) else node.value)
+                return self._constant(int(node.value) if isinstance(node.value, bool) else number(node.value))
             case ast.Name():
                 return self._read(node.id)
             case ast.Subscript() | ast.Attribute():

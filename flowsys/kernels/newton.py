@@ -55,10 +55,10 @@ class _Newton(OnWorkspace):
         for group in self.system_groups:
             parts = []
             for part in ("real", "imag"):
-                result = None
+                result = ""
                 for i, x in enumerate(spread):
                     row = w.different([getattr(self.table.into[q][i], part) for q in group])
-                    result = w.mul(x, row) if result is None else w.fma(x, row, result)
+                    result = w.fma(x, row, result) if result else w.mul(x, row)
                 parts.append(result)
             results.append((parts[0], parts[1]))
         return results
@@ -228,12 +228,12 @@ def correct(lanes: int, fused: bool) -> _Newton:
         w.store(w.constant(0.0), cell)
     with w.loop(0, s.dim) as j:
         for place, x in zip(transformed, solution):
-            for p, q in zip(place, x):
-                w.store(w.add(w.load(p, j), w.load(q, j)), p, j)
+            for p, step in zip(place, x):
+                w.store(w.add(w.load(p, j), w.load(step, j)), p, j)
         spread = [[s.in_lane([x[part] for x in solution], q, j) for q in range(SYSTEMS)] for part in (0, 1)]
         inverse = w.div(w.constant(1.0), w.spread(scales, j))
         for g, group in enumerate(s.stage_groups):
-            change = None
+            change = ""
             for q in range(SYSTEMS):
                 column = w.different([s.table.out[i][q].real for i in group])
                 change = w.fma(spread[0][q], column, change) if change else w.mul(spread[0][q], column)

@@ -87,7 +87,8 @@ class Compiler:
         if name in self.records:
             return f"record {name}"
         if name not in _TYPES:
-            raise TypeError(f"a compiled function needs typed arguments, not {ast.unparse(annotation)!r}")
+            given = ast.unparse(annotation) if annotation else ""
+            raise TypeError(f"a compiled function needs typed arguments, not {given!r}")
         return _TYPES[name]
 
     def text(self, exported: set[str]) -> tuple[str, set[str]]:

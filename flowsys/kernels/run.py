@@ -92,14 +92,15 @@ def run_problem(
     `events` may name marks, which are times. `kink_width` replaces every ReLU by a smoothed one, as in `solve`.
     `method` is that of a batch: explicit steps, implicit ones, or each where it pays.
     """
-    if not can_run(problem):
+    field = problem.field
+    if not isinstance(field, ProgramField):
         raise TypeError("the native back-end integrates derived programs (ProgramField); use another solver here.")
-    smooths = kink_width is not None and problem.field.has_kinks
-    kinks = "smooth" if smooths else problem.field.kinks
+    smooths = kink_width is not None and field.has_kinks
+    kinks = "smooth" if smooths else field.kinks
     stages = stages_of(problem)
     watched = tuple(event.observable for event in problem.events)
     asked = sorted({float(s) for s in times} | {float(problem.marks[e]) for e in events if e in problem.marks})
-    compiled = kernel(problem.field.program, watched, kinks, stages)
+    compiled = kernel(field.program, watched, kinks, stages)
     width = kink_width if kink_width is not None else float(problem.stages[0].arguments.kink_width)
     batch = Batch(
         initial=problem.initial,

@@ -10,11 +10,12 @@ The result is again a program, without tables; values on rows are named `name__r
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeGuard
 
 import numpy as np
 
 from flowsys.program import Block, Line, Program
-from flowsys.program.parsing import called, variable
+from flowsys.program.parsing import called, number, variable
 
 _MASKED = -1e300
 
@@ -93,10 +94,10 @@ class _Row(ast.NodeVisitor):
         raise ValueError(f"not in a program: {ast.unparse(node)!r}")
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
-        return ast.Constant(float(node.value))
+        return ast.Constant(float(number(node.value)))
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        name = on_row(node.id, self.row) if self.program.table_of.get(node.id) else node.id
+        name = self._here(node.id)
         return self.values.get(name, ast.Name(name))
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
@@ -117,10 +118,15 @@ class _Row(ast.NodeVisitor):
             weights = matrix[self.row] if function == "linked" else matrix[:, self.row]
             return self._sum(variable(node.args[0]), {i: float(x) for i, x in enumerate(weights) if x != 0})
         if function in ("relu", "step"):
-            name = variable(node.args[0])
-            here = on_row(name, self.row) if self.program.table_of.get(name) else name
-            return ast.Call(node.func, [ast.Name(here)], [])
+            return ast.Call(node.func, [ast.Name(self._here(variable(node.args[0])))], [])
         return simplified_call(function, [self.visit(a) for a in node.args])
+
+    def _here(self, name: str) -> str:
+        """What a name is called on this row."""
+        if not self.program.table_of.get(name):
+            return name
+        assert self.row is not None
+        return on_row(name, self.row)
 
     def _rows_of(self, node: ast.Call) -> int:
         return self.rows[self.program.table_of[variable(node.args[0])]]
@@ -134,13 +140,13 @@ class _Row(ast.NodeVisitor):
         return total
 
 
-def is_number(node: ast.expr, value: float | None = None) -> bool:
+def is_number(node: ast.expr, value: float | None = None) -> TypeGuard[ast.Constant]:
     return isinstance(node, ast.Constant) and (value is None or node.value == value)
 
 
 def negated(x: ast.expr) -> ast.expr:
     if isinstance(x, ast.Constant):
-        return ast.Constant(-x.value)
+        return ast.Constant(-number(x.value))
     if isinstance(x, ast.UnaryOp):
         return x.operand
     return ast.UnaryOp(ast.USub(), x)
@@ -149,7 +155,7 @@ def negated(x: ast.expr) -> ast.expr:
 def combined(op: ast.operator, a: ast.expr, b: ast.expr) -> ast.expr:
     """a op b, with what zeros and ones make of it (all values are finite)."""
     if is_number(a) and is_number(b):
-        return ast.Constant(_NUMBERS[type(op)](a.value, b.value))
+        return ast.Constant(_NUMBERS[type(op)](number(a.value), number(b.value)))
     match op:
         case ast.Add():
             if is_number(a, 0):
@@ -182,9 +188,9 @@ def combined(op: ast.operator, a: ast.expr, b: ast.expr) -> ast.expr:
 
 def simplified_call(function: str, arguments: list[ast.expr]) -> ast.expr:
     if function == "masked" and is_number(arguments[1]):
-        return arguments[0] if arguments[1].value > 0 else ast.Constant(_MASKED)
+        return arguments[0] if number(arguments[1].value) > 0 else ast.Constant(_MASKED)
     if function == "positive" and is_number(arguments[0]):
-        return ast.Constant(1.0 if arguments[0].value > 0 else 0.0)
+        return ast.Constant(1.0 if number(arguments[0].value) > 0 else 0.0)
     if function == "max":
         visible = [a for a in arguments if not is_number(a, _MASKED)]
         arguments = visible or arguments[:1]

@@ -54,7 +54,7 @@ def _structure_of(record: type) -> type[ctypes.Structure]:
 def structure(record: type, values: Mapping[str, Any]) -> ctypes.Structure:
     """A record in memory; arrays, given as such or by their addresses, must outlive it."""
     kind = _structure_of(record)
-    given = [values[name] for name, _ in kind._fields_]
+    given = [values[field[0]] for field in kind._fields_]
     return kind(*(x.ctypes.data if isinstance(x, np.ndarray) else x for x in given))
 
 
@@ -100,7 +100,7 @@ def workspace(kernel: Kernel, layout: Layout, implicit: bool = False) -> Workspa
         total += -(-size * lanes // 8) * 8
     block = aligned(total)
     start, (integers, indices) = block.ctypes.data, layout.vectors
-    values = {name: start + 8 * first for name, (first, _) in places.items()}
+    values: dict[str, Any] = {name: start + 8 * first for name, (first, _) in places.items()}
     values |= {"history_here": values["history"], "layout": integers.ctypes.data, "indices": indices.ctypes.data}
     values |= {name: kernel.library.address(name) for name in ("field", "watched", "velocity")}
     values |= {

@@ -12,10 +12,10 @@ from flowsys.model.declaration import Axis
 
 def labels_of(axis: Axis, where: str) -> tuple[str, ...]:
     """The labels of an axis; an int counts from 0."""
-    is_whole = isinstance(axis, int | np.integer) and not isinstance(axis, bool)
-    if not is_whole and not isinstance(axis, Iterable):
+    counted = range(int(axis)) if isinstance(axis, int | np.integer) and not isinstance(axis, bool) else axis
+    if not isinstance(counted, Iterable):
         raise InputError(f"{where} has the axis {axis!r}: an axis is a whole number or a list of labels.")
-    labels = tuple(map(str, range(int(axis)) if is_whole else axis))
+    labels = tuple(map(str, counted))
     if not labels:
         raise InputError(f"{where} has the axis {axis!r}, which has no labels: give at least one.")
     if len(set(labels)) < len(labels):

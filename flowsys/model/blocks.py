@@ -4,6 +4,7 @@ With g the slope of the loss in what it sees, R the linear map `read`, and C = R
 block y = R θ moves with dy/dt = -C g, and a step of descent is y ← y - η C g. For pairs see `flowsys.model.pairs`.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ class DirectBlock:
         shape = self.arrays[self.name]
         return {self.name: first + np.arange(int(np.prod(shape, dtype=int))).reshape(shape)}
 
-    def packed(self, seen: dict[str, Any]) -> list[Any]:
+    def packed(self, seen: Mapping[str, Any]) -> list[Any]:
         return [seen[self.name].reshape(-1)]
 
     def initial(self, rng: np.random.Generator, width: int) -> dict[str, np.ndarray]:

@@ -62,6 +62,7 @@ def stated_against_found(
     def named(z: np.ndarray) -> np.ndarray:
         if coordinates is not None:
             return np.asarray(coordinates(z, own))
+        assert state_of is not None
         values = state_of(concrete.coordinates.split(found.partition.lift(z[:n])))
         values |= dict(zip(found.program.state[n:], z[n:]))
         return np.array([values[name] for name in stated.state])

@@ -38,7 +38,8 @@ class View:
     """What the loss sees, `w.S`; `reads` collects the blocks it looked at. Observables also see `w.rates.S`, dS/dt."""
 
     def __init__(self, arrays: Mapping[str, Any], moving: Callable[[], Mapping[str, Any]] | None = None):
-        self._arrays, self._reads, self._moving = arrays, set(), moving
+        self._arrays, self._moving = arrays, moving
+        self._reads: set[str] = set()
         self._shared: dict[tuple[str, int], tuple[Any, Any]] = {}
 
     def __getattr__(self, name: str) -> Any:

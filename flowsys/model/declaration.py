@@ -179,7 +179,7 @@ class Samples:
         if n == 0:
             raise InputError("Samples are empty: the arrays have no rows.")
         self.total = total
-        self.weight = np.full(n, total / n) if weight is None else weight
+        self.weight: Any = np.full(n, total / n) if weight is None and n is not None else weight
         if isinstance(self.weight, np.ndarray):
             self._check_weights()
 

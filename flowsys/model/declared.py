@@ -63,7 +63,7 @@ class Declaration:
         return self.given
 
     def __setstate__(self, given: tuple) -> None:
-        self.__init__(*given)
+        self.__init__(*given)  # type: ignore[misc]  # declared again in its place
 
     def _stages(self, stages: Sequence[Stage] | Stages | None) -> dict[str, list[Stage]]:
         if stages is None:
@@ -160,10 +160,10 @@ class Declaration:
         for mode, stages in self.stages.items():
             for stage in stages:
                 if stage.ends_on is not None and stage.ends_on not in self.events:
-                    known = ", ".join(self.events) or "none"
+                    events = ", ".join(self.events) or "none"
                     raise InputError(
                         f"stage {stage.name} of mode {mode} ends on {stage.ends_on}, which is not an event; there are "
-                        f"{known}."
+                        f"{events}."
                     )
 
     def check_blocks(self, blocks: Mapping[str, ConcreteBlock]) -> None:
@@ -214,7 +214,8 @@ class Declaration:
 
     def sample_reads(self, at: Concrete) -> set[str]:
         """The parameters that the data depends on."""
-        functions = {self.samples, *(stage.samples for stage in at.stages)} - {None}
+        drawn = {self.samples, *(stage.samples for stage in at.stages)}
+        functions = [f for f in drawn if f is not None]
         return {name for f in functions for name in self.remembered(f).with_reads(at.values, at.refused)[1]}
 
     def coordinates_of(self, blocks: Mapping[str, ConcreteBlock]) -> Coordinates:
@@ -245,9 +246,10 @@ class Declaration:
         """The smallest initial scale of the state, of self-products and direct blocks; 1 where these start at 0."""
         sizes = [1.0]
         for name, block in blocks.items():
-            arrays = (
-                [np.diagonal(seen[k], axis1=-2, axis2=-1) for k in block.names[1:]] if block.is_pair else [seen[name]]
-            )
+            if isinstance(block, PairBlock):
+                arrays = [np.diagonal(seen[k], axis1=-2, axis2=-1) for k in block.names[1:]]
+            else:
+                arrays = [seen[name]]
             sizes += [float(np.sqrt(np.mean(np.square(array)))) for array in arrays if np.any(array)]
         return min(sizes)
 

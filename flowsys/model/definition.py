@@ -32,7 +32,7 @@ from flowsys.system.parameters import FINITE, LEVELS, Parameter, Setup, t_max
 from flowsys.system.problem import Problem
 from flowsys.system.references import Paper
 
-Builder = Callable[[Setup, str], Problem]
+Builder = Callable[..., Any]  # (setup, mode), at L0 (setup, mode, seeds); some take start=
 _DESCENTS = {
     "weights": "gradient descent on the weights",
     "gram": "the same descent on inner products, exact at any width",
@@ -55,6 +55,12 @@ class Model(System):
     `looks` what a run shows unasked, {mode: events and times}. `width`, `learning_rate` and `t_max` are their defaults,
     or declared in full (`fs.Size`, `fs.Real`).
     """
+
+    declaration: Declaration
+    given: tuple[str, dict[str, Any]]
+    steps: int
+    variants: dict[str, dict[str, tuple[str, Builder] | str]]
+    stated_columns: Callable[[Setup, str, str, str], Sequence[str]] | None
 
     def __init__(
         self,
@@ -103,7 +109,7 @@ class Model(System):
         parameters_of = self._parameters(width, learning_rate, t_max)
         example = self._example(parameters_of)
         parameters_of = tuple(self._as_read(parameter, example) for parameter in parameters_of)
-        values = {
+        values: dict[str, Any] = {
             "name": name,
             "paper": paper or Paper(name, summary or name, ""),
             "summary": summary or f"a model of {', '.join(example.blocks)}",
@@ -135,7 +141,7 @@ class Model(System):
     def __setstate__(self, state: tuple) -> None:
         """Declared again, in another process."""
         (name, given), source = state
-        self.__init__(name, **given)  # type: ignore[misc]
+        self.__init__(name, **given)  # type: ignore[misc]  # declared again in its place
         object.__setattr__(self, "source", source)
 
     @property
@@ -172,8 +178,9 @@ class Model(System):
         """A parameter; the seed is one of all levels where the data is drawn with it."""
         modes = (Concrete(self.declaration, example.values, mode) for mode in self.declaration.stages)
         is_of_data = parameter.name == "seed" and any("seed" in self.declaration.sample_reads(mode) for mode in modes)
-        changes = {"meaning": "seed of the data and of the random start", "levels": LEVELS} if is_of_data else {}
-        return replace(parameter, **changes)
+        if not is_of_data:
+            return parameter
+        return replace(parameter, meaning="seed of the data and of the random start", levels=LEVELS)
 
     def _has_limit(self, example: Concrete) -> bool:
         reads = {*example.block_reads, *self.declaration.sample_reads(example)}

@@ -6,7 +6,6 @@
 The state of a descent is {"weights" or "seen": arrays by name, "integrals": sums, "key": of the next batch}.
 """
 
-from collections import ChainMap
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,6 +20,7 @@ from flowsys.model.declaration import Samples
 from flowsys.model.flows import flow_of_weights, seen_of, slopes_of
 from flowsys.model.gates import GatedOps
 from flowsys.runs.training import Descent
+from flowsys.system.lazy import first_of
 
 ON_SEEN = ("gram", "sgd_gram")
 IN_BATCHES = ("sgd", "sgd_gram")
@@ -74,7 +74,7 @@ def descent(concrete: Concrete, variant: str) -> Descent:
         name: lambda state, arguments, name=name: concrete.measured(seen(state), arguments, name)
         for name in concrete.declaration.measures
     }
-    further = ChainMap(measures, Averages(concrete, flat))
+    further = first_of(measures, Averages(concrete, flat))
     return Descent(step, observe, names, further, hidden, takes_names=True, arrays=seen if on_seen else _weights)
 
 
@@ -82,7 +82,7 @@ def _weights(state: Mapping[str, Any]) -> Mapping[str, Any]:
     return state["weights"]
 
 
-def with_batch(concrete: Concrete, arguments: Arguments, key: Any) -> tuple[Arguments, Concrete]:
+def with_batch(concrete: Concrete, arguments: Arguments, key: Any) -> tuple[Arguments, "_OfBatch"]:
     """The model with a fresh batch in place of its own samples."""
     batch = concrete.declaration.batches(key, concrete.p(arguments.reals))
     if not isinstance(batch, Samples):

@@ -1,6 +1,5 @@
 """The finite levels of a model as problems and trainings: its own start, or a given one."""
 
-from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -20,6 +19,7 @@ from flowsys.model.starts import seen_by_numpy, seen_from, weights_from
 from flowsys.model.steps import are_steps, in_steps, rates_of_steps
 from flowsys.runs.layout import Placed, in_a_row
 from flowsys.runs.training import Descent, Training
+from flowsys.system.lazy import first_of
 from flowsys.system.problem import Problem, Stage
 
 
@@ -57,7 +57,7 @@ def flow_problem(concrete: Concrete, level: str, start: Mapping[str, Any] | None
         stages=stages_of(concrete, n_gates),
         events=concrete.events(),
         marks=concrete.marks(),
-        derived=ChainMap(concrete.measures(lambda y: coordinates.split(flat(y))), Averages(concrete, flat)),
+        derived=first_of(concrete.measures(lambda y: coordinates.split(flat(y))), Averages(concrete, flat)),
         dear=frozenset((*field.observables, *coordinates.averages)) - frozenset(shown),
         conserved=spectra(coordinates, None) if level == "L2" and keeps_spectra(concrete) else None,
         scale=concrete.declaration.scale(concrete.blocks, seen),
@@ -91,8 +91,8 @@ def training(
     made = declared.compiled(("L0", variant, concrete.structure), lambda: descent(concrete, variant))
     states = []
     for seed in range(first, first + (seeds or 1)):
-        given = start if start is None or variant not in ON_SEEN else seen_from(concrete, start)
-        weights = given if variant in ON_SEEN and start is not None else weights_from(concrete, start, seed)
+        on_seen = variant in ON_SEEN and start is not None
+        weights = seen_from(concrete, start) if on_seen else weights_from(concrete, start, seed)
         states.append(initial_state(concrete, variant, weights, seed))
     initial = states[0] if seeds is None else jax.tree.map(lambda *x: jnp.stack(x), *states)
     if are_steps(concrete.stages):

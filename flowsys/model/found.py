@@ -56,8 +56,9 @@ def _replaced(values: Any, change) -> Any:
     """A number or an array of numbers with those that hold an Abs changed."""
     found = np.array(values, dtype=object)
     for at in np.ndindex(found.shape):
-        if isinstance(found[at], sp.Basic) and found[at].has(sp.Abs):
-            found[at] = change(found[at])
+        value: Any = found[at]
+        if isinstance(value, sp.Basic) and value.has(sp.Abs):
+            found[at] = change(value)
     return found if isinstance(values, np.ndarray) else found[()]
 
 

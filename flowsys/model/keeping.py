@@ -4,6 +4,7 @@ import contextlib
 import json
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -141,7 +142,7 @@ def write(key: str, found: Found) -> None:
         "entries": found.slots.entries,
         "tables": [(t.name, t.population, t.members, t.entries) for t in found.slots.tables],
     }
-    arrays = {f"group_{j}": labels for j, labels in enumerate(found.slots.groups)}
+    arrays: dict[str, Any] = {f"group_{j}": labels for j, labels in enumerate(found.slots.groups)}
     arrays |= {
         "labels": found.partition.labels,
         "signs": found.partition.signs,

@@ -6,7 +6,6 @@ A derivation is made for sizes, choices and a mode; it serves every value of the
 import hashlib
 import logging
 import time
-from collections import ChainMap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,7 @@ from flowsys.program.arrays import Arguments, arguments
 from flowsys.runs.layout import Placed
 from flowsys.symbolic.kept import engine_digest
 from flowsys.symbolic.lumping import Partition
+from flowsys.system.lazy import first_of
 from flowsys.system.parameters import Parameter
 from flowsys.system.problem import Problem, Stage
 
@@ -244,7 +244,7 @@ def limit_problem(concrete: Concrete, start: Mapping[str, Any] | None = None) ->
         stages.append(Stage(stage.name, arguments_of(found, concrete, number), concrete.until(stage), stage.ends_on))
     declared = concrete.default_names()
     hidden = [] if n_classes <= concrete.declaration.MOST_SHOWN else found.program.state
-    further = ChainMap(Entries(coordinates, found), Classes(concrete, found.partition))
+    further = first_of(Entries(coordinates, found), Classes(concrete, found.partition))
     seen_of_state = lambda state: coordinates.split(found.partition.lift(state[:n_classes]))
     problem = Problem(
         field=found.field,
@@ -252,7 +252,7 @@ def limit_problem(concrete: Concrete, start: Mapping[str, Any] | None = None) ->
         stages=tuple(stages),
         events=concrete.events(),
         marks=concrete.marks(),
-        derived=ChainMap(concrete.measures(seen_of_state), further),
+        derived=first_of(concrete.measures(seen_of_state), further),
         dear=frozenset((*(name for name in hidden if name not in declared), *further)),
         conserved=spectra(coordinates, found.partition) if found.keeps_spectra else None,
         scale=concrete.declaration.scale(concrete.blocks, seen),

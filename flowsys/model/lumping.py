@@ -99,7 +99,8 @@ class Lumping:
     def _evaluate(self, y: np.ndarray, draw: Draw) -> tuple[np.ndarray, np.ndarray]:
         with jax.enable_x64(True):
             found = [self.rates_and_slopes(y, arguments) for arguments in draw.stages]
-        return tuple(np.array([np.asarray(pair[i]) for pair in found]).T for i in (0, 1))
+        rates, slopes = (np.array([np.asarray(pair[i]) for pair in found]).T for i in (0, 1))
+        return rates, slopes
 
     @cached_property
     def rates_and_slopes(self) -> Callable:
@@ -153,7 +154,8 @@ class Lumping:
     @cached_property
     def groups(self) -> tuple[np.ndarray, ...]:
         """Of every population, which samples are alike: a label each."""
-        rng, columns = np.random.default_rng(3), [[] for _ in self.concrete.populations]
+        rng = np.random.default_rng(3)
+        columns: list[list] = [[] for _ in self.concrete.populations]
         for draw in self.draws:
             for _ in range(_POINTS):
                 for found, values in zip(columns, self._of_samples(self.lifted(rng), draw)):

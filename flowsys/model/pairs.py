@@ -123,7 +123,7 @@ class PairBlock:
         offsets = first + size * np.arange(len(self.heads))[:, None, None]
         return {name: offsets + at for name, at in one.items()}
 
-    def packed(self, seen: dict[str, Any]) -> list[Any]:
+    def packed(self, seen: Mapping[str, Any]) -> list[Any]:
         parts = [[seen[self.name].reshape(-1)]] if self.heads is None else [
             [seen[self.name][h].reshape(-1)] for h in range(len(self.heads))
         ]  # fmt: skip
@@ -193,9 +193,10 @@ class PairBlock:
         return found
 
     def _of_limit(self, name: str) -> np.ndarray:
-        if name not in self.block.limit:
-            raise InputError(f"block {self.name}: limit does not give {name}; it gives {', '.join(self.block.limit)}.")
-        found = numbers(self.block.limit[name], f"block {self.name}: limit of {name}")
+        limit = self.block.limit or {}
+        if name not in limit:
+            raise InputError(f"block {self.name}: limit does not give {name}; it gives {', '.join(limit)}.")
+        found = numbers(limit[name], f"block {self.name}: limit of {name}")
         if found.ndim and found.shape != self.arrays[name]:
             raise InputError(f"block {self.name}: limit of {name} has shape {found.shape}, not {self.arrays[name]}.")
         return np.broadcast_to(found, self.arrays[name]).copy()
@@ -207,7 +208,7 @@ class PairBlock:
         )
         return dict(zip(self.names, (_swapped(K) @ Q, _swapped(K) @ K, _swapped(Q) @ Q)))
 
-    def matrix(self, seen: dict[str, Any], xp: Any) -> Any:
+    def matrix(self, seen: Mapping[str, Any], xp: Any) -> Any:
         """M = [[KK, S], [Sᵀ, QQ]]."""
         S, KK, QQ = (seen[name] for name in self.names)
         return xp.concatenate(

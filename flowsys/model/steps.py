@@ -32,6 +32,7 @@ def rates_of_steps(declaration: Declaration, values: Mapping[str, Any], mode: st
     return {
         stage.name: declaration.number(stage.step, values, f"stage {stage.name}: step")
         for stage in declaration.stages[mode]
+        if stage.step is not None
     }
 
 

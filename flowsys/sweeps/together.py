@@ -12,6 +12,7 @@ from functools import partial
 import numpy as np
 
 from flowsys.kernels import Batch, BatchResult, Code, StageBatch, integrate, kernel, observe
+from flowsys.program.arrays import Kinks
 from flowsys.runs.automatic import NATIVE
 from flowsys.sweeps.columns import Together
 from flowsys.sweeps.diagram import CODES
@@ -133,7 +134,7 @@ def _values(sweep, first: Problem, term: Term, recorded: _Recorded, stages, alon
     if not term.observable:
         return np.array(t)
     if term.observable in field.observables:
-        reading = "smooth" if sweep.kink_width is not None and field.has_kinks else "exact"
+        reading: Kinks = "smooth" if sweep.kink_width is not None and field.has_kinks else "exact"
         evaluator = kernel(field.program, (term.observable,), reading, stages)
         live = np.where(stage_of >= 0, stage_of, 0)
         safe = np.where(np.isfinite(states), states, 0.0)

@@ -1,5 +1,6 @@
 """Values made when they are first read, so that a system can be listed without the libraries it draws with."""
 
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
@@ -89,3 +90,8 @@ class Computed(Mapping):
 
     def __len__(self) -> int:
         return len(self._names)
+
+
+def first_of(*mappings: Mapping[str, Callable]) -> Mapping[str, Callable]:
+    """Functions by name, each from the first of the mappings that has it; none is asked before it is needed."""
+    return ChainMap(*mappings)  # type: ignore[arg-type]  # only read, so they need not be mutable
