@@ -44,7 +44,7 @@ class Kit:
     mode: str | None = None
     variants: Mapping[str, str] = field(default_factory=dict)
     rtol: float = 1e-10
-    delta: float | None = None
+    delta: Any = None
     starts: Sequence[int] = (0,)
     noted: dict[str, Any] = field(default_factory=dict, compare=False)
 
@@ -142,7 +142,7 @@ class Kit:
             return first + np.geomspace(1e-4 * (last - first), last - first, n)
         return np.linspace(first, last, n + 1)[1:]
 
-    def course(self, start: str | float | Sequence[float], end: str | float | None = None, n: int = 120,
+    def course(self, start: str | float | Sequence[float] | np.ndarray, end: str | float | None = None, n: int = 120,
                log: bool = False, **options: Any) -> Trajectory:  # fmt: skip
         """A run recorded over a window, or at given times; descent at the steps next to them."""
         times = np.asarray(start, float) if end is None else self.times(cast(str | float, start), end, n, log)

@@ -32,7 +32,8 @@ class Drawn:
         at = (x * width, (1 - y) * height)
         if not self.axes.bbox.contains(*at):
             return None
-        return tuple(map(float, self.axes.transData.inverted().transform(at)))  # type: ignore[return-value]
+        x, y = map(float, self.axes.transData.inverted().transform(at))
+        return x, y
 
 
 def curves(run: Trajectory, names: tuple[str, ...], logarithmic: bool, trained: Trajectory | None = None) -> Drawn:

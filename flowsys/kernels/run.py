@@ -57,11 +57,6 @@ class NativeRun:
     handover: Handover | None
 
 
-def can_run(problem: Problem) -> bool:
-    """Whether the native back-end serves this problem: a derived program, not a function."""
-    return isinstance(problem.field, ProgramField)
-
-
 def stages_of(problem: Problem) -> list[StageBatch]:
     """A problem's stages as a batch has them."""
     names = [event.name for event in problem.events]

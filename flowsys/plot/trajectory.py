@@ -61,7 +61,7 @@ def trajectory(
 
 
 def compared(
-    ax: Axes, theory: Trajectory, training: Trajectory, labels: Mapping[str, str | None], **looks: Mapping[str, str]
+    ax: Axes, theory: Trajectory, training: Trajectory, labels: Mapping[str, str | None], **looks: Mapping[str, Any]
 ) -> None:
     """Series of the flow as lines and of descent from the same setup as dots of their colours, over descent's steps.
 

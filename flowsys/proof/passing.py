@@ -51,7 +51,7 @@ def passage(
             final = [(1 if arrived[i] > 0 else -1) if i in arrived else sign for i, sign in enumerate(seen)]
             opened = tuple(1 if s > 0 else 0 for s in final)
             crossed = tuple(i for i in sorted(unknown) if opened[i] != flow.gates[i])
-            frozen = tuple(None if i in unknown else int(g) for i, g in enumerate(flow.gates))  # type: ignore[arg-type]
+            frozen = tuple(None if i in unknown else int(g) for i, g in enumerate(flow.gates))  # type: ignore[arg-type]  # known: 0 or 1
             next_stage = stage + (after is not None)
             return Passage(stage, position, end, length, tuple(tube), frozen, crossed, next_stage), opened
     raise Declined(f"gates near t = {float(position.t):.8g} do not become certain again: they may slide or touch")

@@ -133,7 +133,8 @@ def prove(
         statements = [Stated.parse(text) for text in state]
         at_ends = [system.setup(mode, **{**setup, name: value}) for value in values]
         problems = [system.started(there, level, variant, mode, None) for there in at_ends]
-        posed = spanned(name, values, tuple(posed_exactly(there, statements) for there in problems))  # type: ignore[arg-type]
+        low, middle, high = (posed_exactly(there, statements) for there in problems)
+        posed = spanned(name, values, (low, middle, high))
         head["interval"] = [name, values[0], values[2]]
         problem = problems[1]
     return prove_problem(

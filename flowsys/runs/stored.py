@@ -16,14 +16,14 @@ from flowsys.machine.files import write_text
 from flowsys.version import VERSION
 
 
-def described(case: Any) -> dict[str, Any]:
+def described(case: Any) -> Any:
     """A case as plain values: the name of its class and every field, nested ones too."""
     if is_dataclass(case) and not isinstance(case, type):
         return {"of": type(case).__name__, **{f.name: described(getattr(case, f.name)) for f in fields(case)}}
     if isinstance(case, list | tuple):
-        return [described(x) for x in case]  # type: ignore[return-value]
+        return [described(x) for x in case]
     if case is None or isinstance(case, bool | int | float | str):
-        return case  # type: ignore[return-value]
+        return case
     raise TypeError(f"a case cannot hold {case!r}: its key would not be the same in every process")
 
 
@@ -40,7 +40,7 @@ class StoredRuns:
     folder: Path
     command: str
 
-    def read(self, case: Any) -> Any | None:
+    def read(self, case: Any) -> Any:
         """The result of a case; None if it was not run."""
         path = self._file(case)
         return json.loads(path.read_text(encoding="utf-8"))["result"] if path.exists() else None

@@ -65,8 +65,8 @@ class Phases(NamedTuple):
         return np.where(np.isfinite(values), np.searchsorted(self.edges, values, side="right"), np.nan)
 
 
-Boundary = Callable[[Setup, np.ndarray, np.ndarray], Sequence[Line]]
-"""(what is fixed in the diagram, x values, y values) to the theory's lines; what leaves the plane is not drawn."""
+Boundary = Callable[..., Sequence[Line]]
+"""(what is fixed in the diagram, x values, y values if any) to theory's lines; what leaves the plane is not drawn."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import sympy as sp
 
 from flowsys.program import Block, Line, Link, Program
-from flowsys.symbolic.flow import Direct, Gram, chain_rule
+from flowsys.symbolic.flow import Moving, chain_rule
 from flowsys.symbolic.lower import Lowering
 from flowsys.symbolic.primitives import OPAQUE
 from flowsys.symbolic.refusals import refuse
@@ -55,7 +55,7 @@ class Statement:
     levels.
     """
 
-    blocks: Sequence[Direct | Gram]
+    blocks: Sequence[Moving]
     parameters: tuple[sp.Symbol, ...]
     loss: sp.Expr
     entries: Mapping[sp.Symbol, sp.Expr] = field(default_factory=dict)

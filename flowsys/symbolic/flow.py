@@ -12,8 +12,18 @@ exactly M_b ← (I - ηΓ_b) M_b (I - ηΓ_b).
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Protocol
 
 import sympy as sp
+
+
+class Moving(Protocol):
+    """Coordinates of the state and how they move."""
+
+    @property
+    def coordinates(self) -> tuple[sp.Symbol, ...]: ...
+
+    def derivatives(self, gradient: Callable[[sp.Symbol], sp.Expr]) -> dict[sp.Symbol, sp.Expr]: ...
 
 
 @dataclass(frozen=True)

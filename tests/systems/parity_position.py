@@ -17,7 +17,7 @@ from scipy.integrate import quad
 from scipy.optimize import brentq
 
 
-def key_counts(n, k: int, i):
+def key_counts(n, k: int, i) -> tuple[int, int]:
     """(N_o, N_w): ordinary and sure keys at query position i, for k = 1 (i = n+1) or i ≥ n+3."""
     return (n - 1, 1) if k == 1 else (i - 3, 2)
 

@@ -6,6 +6,7 @@ gradient flow of the same start on its inner products (L2) as lines. `t_max` end
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -53,7 +54,7 @@ def scores_and_losses(setup: Setup, epochs: int = EPOCHS, records: int = RECORDS
     panels = figure.subplots(1, 2)
     # the linear part of the axis ends within phase 1
     linear = 100 if seen.all_correct is None or seen.all_correct > 300 else 10
-    thin = {name: {"linewidth": 0.8, "markersize": 2} for name in SCORES if name not in CLAIMED}
+    thin: dict[str, Any] = {name: {"linewidth": 0.8, "markersize": 2} for name in SCORES if name not in CLAIMED}
     for ax, labels in zip(panels, (SCORES, LOSSES)):
         compared(ax, flow, trained, labels, **thin)
         ax.legend(frameon=False, fontsize="x-small", ncols=2)

@@ -10,6 +10,7 @@ In the limit every margin is 0 at t = 0, so T_1 is the first *rise* through 0; w
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ MODES = {
     "data": "Appendix A: sentences of d words with repetitions, Kaiming weights, s = 1/√m (L0, L1, L2)",
 }
 
-EVENTS = {
+EVENTS: dict[str, Any] = {
     "loss_peak": fs.Crossing("d_F_type2", 0.0, -1, "the loss of type 2 is largest: dF_type2/dt falls through 0"),
     "T_0.5": fs.Crossing("overtaking", 0.0, +1, "-Ġ(μ3) exceeds max(Ġ(μ1), Ġ(μ2)) (end of phase 1.1)"),
     "T_1": fs.Crossing("least_margin", 0.0, +1, "all samples correct: least_margin rises through 0 (end of phase 1)"),

@@ -38,7 +38,8 @@ class Sentences(NamedTuple):
 def shares(share_1: float, share_2: float, share_4: float) -> tuple[float, float, float, float]:
     """The shares of the four types; 2 and 3 are made exactly equal if they are up to rounding."""
     share_3 = 1 - share_1 - share_2 - share_4
-    return (share_1, share_2, np.where(abs(share_3 - share_2) < 1e-9, share_2, share_3)[()], share_4)
+    rounded: Any = np.where(abs(share_3 - share_2) < 1e-9, share_2, share_3)[()]
+    return (share_1, share_2, rounded, share_4)
 
 
 def shares_of(values: Mapping[str, Any]) -> tuple[float, float, float, float]:
@@ -116,12 +117,12 @@ def samples(p) -> fs.Samples:
     """The training set; `typeT` weighs a sample in the mean over its type, `random` marks irrelevant positions."""
     words, types, _ = training_sentences(p)
     counts = np.bincount(types, minlength=4)
-    of_type = {f"type{T + 1}": (types == T) * len(types) / counts[T] for T in range(4)}
+    of_type: dict[str, Any] = {f"type{T + 1}": (types == T) * len(types) / counts[T] for T in range(4)}
     positions, special = np.arange(words.shape[1]), np.array([len(s) for s in SPECIAL_WORDS])[types]
     scales = {}
     if p.mode == "data":  # numbers of the start that depend on the width and the seed
         norm = float(np.sum(output_weights(p) ** 2))
         scales = start_scales(p)._replace(m1=norm)._asdict()
-    constant = {name: np.full(len(types), float(x)) for name, x in scales.items()}
+    constant: dict[str, Any] = {name: np.full(len(types), float(x)) for name, x in scales.items()}
     return fs.Samples(words=words, y=np.array(LABELS)[types], random=positions >= special[:, None],
                       kind=types[:, None] == np.arange(4), **of_type, **constant)  # fmt: skip

@@ -63,7 +63,9 @@ def _arguments(setup: Setup, variant: str) -> Any:
     shares, n, beta = shares_of(setup), setup["n"], setup["beta"]
     if variant == "bag_of_words":
         values = dict(setup) | {"inverse_n": 1 / n} | {f"share_{T}": share for T, share in enumerate(shares, 1)}
-        text = _field(variant).program
+        field = _field(variant)
+        assert isinstance(field, ProgramField)
+        text = field.program
         return arguments(text, {name: values[name] for name in text.parameters})
     if variant == "paper":
         rate = setup["alpha"] * setup["score_scale"] / setup["L"]

@@ -10,6 +10,7 @@ is phase I of stage 1, whose error is the probability 1/d that the softmax gives
 
 from collections.abc import Callable
 from functools import lru_cache, partial
+from typing import Any
 
 import jax
 import numpy as np
@@ -69,12 +70,12 @@ def _derived_layer(setup: Setup) -> Derivation:
 
 def _certified(statement, full: AskedField, start: np.ndarray, stated: AskedField, size: str, names) -> Derivation:
     """The stated program beside the lumping found; its state stands for the entries of these names."""
-    names_of_all, full = full.names, _compiled(full)
-    derived, partition = Stated.assembled(statement), lump(full, start)
+    names_of_all, rates = full.names, _compiled(full)
+    derived, partition = Stated.assembled(statement), lump(rates, start)
     at = np.array([names_of_all.index(name) for name in names])
     arguments = stated.problem.stages[0].arguments
-    agreement = _agreement(vector_field(derived.program, "exact", np), arguments, full, partition, at)
-    return derived.beside(partition, full, names_of_all, agreement, size, LATEX)
+    agreement = _agreement(vector_field(derived.program, "exact", np), arguments, rates, partition, at)
+    return derived.beside(partition, rates, names_of_all, agreement, size, LATEX)
 
 
 def _compiled(asked: AskedField) -> Callable[[np.ndarray], np.ndarray]:
@@ -100,7 +101,15 @@ def _agreement(stated, arguments, full: Callable, partition: Partition, at: np.n
 # -- the ladder -------------------------------------------------------------------------------------------------------
 
 RANDOM = {"group": "C3", "width": 2, "n_x": 3, "bias": 0.3, "rho": 0.5, "sigma_0": 0.15, "clip": "none"}
-MANY = {"group": "C3", "width": 4, "bias": 0.02, "rho": 0.5, "sigma_0": 0.02, "d": 1000.0, "clip": "none"}
+MANY: dict[str, Any] = {
+    "group": "C3",
+    "width": 4,
+    "bias": 0.02,
+    "rho": 0.5,
+    "sigma_0": 0.02,
+    "d": 1000.0,
+    "clip": "none",
+}
 FEATURES = ("a", "b_prime", "c", "e", "loss")
 SCORES = ("alpha", "beta", "gamma", "delta")
 LAYER_END, LAYER_LATE, ATTENTION_EARLY, ATTENTION_END = 40.0, 3e4, 5.0, 30.0

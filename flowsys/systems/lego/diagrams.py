@@ -80,9 +80,10 @@ def _floor(setup: Setup, tau: np.ndarray, C_B: np.ndarray) -> list[Line]:
     at = time_at_eps(1 / (2 * clip_level(fine, setup["d"])), fine, setup["d"])
     turns = [solve(SYSTEM, SYSTEM.setup(**dict(setup) | {"C_B": float(c)}), at=["gap_peak"], observe=()).t for c in C_B]
     turned = [(t[0], c) for t, c in zip(turns, C_B) if len(t)]
+    measured = np.array(turned).reshape(-1, 2)
     return [
         Line(at, fine, r"theory: $\epsilon^{2,2} = 1/(2B)$, $\tau = 0.30\, d^{C_B-1}$"),
-        Line(*np.array(turned).reshape(-1, 2).T, "measured: the gap turns"),
+        Line(measured[:, 0], measured[:, 1], "measured: the gap turns"),
     ]
 
 

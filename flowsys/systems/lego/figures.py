@@ -98,7 +98,7 @@ def _shown(setup: Setup, on_run: OnRun, groups: Sequence[str] = GROUPS, lengths:
         return {group: {seed: runs[seed]} for group, runs in kept.items()}
     told = lambda stage, epoch: on_run(f"{stage.group}, L = {stage.L}: epoch {epoch} of {stage.epochs}")
     seed = setup["seed"]
-    options = {"doubled_lengths": lengths, "experiment": Experiment(seed=seed), "on_epochs": told}
+    options: dict[str, Any] = {"doubled_lengths": lengths, "experiment": Experiment(seed=seed), "on_epochs": told}
     return {group: {seed: run(group, OWN_RUNS, **options)} for group in groups}
 
 
@@ -118,7 +118,8 @@ def accuracy_by_group(setup: Setup, on_run: OnRun = None) -> Drawing:
     first = _firsts(runs)[0][1]
     lengths = [int(L) for L in first["all_right"]]
     figure, ax = _accuracy_axes(lengths)
-    shares, told = {}, []
+    shares: dict = {}
+    told = []
     for i, (group, of_group) in enumerate(runs.items()):
         for place, (seed, stages) in enumerate(of_group.items()):
             label = f"{TASKS[group]}, seed {seed}"
@@ -143,7 +144,8 @@ def accuracy_by_stage(setup: Setup, on_run: OnRun = None) -> Drawing:
     controls = packaged_controls("S5", has_residual(first)) if on_run is None else {}
     lengths = [int(L) for L in first["all_right"]]
     figure, ax = _accuracy_axes(lengths)
-    shares, told = {}, []
+    shares: dict = {}
+    told = []
     for i, of_stage in enumerate(drawn):
         to = next(iter(of_stage.values()))["trained_to"]
         shares |= {f"seed {seed} to {to}": _shares(results) for seed, results in of_stage.items()}

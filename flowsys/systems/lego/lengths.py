@@ -11,6 +11,7 @@ Only the token that has to be computed, the value, is scored. The first two may 
 from collections.abc import Callable
 from functools import lru_cache, partial
 from math import ceil
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -47,7 +48,7 @@ def _step_scores(q: int, activation: str, clip: str):
         rivals = jnp.maximum(F[:, 1:].max(axis=1), feedforward.outside_logit(ops, F.shape[1]))
         return jnp.exp(-losses).mean(), (F[:, 0] > rivals).mean(dtype=losses.dtype), -jnp.expm1(-losses).mean()
 
-    axes = Configurations(None, *[0] * (len(Configurations._fields) - 1))
+    axes = Configurations._make([None, *[0] * (len(Configurations._fields) - 1)])
     return jax.jit(jax.vmap(of_step, in_axes=(None, None, axes, None, None)))
 
 
@@ -56,8 +57,9 @@ def _tables(group: GroupAction, L: int, at: tuple[int, ...], size: int, seed: in
     """The tables of several steps of the same sequences, one after the other along a leading axis."""
     actions, values = sequences(group, L, size, seed)
     tables = [from_sequences(group, actions, values, ell) for ell in at]
-    stacked = Configurations(*map(np.stack, zip(*tables)))
-    return jax.device_put(stacked._replace(L=float(L), ell=stacked.ell.astype(float)))
+    stacked: dict[str, Any] = {name: np.stack(each) for name, each in zip(Configurations._fields, zip(*tables))}
+    stacked |= {"L": float(L), "ell": stacked["ell"].astype(float)}
+    return jax.device_put(Configurations(**stacked))
 
 
 def step_accuracies(scores: Scores, layer: Layer, L: int, *, at=None, size=256, seed=0) -> dict:

@@ -6,6 +6,7 @@ are the averages of the two kinds of entries of Q_43 and of Q_44.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -166,7 +167,7 @@ def observe(p) -> Mapping[str, Callable]:
     layer = {name: _taken("layer", _of_layer, name) for name in ABOUT_LAYER}
     if p.mode == "stage_1":
         return layer
-    still, moving = (lambda *at, flag=flag: _of_scores(*at, flag) for flag in (False, True))
+    still, moving = (partial(_of_scores, with_rates=flag) for flag in (False, True))
     scores = {name: _taken("scores", still, name) for name in ABOUT_SCORES}
     scores |= {name: _taken("rates", moving, name) for name in RATES}
     scores |= {"loss_1": _step(1), "loss_2": _step(2), "log_loss": log_loss, "score_spread": score_spread}

@@ -5,7 +5,6 @@ greedy answers of the model that round k - 1 left (Definition 5.1; true ones at 
 to loss_target. The last round is the one that is posed; it starts at the time that its predecessors took.
 """
 
-from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -27,6 +26,7 @@ from flowsys.runs.automatic import integrate
 from flowsys.runs.solving import observe_states
 from flowsys.runs.training import Training, train
 from flowsys.system import Setup
+from flowsys.system.lazy import first_of
 from flowsys.system.problem import Problem
 from flowsys.systems.lego import SYSTEM, configurations, groups, model
 from flowsys.systems.lego.isotropic import Isotropic, Layer
@@ -165,7 +165,7 @@ def rounds(setup: Setup, L: int | None = None, first: Scores = AT_REST) -> tuple
     L = setup["L"] if L is None else L
     check_power_of_2(L)
     # neither the last length nor what is tested afterwards matters to a round: one run serves them all
-    items = tuple((setup.values | {"L": 2, "L_test": 2, "ell_test": 2}).items())
+    items = tuple({**setup.values, "L": 2, "L_test": 2, "ell_test": 2}.items())
     return tuple(_round(items, 2**k, first) for k in range(1, L.bit_length()))
 
 
@@ -197,6 +197,7 @@ def _labelled(setup: Setup, weights: Mapping[str, np.ndarray]) -> tuple[fs.Sampl
     """
     concrete, last = SYSTEM.concrete(setup, "L0", "algorithm_2"), max(steps_of(setup, setup["L"]))
     true = concrete.populations[0].samples
+    assert true is not None
     if setup["L"] == 2:
         return true, 1.0
     w, p = View(seen_by_numpy(concrete, weights)), concrete.p(concrete.reals())
@@ -251,5 +252,5 @@ def _last_descended(setup: Setup, seeds: int | None, start: Mapping[str, Any] | 
         end = run.at("loss_threshold")["t"]
         weights, time = run.blocks(end), time + end
     last = training(made.concrete(setup, "L0", "algorithm_2"), "weights", None, weights, SYSTEM.steps)
-    derived = ChainMap({"label_accuracy": lambda state, arguments: right}, last.descent.derived)
+    derived = first_of({"label_accuracy": lambda state, arguments: right}, last.descent.derived)
     return replace(last, descent=replace(last.descent, derived=derived), start=time)

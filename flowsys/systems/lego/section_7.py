@@ -10,7 +10,7 @@ lengths. `packaged(group)` are the results of such runs in the folder `runs`: fi
 reading them no JAX.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -170,7 +170,7 @@ def packaged(group: str, adds_query: bool = True, seed: int = 0) -> list[dict[st
     return [results for results in kept if results is not None]
 
 
-def has_residual(results: dict[str, Any]) -> bool:
+def has_residual(results: Mapping[str, Any]) -> bool:
     """Whether results are of a model with a residual around attention."""
     return results["experiment"]["architecture"]["adds_query"]
 

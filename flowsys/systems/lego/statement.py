@@ -55,8 +55,8 @@ def stage_1_statement(structure: Structure) -> Statement:
     loss = ops.softplus(log_odds)
     correct, wrong = isotropic.one_step_logits(ops, FEATURES, n_y, feedforward)
     totals = {"total_loss": loss, "total_F_c": correct, "total_F_w": wrong, "total_miss": ops.sigmoid(log_odds)}
-    seen = (symbol(name) for name in ("total_F_c", "total_F_w", "total_loss", "total_miss"))
-    found = of_layer(ops, FEATURES, feedforward.bias, *seen, delta_2, log_miss_target)
+    F_c, F_w, mean_loss, miss = (symbol(name) for name in ("total_F_c", "total_F_w", "total_loss", "total_miss"))
+    found = of_layer(ops, FEATURES, feedforward.bias, F_c, F_w, mean_loss, miss, delta_2, log_miss_target)
     return Statement(
         blocks=[Direct(tuple(FEATURES), tuple(isotropic.multiplicities(n_g, n_y)))],
         parameters=(n_g, n_y, d, *FEEDFORWARD_PARAMETERS, delta_2, log_miss_target),
@@ -73,8 +73,9 @@ def _plain(observables: dict) -> dict[str, sp.Expr]:
 
 def neurons_level(feedforward: FeedForward) -> Level:
     """s(Λ) of a neuron that sees these counts; `earlier` = ℓ - 1 answers came before the query's."""
-    columns = tuple(map(symbol, "hit distractors current past earlier".split()))
-    Λ = stage_2.preactivation(ops, SCORES, FEATURES, *columns[:4], L, columns[4] + 1, feedforward.bias)
+    hit, distractors, current, past, earlier = map(symbol, "hit distractors current past earlier".split())
+    columns = hit, distractors, current, past, earlier
+    Λ = stage_2.preactivation(ops, SCORES, FEATURES, hit, distractors, current, past, L, earlier + 1, feedforward.bias)
     return Level("neurons", columns, {"activation": feedforward.activate(ops, ops.name("preactivation", Λ))})
 
 

@@ -37,8 +37,8 @@ def rollout_accuracy(
         sentences = sample(rng, vocabulary.group, vocabulary.n_x, L, min(LARGEST_BATCH, size - done))
         tokens = jnp.asarray(clauses(vocabulary, sentences))
         right.append(np.asarray(_values_right(parameters, tokens, L, adds_query)))
-    right = np.concatenate(right)
-    return {"L": L, "all_right": float(right.all(axis=1).mean()), "by_step": right.mean(axis=0)}
+    all_of = np.concatenate(right)
+    return {"L": L, "all_right": float(all_of.all(axis=1).mean()), "by_step": all_of.mean(axis=0)}
 
 
 def attention_map(

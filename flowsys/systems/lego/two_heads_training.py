@@ -120,14 +120,14 @@ def train(
 
     Every few epochs it saves, and tells `on_epochs` how many are done.
     """
-    resumes = checkpoint is not None and Path(checkpoint).exists()
-    run = load(checkpoint, experiment) if resumes else start(experiment, initial)
+    resumed = load(checkpoint, experiment) if checkpoint is not None and Path(checkpoint).exists() else None
+    run = start(experiment, initial) if resumed is None else resumed
     last = experiment.epochs if epochs_now is None else min(experiment.epochs, run.epoch + epochs_now)
     one_epoch = replace(experiment, epochs=1)  # how many follow is no part of what is compiled
     while run.epoch < last:
         state, loss = _epoch(one_epoch, *run[:3], jnp.asarray(run.epoch), annotator)
         learnt = state[0] if float(loss) <= run.losses.min(initial=np.inf) else run.learnt
-        run = Run(*state, learnt, run.epoch + 1, np.append(run.losses, float(loss)), run.course)
+        run = Run(state[0], state[1], state[2], learnt, run.epoch + 1, np.append(run.losses, float(loss)), run.course)
         if run.epoch % max(1, experiment.epochs // LOOKS) == 0:
             run = run._replace(course=(*run.course, _looked(experiment, run)))
         if run.epoch % save_every == 0 or run.epoch == last:
@@ -178,10 +178,10 @@ def load(path: Path | str, experiment: Experiment) -> Run:
         for name in wanted:
             if name != "epochs" and settings[name] != wanted[name]:
                 raise ValueError(f"{name} = {wanted[name]}, but the checkpoint {path} was made with {settings[name]}.")
-        parts = {part: {} for part in WEIGHTS}
+        parts: dict[str, Any] = {part: {} for part in WEIGHTS}
         for key in stored.files:
             part, _, name = key.partition("/")
             if part in parts:
                 parts[part][name] = jnp.asarray(stored[key])
         course = tuple(map(tuple, json.loads(str(stored["course"]))))
-        return Run(*parts.values(), int(stored["epoch"]), stored["losses"], course)
+        return Run(**parts, epoch=int(stored["epoch"]), losses=stored["losses"], course=course)

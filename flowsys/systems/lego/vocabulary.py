@@ -50,7 +50,7 @@ def _outside(p) -> float:
     return outside_logit(sizes(p["group"])[1], whole_bias(p), p["rho"], p["q"])
 
 
-PARAMETERS = {
+PARAMETERS: dict[str, Any] = {
     "group": Group("C5", *(name for name in GROUPS if name != "C5"),
                    meaning="which group acts on the values: cyclic on itself, symmetric on n points, or the tables in "
                    "a file (flowsys.systems.lego.group_files)"),
@@ -123,7 +123,7 @@ def _log(name: str):
     return lambda p: np.log(getattr(p, name))
 
 
-EVENTS = {
+EVENTS: dict[str, Any] = {
     "stage_2_1": fs.Crossing("alpha", "alpha_1", +1, "alpha reaches alpha_1", STAGE_2),
     "stage_2_2": fs.Crossing("alpha", "alpha_2", +1, "alpha reaches alpha_2", STAGE_2),
     "stage_2_3": fs.Crossing("unsettled", 0.0, -1, "attention elsewhere is below eps_target and the gap's size below "

@@ -8,6 +8,7 @@ closed form [ours]: with τ = 2t/K,
 
 from collections.abc import Callable
 from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 
@@ -91,7 +92,7 @@ def spectra(variant: str) -> Callable[[np.ndarray], np.ndarray]:
 # -- stage 1 in closed form (L = 3) ----------------------------------------------------------------------------------
 
 
-def onset_of_group_signal(K: int, b: float) -> float:
+def onset_of_group_signal(K: int, b: Any) -> Any:
     """T_0.5, when the gate of the wrong head closes on consistent samples and w_c starts to grow."""
     return K / 2 * (b + (np.exp(2 * b) - 1) / 2)
 

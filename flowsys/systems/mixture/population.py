@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations_with_replacement
 from math import factorial, perm, prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ import flowsys as fs
 Pair = tuple[int, int]
 
 
-def kinds(weight: np.ndarray, n_plus: np.ndarray, n_minus: np.ndarray) -> dict[str, np.ndarray]:
+def kinds(weight: np.ndarray, n_plus: np.ndarray, n_minus: np.ndarray) -> dict[str, Any]:
     """What samples weigh in the mean over their kind, from how many distractors have the label's sign or the other.
 
     Consistent: every distractor has the label's sign. Conflicting: y times the sum of all v-signs is ≤ 0; for L = 3 the
@@ -40,14 +40,14 @@ def samples(p) -> fs.Samples:
     for k in range(K):
         others = [(j, s) for j in range(K) if j != k for s in (1, -1)]
         for chosen in combinations_with_replacement(others, D):
-            groups, signs = zip(*chosen)
-            orders = factorial(D) // prod(map(factorial, Counter(chosen).values()))
-            for y in (1, -1):
-                keys = [k, K + k, *(K + j for j in groups)]
-                rows.append((keys, [1, y, *(y * s for s in signs)], y, orders, signs.count(1), signs.count(-1)))
+            groups, of = zip(*chosen)
+            many = factorial(D) // prod(map(factorial, Counter(chosen).values()))
+            for label in (1, -1):
+                at = [k, K + k, *(K + j for j in groups)]
+                rows.append((at, [1, label, *(label * s for s in of)], label, many, of.count(1), of.count(-1)))
     keys, signs, y, orders, n_plus, n_minus = map(np.array, zip(*rows))
     weight = orders / (2 * K * (2 * (K - 1)) ** D)
-    of_kind = kinds(weight, n_plus, n_minus)
+    of_kind: dict[str, Any] = kinds(weight, n_plus, n_minus)
     return fs.Samples(weight=weight, keys=keys, signs=signs, y=y, right=(1 + y) // 2, hard=of_kind["conflicting"] > 0,
                       **of_kind)  # fmt: skip
 
@@ -85,10 +85,11 @@ def orbit_tables(K: int, L: int, hard: bool = False) -> tuple[dict[str, dict[str
 
     The loss weighs orbits by their probability; `hard`: by that among the conflicting ones, the population of stage 2.
     """
-    pairs, probability = zip(*orbits(K, L))
-    probability = np.array(probability, dtype=float)
+    pairs, chances = zip(*orbits(K, L))
+    probability = np.array(chances, dtype=float)
     n_plus, n_minus = (np.array([sum(pair[i] for pair in of) for of in pairs]) for i in (0, 1))
-    queries, contains = {}, []
+    queries: dict[tuple, int] = {}
+    contains = []
     for row, of in enumerate(pairs):
         for a, b in of:
             for sign, copies in ((1, a), (-1, b)):

@@ -79,7 +79,8 @@ def samples_level() -> tuple[Level, Orbit]:
         query_signs=np.array([1, 1]),
         counts=np.array([1, 1, n_plus, n_minus]),
     )
-    w, linked, outputs = network(), {}, {}
+    linked: dict = {}
+    w, outputs = network(), {}
     for h, side in enumerate(HEADS):
         rest = {symbol(f"distractors_{side}{on}"): f"distractor_{side}{on}" for on in ("", *(f"_on_{x}" for x in KEYS))}
         linked |= rest
@@ -97,7 +98,8 @@ def samples_level() -> tuple[Level, Orbit]:
 
 def limit_statement(eliminate_self_scores: bool = False) -> Statement:
     """The limit with 22 variables, or 10 once KK and QQ are eliminated by N² = ω⁴I."""
-    grams, self_scores = [], {}
+    self_scores: dict = {}
+    grams = []
     for part, multiplicity in (("mean", sp.Integer(2)), ("difference", 2 * (K - 1))):
         S = matrix("S", part)
         KK, QQ = matrix("KK", part, symmetric=True), matrix("QQ", part, symmetric=True)

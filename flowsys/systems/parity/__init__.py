@@ -22,6 +22,7 @@ the next bit; everything the loss sees of the weights are inner products with th
 """
 
 from functools import partial
+from typing import Any
 
 import flowsys as fs
 from flowsys.system import Setup, late, packaged
@@ -44,7 +45,7 @@ def _columns(setup: Setup, level: str, variant: str, mode: str) -> tuple[str, ..
 
 
 NETWORK = Network(lambda p: output_weights(p.width))
-_declared = {
+_declared: dict[str, Any] = {
     "parameters": vocabulary.PARAMETERS,
     "samples": samples,
     "stages": vocabulary.STAGES,

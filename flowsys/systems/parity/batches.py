@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -43,7 +44,7 @@ def point(law: str, n: int, batch: int) -> Point:
     return Point(n, width(n), batch, c)
 
 
-def predicted(law: str, n: float) -> float:
+def predicted(law: str, n: Any) -> Any:
     """The batch at which the second step's score reaches (1 + k/n)² log n, ε = 1, k = n/4."""
     width, c = LAWS[law]
     return 128 * n**2 * 1.25**2 * np.log(n) / (c**2 * width(n))
@@ -85,7 +86,7 @@ def fill(sizes: Iterable[int] = SIZES, on_progress: Callable[[Point], None] | No
         for law in LAWS:
             for batch in grid(law, n):
                 RUNS.fill([point(law, n, batch)], lambda at, _: success(at), on_progress)
-                if np.mean(RUNS.read(point(law, n, batch))) >= SHARE:
+                if np.mean(np.asarray(RUNS.read(point(law, n, batch)))) >= SHARE:
                     break
 
 

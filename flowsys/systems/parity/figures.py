@@ -4,6 +4,8 @@ Figures 1 to 5 and 9 are drawn from stored runs of a small transformer (`experim
 from stored batches. `phases` shows what the theory says of the simplified block: signal, attention, margin.
 """
 
+from typing import Any
+
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
@@ -46,7 +48,7 @@ def batch_success(setup: Setup) -> Drawing:
     figure = Figure(figsize=(14.5, 4.6), layout="constrained")
     shares, needed, finite = figure.subplots(1, 3, width_ratios=(1.15, 1, 1))
     for number, n in enumerate(batches.SIZES):
-        found = batches.shares(batches.PROPORTIONAL, n)
+        found: dict[int, Any] = batches.shares(batches.PROPORTIONAL, n)
         if found:
             per_bit = [batch / n for batch in found]
             shares.plot(per_bit, list(found.values()), "o", markersize=4, color=f"C{number}", label=f"n = {n}")

@@ -1,6 +1,7 @@
 """The parity system's ladder: descent to flow, weights to inner products, width to its limit, limit to surrogate."""
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from flowsys.runs.training import train
 from flowsys.system import Setup
 from flowsys.systems.parity import SYSTEM
 
-TINY = {"n": 5, "k": 3, "m": 8, "epsilon": 20.0}
+TINY: dict[str, Any] = {"n": 5, "k": 3, "m": 8, "epsilon": 20.0}
 END = 150.0
 READ = ("g", "u", "v", "s_target", "margin", "loss")
 WIDTHS = (64.0, 128.0, 256.0, 512.0, 1024.0, 2048.0, 4096.0)

@@ -31,7 +31,7 @@ def program(name: str) -> Program:
     return Program.parse(getattr(reduced, f"PROGRAM_{name.upper()}"))
 
 
-def smallest_scale(setup: Setup) -> float | np.ndarray:
+def smallest_scale(setup: Setup) -> Any:
     """Signals are of size 1/√m, scores of ordinary tokens of size 1/n."""
     return np.minimum(min(1.0, 1.0 / setup["n"]), 1 / np.sqrt(setup["m"]))
 
@@ -105,10 +105,11 @@ def sequences_problem(form: str, setup: Setup, mode: str) -> Problem:
 def position_invariants(setup: Setup):
     """u + N_o v + N_w w/2 and e^(-w) - 2e^(-v) + 1, both 0 along the flow."""
     n_sure = 1 if setup["k"] == 1 else 2
-    return lambda states: _of_position(*states.T[1:], setup["i"] - 1 - n_sure, n_sure)
+    return lambda states: _of_position(states.T[1:], setup["i"] - 1 - n_sure, n_sure)
 
 
-def _of_position(u, v, w, n_ordinary: int, n_sure: int) -> np.ndarray:
+def _of_position(scores: np.ndarray, n_ordinary: int, n_sure: int) -> np.ndarray:
+    u, v, w = scores
     return np.stack([u + n_ordinary * v + n_sure * w / 2, np.expm1(-w) - 2 * np.expm1(-v)], axis=1)
 
 
@@ -118,6 +119,6 @@ def block_invariants(n: int):
     def conserved(states: np.ndarray) -> np.ndarray:
         a_x0, a_x1, a_z, a_o, a_e, a_f = states.T[10:]
         total = a_x0 + a_x1 + a_z + 2 * (n - 2) * a_o + a_e + a_f
-        return np.column_stack([_of_position(*states.T[1:4], n - 1, 1), total])
+        return np.column_stack([_of_position(states.T[1:4], n - 1, 1), total])
 
     return conserved

@@ -14,6 +14,7 @@ permuting non-secret positions and flipping a non-secret bit change neither labe
 non-secret tokens share one direction, and n is only a number.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,7 +51,7 @@ def samples(p: Any) -> fs.Samples:
     return fs.Samples(**rows(parity_of(p), generator(p.seed, "test").integers(0, 2, (TEST_SEQUENCES, p.n))))
 
 
-def rows_of_classes(n: int, k: int, chain: bool = True) -> dict[str, np.ndarray]:
+def rows_of_classes(n: int, k: int, chain: bool = True) -> dict[str, Any]:
     """Rows of the 2^k secret strings; n only enters as the count n - k of the ordinary class, after the secrets."""
     if k > LARGEST_K:
         raise InputError(f"k = {k} is not allowed with tokens = classes: all 2^k secret strings, so k <= {LARGEST_K}.")
@@ -116,7 +117,7 @@ def neuron_blocks(p: Any, n_neurons: int, start: Any, rate: float) -> dict[str, 
     gram = E.queries @ E.queries.T
     d = E.keys.shape[1]
     is_orthonormal = np.array_equal(gram, np.eye(len(gram)))
-    stirred = lambda *shape: (
+    stirred: Callable[..., dict[str, Any]] = lambda *shape: (
         {"start": lambda rng: p.sigma * rng.standard_normal(shape), "limit": 0.0} if p.sigma else {}
     )
     return {

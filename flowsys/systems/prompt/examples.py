@@ -9,7 +9,7 @@ One-step inference (ICL) votes among the final outputs of the examples that star
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -70,7 +70,9 @@ def sampled_prompts(
 
 def tallied(blocks: Iterator, targets: np.ndarray) -> ReasoningErrors:
     """Errors of (query, steps (n, K), one-step answer (n,)) triples; `targets` (K + 1, M') is what is correct."""
-    n_wrong_steps, n_through, n_wrong_icl, n = 0, 0, 0, 0
+    n_wrong_steps: Any = 0
+    n_through: Any = 0
+    n_wrong_icl, n = 0, 0
     for query, steps, answer in blocks:
         wrong = steps != targets[1:, query].T
         n_wrong_steps = n_wrong_steps + wrong.sum(axis=0)

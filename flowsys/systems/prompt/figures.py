@@ -29,7 +29,7 @@ TRAINED = 2e5
 N_TASKS = 4
 MANY = 20  # times the prompts of a dot, where the line is a vote on prompts
 NAMES = {"cot": "CoT", "icl": "ICL"}
-PANELS = (
+PANELS: tuple[tuple, ...] = (
     ("alpha_test", (0.2, 0.4, 0.6, 0.8), r"\alpha'", {}, "(A) share of matching examples"),
     ("tau", (0.1, 0.3, 0.5, 0.7), r"\tau", {}, "(B) probability of a right chain"),
     ("rho", (0.2, 0.4, 0.6, 0.8), r"\rho", {"style": "one"}, "(C) primacy, one noisy step"),

@@ -102,8 +102,8 @@ def chain_of_thought(rng: np.random.Generator, tables: Scorer, prompts: Examples
             own, label = answers[earlier][:, None], answers[earlier + 1][:, None]
             scores = tables.scores(k, asked, own, label) + tables.steps[k][asked, earlier][:, None]
             columns.append((scores, label, 2 * (own != asked[:, None]) + 1))
-        flat = (np.concatenate([part.reshape(len(asked), -1) for part in parts], axis=1) for parts in zip(*columns))
-        readings.append(_read(rng, *flat, tables))
+        flat = [np.concatenate([part.reshape(len(asked), -1) for part in parts], axis=1) for parts in zip(*columns)]
+        readings.append(_read(rng, flat[0], flat[1], flat[2], tables))
         answers.append(readings[-1].answer)
     return readings
 

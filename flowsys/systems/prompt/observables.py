@@ -20,7 +20,7 @@ from flowsys.systems.prompt.tasks import unseen
 from flowsys.systems.prompt.transitions import Law
 
 ENTRIES = {"A_s": "input × same", "A_d": "input × other", "B_s": "output × same", "B_d": "output × other"}
-Reading = tuple[str, Callable[[Any, Any], Any]]
+Reading = tuple[str, Callable]
 
 
 class Seen(NamedTuple):
@@ -105,7 +105,7 @@ def readings(K: int) -> dict[str, Reading]:
 def orbit_means(S: Any, M: int) -> Orbits:
     """Orbit means of the frame entries S (2M + K, M + K)."""
 
-    def same_and_other(block):
+    def same_and_other(block: Any) -> tuple[Any, Any]:
         same = (np.eye(M, dtype=int) * block).sum() / M
         return same, (block.sum() - M * same) / (M * (M - 1))
 
@@ -182,7 +182,7 @@ def measures(law: Law | None) -> dict[str, Callable]:
 
 def told(K: int) -> dict[str, str]:
     """The meaning of every name, for K steps; another K has the same names with its own step numbers."""
-    said = {name: function.__doc__ for name, function in (observe(SimpleNamespace(K=K)) | measures(None)).items()}
+    said = {name: function.__doc__ or "" for name, function in (observe(SimpleNamespace(K=K)) | measures(None)).items()}
     return {
         "loss": "population loss (Eq. 3), mean over query steps",
         **said,

@@ -1,13 +1,14 @@
 """The parameters of the prompt system: sizes, thresholds of the stages, training at finite levels, tests."""
 
 from math import inf
+from typing import Any
 
 import flowsys as fs
 from flowsys.system import FINITE
 
 N_DEFAULT_TASKS = 16
 
-PARAMETERS = {
+PARAMETERS: dict[str, Any] = {
     "M": fs.Size(20, 2, 10**9, "training patterns"),
     "K": fs.Size(3, 2, 8, "reasoning steps"),
     "alpha": fs.Real(0.4, 1e-4, 0.99, "fraction of a training prompt's examples that start at the query's pattern"),

@@ -62,7 +62,7 @@ def surrogate_field() -> FunctionField:
         return dict(zip(OBSERVABLES, (*y, p, p, other, other, ops.log(other), ops.log(missed))))
 
     return FunctionField(
-        ("s", "u"), lambda y, a: jnp.stack(velocity(ops, *y, a.M, a.K, a.alpha)), observed, OBSERVABLES
+        ("s", "u"), lambda y, a: jnp.stack(velocity(ops, y[0], y[1], a.M, a.K, a.alpha)), observed, OBSERVABLES
     )
 
 

@@ -116,8 +116,10 @@ def attractor_boundary(beta: float, K: int, M_test: float = 10) -> float:
 def attractor_of(tau_o: float, rho_o: float, is_satisfied: bool, M_test: int = 10) -> tuple[float, float]:
     """(p, β) of attractor errors for K = 3 whose most probable output has probability τ_o and primacy ρ_o."""
     wanted = (tau_o, (1 - rho_o) * tau_o) if is_satisfied else ((1 - rho_o) * tau_o, tau_o)
-    missed = lambda x: np.subtract(attractor_masses(*np.clip(x, 1e-6, 1 - 1e-6), 3, M_test), wanted)
-    return tuple(map(float, fsolve(missed, (0.72, 0.8))))
+    inside = lambda x: np.clip(x, 1e-6, 1 - 1e-6)
+    missed = lambda x: np.subtract(attractor_masses(inside(x)[0], inside(x)[1], 3, M_test), wanted)
+    p, beta = map(float, fsolve(missed, (0.72, 0.8)))
+    return p, beta
 
 
 def composed(transitions: np.ndarray) -> np.ndarray:

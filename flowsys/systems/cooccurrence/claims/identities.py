@@ -43,7 +43,8 @@ def families_move_by_themselves(run: Kit, factor: float = 1.0) -> dict[str, Side
         *_, moving, closed = pushed(there, factor)
         for name in moving:
             found.setdefault(name, []).append((np.ravel(closed[name]), np.ravel(moving[name])))
-    return {name: Sides(*map(np.concatenate, zip(*pairs))) for name, pairs in found.items()}
+    both = {name: [np.concatenate(side) for side in zip(*pairs)] for name, pairs in found.items()}
+    return {name: Sides(ours, theirs) for name, (ours, theirs) in both.items()}
 
 
 def mean_margin_moves_c(run: Kit, factor: float = 1.0) -> Sides:

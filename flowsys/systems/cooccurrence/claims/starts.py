@@ -4,7 +4,7 @@ Statements with probability 1 - δ are judged by the failure rate over starts. S
 them; the signs of the output weights are put into the neurons, w_j standing for a_j w_j.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import log
 from typing import NamedTuple
 
@@ -47,7 +47,7 @@ class Start(NamedTuple):
     sigma_1: float
 
 
-def drawn(run: Kit, seeds: Iterator[int] | range) -> Iterator[Start]:
+def drawn(run: Kit, seeds: Iterable[int]) -> Iterator[Start]:
     """The starts of many seeds at one place."""
     p = run.p
     width, σ_0 = int(p.m), sigma_0_squared(p) ** 0.5

@@ -4,6 +4,8 @@ Stage 2.1 ends where α reaches 1/log d, stage 2.2 where it reaches a constant, 
 above 1/log d only for log d > 10⁴). Rates are those of the whole block over n_x, dα/dτ = -n_x ∂Loss/∂[Q_43]_{s,s}.
 """
 
+from typing import Any
+
 import numpy as np
 
 from flowsys.claims import (
@@ -189,7 +191,7 @@ def slope_of_eps(run: Kit, factor: float = 1.0) -> Series:
     return Series(there.t, factor * there.t * there["log_eps_rate"], "τ")
 
 
-STAGE = {"regime": SIMPLY_TRANSITIVE, "takes": f"group C_B {LAYER_SHAPE}"}
+STAGE: dict[str, Any] = {"regime": SIMPLY_TRANSITIVE, "takes": f"group C_B {LAYER_SHAPE}"}
 HERE = [{"group": g, "C_B": 4.0} for g in ("C3", "C5")]
 UP_TO_ROUNDING = Path("d", (1e2, 3e2, 1e3, 3e3, 1e4, 1e5, 1e6))
 MORE_VALUES = Path("n", (3, 4, 5, 6, 8, 10, 12), group=lambda p: f"C{p.n}")

@@ -5,7 +5,7 @@ neurons a class, b = σ_0 log d, no clip. d is small, so σ_0 is a quarter of d^
 """
 
 from functools import lru_cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -90,7 +90,13 @@ def other_features(run: Kit, scale: float = 1.0) -> dict[str, Sides]:
 
 
 MORE_VARIABLES = Path("n_x", (4, 6, 9, 13))
-TRAINED = {"at": {"group": "C3"}, "path": MORE_VARIABLES, "mode": "stage_1", "takes": "rho q", "is_cheap": False}
+TRAINED: dict[str, Any] = {
+    "at": {"group": "C3"},
+    "path": MORE_VARIABLES,
+    "mode": "stage_1",
+    "takes": "rho q",
+    "is_cheap": False,
+}
 CLAIMS = [
     Claim("A.12", "Lemma A.12, Lemma A.3, Lemma A.4", "(b) Φ_{4,j} ≥ Ω(log d) for every variable: W_4 copies it",
           Order("Ω"), active_mass, **TRAINED, control={"slot": 2}),

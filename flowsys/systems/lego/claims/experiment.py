@@ -96,7 +96,9 @@ def self_trained_lengths(run: Kit, last: int = -1) -> dict[str, Sides]:
              share=_listed(curve(stages[0])[FAR] for stages in runs.values()),
              shares=_listed(curve(stages[last])[FAR] for stages in runs.values()),
              control=_listed(curve(results)[FAR] for results in more.values()) or "not run")  # fmt: skip
-    found = {f"seed {seed} solves": Sides(solved_length(stages[last]), FAR) for seed, stages in runs.items()}
+    found: dict[str, Any] = {
+        f"seed {seed} solves": Sides(solved_length(stages[last]), FAR) for seed, stages in runs.items()
+    }
     later = [curve(b)[FAR] - curve(a)[FAR] for stages in runs.values() for a, b in pairwise(stages)]
     return found | {"every stage extends it": min(later) >= 0}
 
@@ -165,7 +167,11 @@ def answers_along_the_chain(run: Kit, tilt: float = 0.0) -> dict[str, Sides]:
     return decay(run, "answer", "C6", "S5", tilt)
 
 
-KEPT = {"kind": Experiment(), "regime": Regime(text="two heads, Adam, rate 1e-4, 300 epochs, L = 5"), "takes": ""}
+KEPT: dict[str, Any] = {
+    "kind": Experiment(),
+    "regime": Regime(text="two heads, Adam, rate 1e-4, 300 epochs, L = 5"),
+    "takes": "",
+}
 CLAIMS = [
     Claim("fig_1a_C6", "Figure 1a, Section 7", "trained at L = 5, C6 is solved up to L = 160", measure=cyclic_lengths,
           **KEPT, control={"goal": 20},

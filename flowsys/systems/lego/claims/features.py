@@ -5,6 +5,7 @@ width ω, lets F go beyond B like ω log t.
 """
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -173,7 +174,7 @@ def creep(run: Kit, width: float = 1.0) -> Sides:
     return Sides(line(np.log(times), F).slope, width * run.p.clip_width)
 
 
-STARTS = {"bias": 0.01, "V_0": 0.01}
+STARTS: dict[str, Any] = {"bias": 0.01, "V_0": 0.01}
 EARLY = [{"group": g, "q": q, **STARTS} for g in ("C3", "C5", "S3") for q in (4, 6)]
 SMALLER_START = Path("bias", (0.01, 0.005, 0.0025, 0.00125, 0.000625), V_0=lambda p: p.bias)
 CYCLIC, SYMMETRIC_ONLY = Regime(TRANSITIVE), Regime(SYMMETRIC)
@@ -187,7 +188,7 @@ C_1 = 0.25
 SHAPE = "group rho q"
 BOTH = [{"group": g, **SMALL} for g in ("C3", "C5")]
 FIBRES = [{"group": g, **SMALL} for g in ("S3", "S4", "S5")]
-STEP = {"mode": MODE, "takes": SHAPE, "path": LARGER_D, "what": "proof step"}
+STEP: dict[str, Any] = {"mode": MODE, "takes": SHAPE, "path": LARGER_D, "what": "proof step"}
 CLAIMS = [
     Claim("Eq16", "Eq. (16), Lemma B.2", "in phase I dV/dt ≥ Ω((V + b)^(q-1))", Inequality(">=", None), growth,
           at={"group": "C3"}, path=SMALLER_START, mode=MODE, takes=SHAPE, control={"extra": -1}),

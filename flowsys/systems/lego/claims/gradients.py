@@ -46,7 +46,7 @@ def one_step_tokens(group: GroupAction, n_x: int) -> tuple[np.ndarray, dict[str,
 
 def layer_sides(W: np.ndarray, tokens: np.ndarray, target: np.ndarray, p) -> tuple[np.ndarray, np.ndarray]:
     """ω = ½ ξ s'(Λ), sentences by classes by neurons, and Λ."""
-    read = sum(W[:, :, slot, tokens[:, slot]] for slot in range(5))
+    read = np.asarray(sum(W[:, :, slot, tokens[:, slot]] for slot in range(5)))
     Λ = np.moveaxis(read, -1, 0) / 2 + p.bias
     return residual(activated(Λ, p).sum(axis=2), target)[:, :, None] * slope(Λ, p) / 2, Λ
 

@@ -4,7 +4,7 @@ n_x = ∞, m = 4 n_y neurons a class, σ_0 = d^(-1/2), b = σ_0 log d, no clip, 
 (j, y) stands for all g with g(y) = j; its feature in a neuron is the mean over them.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -169,10 +169,12 @@ def action_and_value(run: Kit, share: float = 1.0) -> Sides:
 
 REGIME = Regime(Condition("d ≥ D", lambda p, D: (p.d, D)), D=1e12)
 """The gaps of order σ_0 between initial features have to decide before the linear phase begins: d → ∞."""
-DRAWS = {"mode": "stage_1", "takes": "group d rho q"}
+DRAWS: dict[str, Any] = {"mode": "stage_1", "takes": "group d rho q"}
 PLACES = [{"group": g, "d": 1e12} for g in SEEDS]
-STEP = {"at": [{"group": g, "d": 1e12} for g in ("C3", "S3")], "regime": REGIME, **DRAWS, "what": "proof step",
-        "is_cheap": False}  # fmt: skip
+STEP: dict[str, Any] = {
+    "at": [{"group": g, "d": 1e12} for g in ("C3", "S3")], "regime": REGIME, **DRAWS, "what": "proof step",
+    "is_cheap": False,
+}  # fmt: skip
 CLAIMS = [
     Claim("B.1_a", "Inductions B.1, C.1", "(a) V + b ≥ Ω(μ) of the curriculum's features, for all t",
           Inequality(">=", 0.5), least_feature, **STEP, control={"kind": Inequality(">=", 2.0)}),

@@ -168,7 +168,8 @@ def times_of_rounds(run: Kit) -> Sides:
 
 def growth_in_rounds(run: Kit) -> Sides:
     """[ours] What rounds add to log(e^α + e^γ), against log 2."""
-    weights = [np.logaddexp(*ended(run, L, "alpha", "gamma").values()) for L in LENGTHS]
+    scores = [ended(run, L, "alpha", "gamma") for L in LENGTHS]
+    weights = [np.logaddexp(end["alpha"], end["gamma"]) for end in scores]
     return Sides(np.diff(weights), log(2), LENGTHS[1:], "L")
 
 

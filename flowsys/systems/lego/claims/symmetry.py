@@ -4,6 +4,8 @@ Stage 1.2.1 ends where ε = 0.4, stage 1.2.2 at the stop. With n_x = ∞ the two
 ε/2 each, the right predicate (1 - ε + Δ)/2, the right answer (1 - ε - Δ)/2; c_1 = 1.005/(2 C_B), c_2 = 1/(4.02 C_B).
 """
 
+from typing import Any
+
 import numpy as np
 
 from flowsys.claims import Claim, Erratum, Identity, Inequality, Kit, Order, Path, Sides, Sign
@@ -151,7 +153,7 @@ CLIPS = (4.0, 6.0, 8.0)
 PLACES = [{"group": g, "C_B": C} for g in SYMMETRIES for C in CLIPS]
 WIDER = [{"group": g, "C_B": C} for g in SYMMETRIES for C in (4.0, 8.0, 16.0, 24.0)]
 GROUPS = [{"group": g, "C_B": 6.0} for g in SYMMETRIES]
-STAGE = {"regime": SYMMETRY, "takes": f"group d C_B {LAYER_SHAPE}"}
+STAGE: dict[str, Any] = {"regime": SYMMETRY, "takes": f"group d C_B {LAYER_SHAPE}"}
 SIZES = Path("d", (1e2, 3e2, 1e3, 3e3, 1e4, 3e4))
 CLAIMS = [
     Claim("E.19", "Lemma E.19, Lemma E.31, Induction E.1, Induction E.2", "α + γ rises throughout stage 1.2",

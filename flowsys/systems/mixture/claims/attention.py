@@ -1,5 +1,7 @@
 """Attention at the end of stage 2: where it concentrates and what stays symmetric (Theorem 4.1, Theorem E.7)."""
 
+from typing import Any
+
 import numpy as np
 from scipy.special import softmax
 
@@ -67,7 +69,7 @@ def classification_part_of_the_output(run: Kit, key: str = "d") -> float:
 
 
 SMALL = Order("Õ", lambda p: p.omega, floor=1e-13)
-COMMON = {"path": SMALLER_OMEGA, "regime": BOUNDED_SCORES}
+COMMON: dict[str, Any] = {"path": SMALLER_OMEGA, "regime": BOUNDED_SCORES}
 CLAIMS = [
     Claim("E.7", "Theorem E.7, Theorem 4.1", "queries v_1, -v_2: the heads' attention to c_1 differs by Θ(1)",
           Order("Θ"), gap_between_heads, **COMMON, levels=TRAINED, control={"key": "v"}),

@@ -1,5 +1,7 @@
 """Gradient descent of the finite-width model against its flow: Sec. 3.1, Figs. 1, 3 and 4, and what it adds to flow."""
 
+from typing import Any
+
 import numpy as np
 
 from flowsys.claims import Claim, Experiment, Identity, Inequality, Kit, Order, Path, Sides
@@ -49,7 +51,7 @@ def losses_of_attention_alone(run: Kit, trains: str = "attention_only") -> dict[
     return {"the loss stays large": Sides(loss.min(), 0.05)}
 
 
-COMMON = {"mode": "simultaneous", "takes": "", "is_cheap": False}
+COMMON: dict[str, Any] = {"mode": "simultaneous", "takes": "", "is_cheap": False}
 CLAIMS = [
     Claim("gradient_descent", "Sec. 3.1 [ours]", "descent is flow up to O(η), once the kink is behind",
           Order("O", lambda p: p.learning_rate), error_after_the_kink, at={"width": 50}, path=RATES, **COMMON,

@@ -1,5 +1,7 @@
 """More groups: what Figs. 5–7 and Observation 1 show, and the mean sector."""
 
+from typing import Any
+
 import numpy as np
 
 from flowsys.claims import Claim, Experiment, Inequality, Kit, Sides
@@ -60,7 +62,7 @@ def mean_and_difference(run: Kit, others: float = 1.0) -> tuple[float, float]:
     return abs(v["S_cv_same"] + (K - 1) ** others * v["S_cv_diff"]), abs(v["S_cv_same"] - v["S_cv_diff"])
 
 
-SIMULTANEOUS = {"mode": "simultaneous", "levels": TRAINED}
+SIMULTANEOUS: dict[str, Any] = {"mode": "simultaneous", "levels": TRAINED}
 CLAIMS = [
     Claim("observation_1", "Observation 1", "K ≥ 3 is learnt, more slowly with more groups", Experiment(),
           times_of_learning, at={"L": 3}, what="experiment", **SIMULTANEOUS,

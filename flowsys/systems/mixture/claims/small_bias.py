@@ -5,6 +5,8 @@ stuck with w_c < 0. There gates of different orbits share a surface up to about 
 whether the kinks are followed exactly or smoothed, and finite widths need not follow the limit.
 """
 
+from typing import Any
+
 import numpy as np
 
 from flowsys.claims import Claim, Identity, Kit, Sides
@@ -53,7 +55,7 @@ def accuracy_at_finite_width(run: Kit, seeds: int = 2, level: str = "L2") -> Sid
     return Sides(found, limit)
 
 
-COMMON = {"mode": "simultaneous", "levels": "L3", "takes": ""}
+COMMON: dict[str, Any] = {"mode": "simultaneous", "levels": "L3", "takes": ""}
 CLAIMS = [
     Claim("small_bias", "Algorithm 1 [ours]", "with L = 3 a small bias lets simultaneous training learn every sample",
           Identity(1e-9), accuracies, at=SHORT, **COMMON, control={"at": LONGER}),

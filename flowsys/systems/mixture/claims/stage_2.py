@@ -1,5 +1,7 @@
 """Stage 2: the attention grows from the conflicting samples (Sec. 5.2, Appendix E)."""
 
+from typing import Any
+
 import numpy as np
 
 from flowsys.claims import Claim, Identity, Inequality, Kit, Order, Provable, Sides, Sign, signs_on
@@ -142,7 +144,7 @@ def gate_after_it_closed(run: Kit, stretch: float = 20.0) -> Sides:
     return Sides(there["preactivation_minus_conflicting"], 0.0, there.t)
 
 
-ALONG_OMEGA = {"path": SMALLER_OMEGA, "regime": BOUNDED_SCORES}
+ALONG_OMEGA: dict[str, Any] = {"path": SMALLER_OMEGA, "regime": BOUNDED_SCORES}
 CLAIMS = [
     *(Claim(f"E.1-{number}", f"Lemma E.1, Eq. ({number})", f"c min({x}_same, -{x}_diff) ≥ {others}, some c < 1",
             Inequality("<="), lambda run, matrix=matrix: dominance(run, matrix), **ALONG_OMEGA, levels=TRAINED,

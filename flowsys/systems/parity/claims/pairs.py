@@ -35,7 +35,7 @@ SEEDS = 16
 TAU = 45.0  # the limit locks at 14.2 n√m, so this is three times as late
 
 
-def one_hot_share(setup: Setup, overlaps: Callable[[np.ndarray], np.ndarray]) -> float:
+def one_hot_share(setup: Setup, overlaps: Callable[..., np.ndarray]) -> float:
     """The share of rows at positions i >= n+3 with attention above 0.99 on S[i] at t = TAU n√m.
 
     `overlaps` maps the Γ of the setup's random gates to the Γ of the flow.

@@ -1,6 +1,7 @@
 """Theorems 1 and 2: parity without a chain of thought can be represented, and its gradient vanishes at the start."""
 
 from math import log, log2
+from typing import Any
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from flowsys.systems.parity.claims.construction import construct
 from flowsys.systems.parity.claims.gradients import gradient, largest_entry, order_of_vanishing
 from flowsys.systems.parity.claims.regimes import DELTA, SECRETS
 
-INSIDE = {"n": 300_000, "k": 3, "d": 180, "tokens": "all"}
+INSIDE: dict[str, Any] = {"n": 300_000, "k": 3, "d": 180, "tokens": "all"}
 FEW = Condition("d² + dm ≤ nk/log n", lambda p: (p.n * p.k / log(p.n), p.d**2 + p.d * (p.k + 1)))
 MANY = Condition("d ≥ c k log(n/δ)", lambda p, c: (p.d, c * p.k * log(p.n / DELTA)))
 EMBEDDINGS = 2

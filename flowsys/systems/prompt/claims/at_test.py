@@ -67,7 +67,7 @@ def noise_score(run: Kit, overlap: float | None = None) -> Sides:
 def error_with_noise(run: Kit, loud: float = 0.7) -> Sides:
     """The difference of CoT errors with and without noise, and four standard errors of it."""
     errors = [tested(run, 1e4, n_prompts=3000, noise=level).errors.cot for level in (0.0, loud)]
-    error = max(np.mean(errors), 1e-3)
+    error = max(float(np.mean(errors)), 1e-3)
     return Sides(abs(errors[1] - errors[0]), 4 * np.sqrt(2 * error * (1 - error) / 3000 / run.p.K))
 
 

@@ -1,6 +1,7 @@
 """How many examples a test prompt needs: Theorem 2 by exact counting, Theorem 3 and Condition 1, Figs. 2–4."""
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -110,11 +111,17 @@ def errors_fall(run: Kit, error: str, lengths: tuple[int, ...] = LENGTHS) -> dic
     return found
 
 
-ATTRACTORS = [{"style": "attractor", "tau": 0.6**3, "beta": 0.9}, {"style": "attractor", "tau": 0.65**3, "beta": 0.85},
-              {"style": "equal", "tau": 0.45**3, "rho": 0.02}]  # fmt: skip
+ATTRACTORS: list[dict[str, Any]] = [
+    {"style": "attractor", "tau": 0.6**3, "beta": 0.9},
+    {"style": "attractor", "tau": 0.65**3, "beta": 0.85},
+    {"style": "equal", "tau": 0.45**3, "rho": 0.02},
+]
 """Errors under which Condition 1 fails though every single step is right on average: two attractors, and a drift."""
-SATISFIED = [{"style": "attractor", "tau": 0.8**3, "beta": 0.9}, {"style": "attractor", "tau": 0.6**3, "beta": 0.3},
-             {"style": "equal"}]  # fmt: skip
+SATISFIED: list[dict[str, Any]] = [
+    {"style": "attractor", "tau": 0.8**3, "beta": 0.9},
+    {"style": "attractor", "tau": 0.6**3, "beta": 0.3},
+    {"style": "equal"},
+]
 MATCHING = {"alpha_test": 1.0}
 
 

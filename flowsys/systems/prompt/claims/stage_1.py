@@ -1,6 +1,7 @@
 """Stage 1, positions: the gradients of Lemma F.5 and the time of Lemma F.6."""
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -70,7 +71,7 @@ def until_broken(run: Kit, kind: str, sign: float = 1.0) -> dict[str, float]:
 
 
 def _bound(number: int, kind: str, statement: str, **more) -> Claim:
-    declared = {"at": SIZES, "regime": PROOFS, "control": {"sign": -1.0}} | more
+    declared: dict[str, Any] = {"at": SIZES, "regime": PROOFS, "control": {"sign": -1.0}} | more
     return Claim(
         f"F.5_{number}", f"Lemma F.5, Eq. ({number})", f"{statement} for 1 ≤ t ≤ O(α^-2 K³ log(K/ε))",
         Order("Ω", window), partial(until_broken, kind=kind), path=INTO_REGIME, levels="L3", takes="epsilon_1",
