@@ -58,7 +58,7 @@ def rows_run() -> Run:
 
 def shapes_runs(chain: bool = False) -> list[Run]:
     """Figure 4 at the paper's n, k, strings and epochs, for several numbers of heads; with a chain for three seeds."""
-    common = {"training_set": FEW, "budget": 1000 * FEW}
+    common: dict[str, Any] = {"training_set": FEW, "budget": 1000 * FEW}
     if chain:
         return [Run(6, True, seed, architecture=PASSES_SHAPES[-1], **common) for seed in range(3)]
     return [Run(6, False, architecture=shape, evaluate_every=50, **common) for shape in PASSES_SHAPES]
@@ -66,13 +66,13 @@ def shapes_runs(chain: bool = False) -> list[Run]:
 
 def few_and_many_runs() -> list[Run]:
     """Figure 5: few strings passed over many times, against strings that are all fresh."""
-    common = {"budget": 3 * 10**6, "architecture": SMALL, "evaluate_every": 20}
+    common: dict[str, Any] = {"budget": 3 * 10**6, "architecture": SMALL, "evaluate_every": 20}
     return [Run(4, False, seed, training_set=strings, **common) for strings in (FEW, None) for seed in range(3)]
 
 
 def hard_runs() -> list[Run]:
     """Figure 9: twelve secrets, which no training set teaches without a chain; with one, few or fresh strings do."""
-    common = {"budget": 3 * 10**6, "architecture": SMALL}
+    common: dict[str, Any] = {"budget": 3 * 10**6, "architecture": SMALL}
     without = [Run(12, False, training_set=strings, evaluate_every=20, **common) for strings in HARD_SETS]
     return [*without, *(Run(12, True, training_set=strings, **common) for strings in (FEW, None))]
 
@@ -80,9 +80,15 @@ def hard_runs() -> list[Run]:
 def paper_runs(figure: str) -> list[Run]:
     """The runs of a figure at the paper's size (its learning rate is the best of 6, 8 and 10 times 1e-5)."""
     shapes = [Architecture(layers, heads, 720, 3072) for layers in (1, 2, 3, 4) for heads in (1, 2, 3, 4)]
-    fresh = {"seed": 0, "budget": 10**7, "learning_rate": 8e-5, "validation": 2048}
+    fresh: dict[str, Any] = {"seed": 0, "budget": 10**7, "learning_rate": 8e-5, "validation": 2048}
     both = [(k, chain) for k in (1, 2, 3, 4) for chain in (True, False)]
-    passed = {"seed": 0, "learning_rate": 1e-4, "validation": 2048, "evaluate_every": 20, "budget": 10**7}
+    passed: dict[str, Any] = {
+        "seed": 0,
+        "learning_rate": 1e-4,
+        "validation": 2048,
+        "evaluate_every": 20,
+        "budget": 10**7,
+    }
     over = lambda strings, shape, k=6, chain=False: Run(k, chain, training_set=strings, architecture=shape, **passed)
     if figure == "2":
         return [Run(k, chain, n=30, architecture=shape, **fresh) for shape in shapes for k, chain in both]

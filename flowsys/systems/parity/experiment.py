@@ -10,6 +10,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -183,7 +184,7 @@ def restored(run: Run, checkpoint: Path | None = None):
 
 
 def _save(checkpoint: Path, run: Run, state, course: dict[str, list]) -> None:
-    leaves = {f"leaf_{place}": np.asarray(leaf) for place, leaf in enumerate(jax.tree.leaves(state))}
+    leaves: dict[str, Any] = {f"leaf_{place}": np.asarray(leaf) for place, leaf in enumerate(jax.tree.leaves(state))}
     partial_file = Path(checkpoint).with_suffix(".partial.npz")
     np.savez(partial_file, run=json.dumps(asdict(run)), course=json.dumps(course), **leaves)
     partial_file.replace(checkpoint)  # a run killed while writing leaves the previous checkpoint whole

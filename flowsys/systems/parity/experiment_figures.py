@@ -77,7 +77,8 @@ def pairs(runs: Runs, chain: bool, least: int = 1) -> tuple[list[int], list[int]
     """k and samples of runs; without a chain a run over its budget is counted with it, a lower bound."""
     chosen = [(run.k, result["samples"] or (None if chain else run.budget)) for run, result in runs
               if run.chain == chain and run.k >= least]  # fmt: skip
-    return tuple(zip(*[x for x in chosen if x[1] is not None])) or ([], [])
+    kept = [(k, samples) for k, samples in chosen if samples is not None]
+    return [k for k, _ in kept], [samples for _, samples in kept]
 
 
 def samples_by_secrets(setup: Setup, on_run: OnRun = None) -> Drawing:
@@ -133,7 +134,7 @@ def samples_with_chain(setup: Setup, on_run: OnRun = None) -> Drawing:
     ax = figure.subplots()
     dots(ax, runs, "C0", "runs")
     medians = {k: np.median([s or np.inf for s in many]) for k, many in complexities(runs).items()}
-    ax.plot(medians.keys(), medians.values(), "_-", color="k", linewidth=0.8, markersize=14, label="median")
+    ax.plot(list(medians), list(medians.values()), "_-", color="k", linewidth=0.8, markersize=14, label="median")
     ks, samples = pairs(runs, True, 2)
     if len(set(ks)) > 1:
         fit, power, fine = line(ks, samples), power_law(ks, samples), np.array(sorted(set(ks)))
@@ -156,7 +157,7 @@ def attention_on_secrets(setup: Setup, on_run: OnRun = None) -> Drawing:
     image = ax.imshow(rows, cmap="viridis", vmin=0, vmax=1, aspect="auto")
     ax.plot(secrets - 1, range(run.k), "s", color="crimson", markerfacecolor="none", label="S[i]")
     ax.set(xlabel="key position", ylabel="query", title=f"{title(run)}, k = {run.k}, ascending")
-    ax.set_xticks(range(0, rows.shape[1], 5), range(1, rows.shape[1] + 1, 5))
+    ax.set_xticks(range(0, rows.shape[1], 5), list(map(str, range(1, rows.shape[1] + 1, 5))))
     ax.set_yticks(range(0, run.k, 2), [f"n+{j + 1}" for j in range(0, run.k, 2)])
     figure.legend(loc="outside lower right", frameon=False)
     figure.colorbar(image, ax=ax, label="attention")
@@ -223,6 +224,7 @@ def epochs_by_shape(setup: Setup, on_run: OnRun = None) -> Drawing:
     ax.set(ylabel="validation sequences right")
     ax.set_title(f"n = {first.n}, k = {first.k}, without a chain; stars: perfect validation", fontsize="medium")
     figure.legend(loc="outside right center", frameon=False, fontsize="small")
+    assert first.training_set is not None
     epochs = first.budget / first.training_set
     return Drawing(figure, {}, f"{learned(runs)}, one run a shape, within {epochs:.0f} epochs")
 
