@@ -41,10 +41,15 @@ def test_signed_values_get_a_diverging_map_around_zero():
 
 
 @pytest.mark.parametrize("values, asked, is_log", [
-    ([1.0, 1e3], None, True), ([1.0, 50.0], None, False), ([1.0, 50.0], True, True), ([0.0, 1e3], True, False),
+    ([1.0, 1e3], None, True), ([1.0, 50.0], None, False), ([1.0, 50.0], True, True), ([0.0, 1e3], True, True), ([0.0, 1e3], None, False),
 ])  # fmt: skip
 def test_values_over_decades_get_a_logarithmic_map(values, asked, is_log):
     assert isinstance(of_values(np.array(values), asked).norm, LogNorm) == is_log
+
+
+def test_values_that_vanish_have_the_lowest_colour_of_a_logarithmic_map():
+    norm = of_values(np.array([0.0, 1e-300, 1e-5, 1.0]), True).norm
+    assert isinstance(norm, LogNorm) and norm(0.0) == norm(1e-300) == 0 and 0 < norm(1e-5) < 1 == norm(1.0)
 
 
 def test_phases_are_colours_with_words():

@@ -15,6 +15,7 @@ from flowsys.sweeps.named import Phases
 from flowsys.system.names import breadth
 
 DECADES = 2  # a map over more of them is logarithmic
+MOST_DECADES = 16  # what is smaller, and asked for on a logarithmic map, has its lowest colour
 ROUNDING = 1e-9  # of the largest value: what is below 0 by less has no sign
 LINES = ("crimson", "darkorange")  # of predictions
 ON_SIGNS = ("#00a651", "#b300b3")  # the same on a map of reds and blues
@@ -60,6 +61,9 @@ def of_values(
     if min(-low, high) > ROUNDING * max(-low, high):
         return Colours("RdBu_r", CenteredNorm(0.0, max(-low, high)), lines=ON_SIGNS)
     spans = low > 0 and high > 10**DECADES * low
-    if low > 0 and (spans if logarithmic is None else logarithmic):
+    if logarithmic and low >= 0 < high:
+        least = max(float(known[known > 0].min()), high / 10**MOST_DECADES)
+        return Colours("viridis", LogNorm(least, high, clip=True))
+    if spans and logarithmic is None:
         return Colours("viridis", LogNorm(low, high))
     return Colours("viridis", Normalize(low, high))

@@ -68,6 +68,7 @@ DIAGRAMS = {
         variant="balanced",
         fixed={"n": 20, "k": 3, "epsilon": 1.0},
         boundary=_one_hot,
+        logarithmic=True,
     ),
     "n_plus_2": NamedDiagram(
         title="Attention on S[n+2] where its bit is 0 does not lock, whatever b[n+2] is",
