@@ -41,7 +41,8 @@ def test_signed_values_get_a_diverging_map_around_zero():
 
 
 @pytest.mark.parametrize("values, asked, is_log", [
-    ([1.0, 1e3], None, True), ([1.0, 50.0], None, False), ([1.0, 50.0], True, True), ([0.0, 1e3], True, True), ([0.0, 1e3], None, False),
+    ([1.0, 1e3], None, True), ([1.0, 50.0], None, False), ([1.0, 50.0], True, True), ([0.0, 1e3], True, True),
+    ([0.0, 1e3], None, False),
 ])  # fmt: skip
 def test_values_over_decades_get_a_logarithmic_map(values, asked, is_log):
     assert isinstance(of_values(np.array(values), asked).norm, LogNorm) == is_log
