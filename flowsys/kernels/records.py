@@ -86,6 +86,7 @@ class Workspace:
     inner: Doubles
     combined: Doubles
     sums: Doubles
+    last_sums: Doubles
     increments: Doubles
     states: Doubles
     slopes: Doubles
