@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from flowsys.derivatives.base import base_run
 from flowsys.derivatives.directions import direction_of
-from flowsys.derivatives.variational import Varied, base_run, varied
+from flowsys.derivatives.variational import Varied, varied
 from flowsys.errors import InputError
 from flowsys.runs.flow import Flow, spoken
 from flowsys.sweeps.quantities import Compared, Term, parse_quantity

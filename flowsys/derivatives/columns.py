@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flowsys.derivatives.base import NoDerivative
 from flowsys.derivatives.directions import START, check_direction, direction_of
-from flowsys.derivatives.variational import NoDerivative, Varied, varied
+from flowsys.derivatives.variational import Varied, varied
 from flowsys.errors import InputError, did_you_mean
 from flowsys.runs.flow import Flow, spoken
 from flowsys.runs.trajectory import Trajectory

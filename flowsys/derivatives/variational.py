@@ -18,12 +18,12 @@ from functools import cache
 
 import numpy as np
 
+from flowsys.derivatives.base import Base, NoDerivative, base_run, parted, refuse_handover
 from flowsys.derivatives.directions import Direction
 from flowsys.derivatives.functions import functions_of
 from flowsys.derivatives.slides import Sliding
-from flowsys.errors import InputError
 from flowsys.integrate.record import Record
-from flowsys.kernels import NativeRun, StageBatch, cannot_compile, run_problem
+from flowsys.kernels import StageBatch, run_problem
 from flowsys.program.arrays import Arguments
 from flowsys.runs.flow import Flow, spoken
 from flowsys.system.problem import Problem, ProgramField, Stage
@@ -32,10 +32,6 @@ SAME_SURFACE = 1e-9  # gates whose switching functions agree so closely, in valu
 TOGETHER = 1e-12  # surfaces so near are met together
 APART = 10.0  # times the surface that is met must another be away from the state, or which is met cannot be told
 SAME_RUN = 1e-4  # how far, relative to the state, the state carried along may be from the plain run's
-
-
-class NoDerivative(InputError):
-    """What is asked for has no derivative at this point, or none that can be told; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -50,19 +46,6 @@ class Varied:
     dt: float
     values: dict[str, float]
     slopes: dict[str, float]
-
-
-@dataclass(frozen=True)
-class Base:
-    """A plain run of a flow: where it turned (`switches`: met a surface), and the records of what is asked for."""
-
-    flow: Flow
-    asked: tuple[str | float, ...]
-    records: tuple[Record, ...]
-    turns: tuple[float, ...]
-    switches: frozenset[float]
-    method: str
-    rtol: float
 
 
 @dataclass(frozen=True)
@@ -84,22 +67,6 @@ def varied(
     return [_without_turns(flow, asked, direction, rtol) or _Walk(base(), direction).run() for direction in directions]
 
 
-def base_run(flow: Flow, asked: tuple[str | float, ...], rtol: float) -> Base:
-    """The flow itself, integrated natively to all that is asked for and to the events that end stages."""
-    if why_not := cannot_compile():
-        raise InputError(f"derivatives along a flow run on compiled code, and {why_not}.")
-    problem, (events, times) = flow.problem, _parted(asked)
-    run = run_problem(problem, times, events, rtol)
-    before = problem.stages[: max((r.stage for r in run.records), default=0)]
-    if ends := {stage.ends_on for stage in before if stage.ends_on is not None} - {*events}:
-        run = run_problem(problem, times, [*events, *ends], rtol)
-    _refuse_handover(run)
-    statistics = run.statistics
-    method = "auto" if statistics.implicit else "explicit"
-    turns, switches = tuple(sorted(set(statistics.turns))), frozenset(statistics.switch_times)
-    return Base(flow, asked, tuple(run.records), turns, switches, method, rtol)
-
-
 def _without_turns(flow: Flow, asked: tuple[str | float, ...], direction: Direction, rtol: float) -> list[Varied]:
     """Where there are no kinks and stages end at given times, state and direction are one run."""
     problem = flow.problem
@@ -107,23 +74,13 @@ def _without_turns(flow: Flow, asked: tuple[str | float, ...], direction: Direct
         return []
     walk = _Walk(Base(flow, asked, (), (), frozenset(), "auto", rtol), direction)
     stages = tuple(replace(s, arguments=data) for s, data in zip(problem.stages, walk.moved_data))
-    events, times = _parted(asked)
+    events, times = parted(asked)
     run = run_problem(replace(problem, field=walk.of.field, initial=walk.z, stages=stages), times, events, rtol)
-    _refuse_handover(run)
+    refuse_handover(run)
     for record in run.records:
         walk.stage = record.stage
         walk.note(record, record.y)
     return walk.observed(walk.places)
-
-
-def _parted(asked: Iterable[str | float]) -> tuple[list[str], list[float]]:
-    """Events and times."""
-    return [r for r in asked if isinstance(r, str)], [r for r in asked if not isinstance(r, str)]
-
-
-def _refuse_handover(run: NativeRun) -> None:
-    if run.handover is not None:
-        raise NoDerivative(f"derivatives end at t = {run.handover.t:g}: {run.outcome.sentence}")
 
 
 class _Walk:

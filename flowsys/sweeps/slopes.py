@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from flowsys.derivatives.base import NoDerivative
 from flowsys.derivatives.columns import derivatives
-from flowsys.derivatives.variational import NoDerivative
 from flowsys.runs.flow import flow_of, spoken
 from flowsys.sweeps.diagram import CODES, has_value
 from flowsys.sweeps.quantities import Term
