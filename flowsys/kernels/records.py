@@ -86,7 +86,6 @@ class Workspace:
     inner: Doubles
     combined: Doubles
     sums: Doubles
-    last_sums: Doubles
     increments: Doubles
     states: Doubles
     slopes: Doubles

@@ -128,6 +128,6 @@ def _implicit_sizes(lanes: int, dim: int) -> dict[str, int]:
     sizes |= {f"matrix_{part}": systems * square for part in _PARTS}
     sizes |= {f"multiplier_{part}": systems for part in _PARTS}
     sizes |= {"tried": lanes * stages * dim, "history": lanes * stages * dim, "base": dim, "order": systems * dim}
-    sizes |= {"weights": STAGES * stages, "sums": stages, "last_sums": stages, "jacobian": -(-square // lanes)}
+    sizes |= {"weights": STAGES * stages, "sums": stages, "jacobian": -(-square // lanes)}
     sizes |= dict.fromkeys("scales omega inner combined".split(), -(-max(dim, STAGES + 1) // lanes))
     return sizes | dict.fromkeys(_IMPLICIT_PER_LANE.split(), 1)

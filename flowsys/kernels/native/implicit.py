@@ -218,7 +218,6 @@ def iterate(w: Workspace, s: Workspace, l: i64, tolerance: f64) -> f64:
         w.iterations[l] = n + 1
         residual(w)
         substitute(w)
-        keep(w.sums, w.last_sums, STAGES)
         correct(w)
         size = 0.0
         for i in range(STAGES):
@@ -238,7 +237,7 @@ def iterate(w: Workspace, s: Workspace, l: i64, tolerance: f64) -> f64:
             if now > HOPELESS or (n > 1 and contraction >= SLOWEST):
                 return NOT_CONVERGED
             contraction = fmin(contraction, SLOWEST)
-            remaining = remaining_corrections(w, contraction)
+            remaining = size * contraction / (1.0 - contraction)
             if remaining <= left_over:
                 w.limit[l] = w.tried_step[l] * fmin(FASTEST_GROWTH, fmax(0.5, CONTRACTION / fmax(contraction, 1e-3)))
                 return 0.0
@@ -248,23 +247,6 @@ def iterate(w: Workspace, s: Workspace, l: i64, tolerance: f64) -> f64:
                 return NOT_CONVERGED
         last = size
     return NOT_CONVERGED
-
-
-def remaining_corrections(w: Workspace, contraction: f64) -> f64:
-    """The norm of all corrections to come, where every stage contracts at its own pace or the common one, if slower.
-
-    A stage past the place where stiffness ends (a neuron saturates) hardly feels the Newton matrix: its corrections are
-    small from the first and stay so, hidden behind those of the other stages that vanish at once.
-    """
-    total = 0.0
-    for i in range(STAGES):
-        own = contraction
-        if w.sums[i] > own * own * w.last_sums[i]:
-            own = SLOWEST
-            if w.sums[i] < SLOWEST * SLOWEST * w.last_sums[i]:
-                own = sqrt(w.sums[i] / w.last_sums[i])
-        total += w.sums[i] * (own / (1.0 - own)) * (own / (1.0 - own))
-    return sqrt(total / (STAGES * w.dim))
 
 
 def estimated_error(w: Workspace, s: Workspace, l: i64, length: f64) -> f64:
