@@ -219,6 +219,7 @@ def made(group, adds_query=False, seed=0):
 @pytest.fixture
 def results(monkeypatch):
     monkeypatch.setattr(figures, "packaged", made)
+    monkeypatch.setattr(figures, "self_trained", lambda group: {seed: made(group, seed=seed) for seed in (0, 1)})
     monkeypatch.setattr(figures, "packaged_controls", lambda group, adds_query: {1: made(group, seed=1)[0]})
     monkeypatch.setattr(figures, "packaged_seeds", lambda group, adds_query: [0, 1] if group == "S5" else [0])
 
