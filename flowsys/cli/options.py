@@ -11,6 +11,7 @@ import typer
 
 from flowsys.cli import completion
 from flowsys.errors import InputError
+from flowsys.runs.requests import request
 
 
 def given(option: typer.CallbackParam, text: str | None) -> str | None:
@@ -186,16 +187,8 @@ def requests(text: str | None) -> list[str | float] | None:
             from flowsys.sweeps.axes import parse_axis
 
             found += parse_axis(part).values
-        elif part.startswith("t="):
-            try:
-                found.append(float(part[2:]))
-            except ValueError:
-                raise InputError(f"--at {part} is not understood: after t= there must be a number.") from None
         else:
-            try:
-                found.append(float(part))
-            except ValueError:
-                found.append(part)
+            found.append(request(part))
     if not found:
         raise InputError("--at is empty: name events or times, e.g. T_2,t=300.")
     return found

@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 ENGINE = "flowsys"
+_PACKAGES = {"site-packages", "dist-packages"}  # of this Python, or of another one on its path
 
 
 @lru_cache(maxsize=1)
@@ -26,7 +27,8 @@ def _installations() -> tuple[Path, ...]:
 
 @lru_cache(maxsize=4096)
 def _is_installed_file(path: str) -> bool:
-    return any(Path(path).resolve().is_relative_to(place) for place in _installations())
+    found = Path(path).resolve()
+    return not _PACKAGES.isdisjoint(found.parts) or any(found.is_relative_to(place) for place in _installations())
 
 
 def is_installed(name: str, file: str | None = None) -> bool:

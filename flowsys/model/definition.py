@@ -47,7 +47,7 @@ class Model(System):
     `blocks(p)` gives the weights, `samples(p)` the data, `loss(ops, w, X, p)` one number a sample (without samples:
     one number), `observe` further numbers by name, or `observe(p)` those of given sizes. `stages` lists `fs.Stage`, or
     {mode: stages}; `events` are `fs.Crossing` and `fs.Mark`; `integrals` observables integrated in time;
-    `batches(key, p)` fresh samples for SGD.
+    `batches(key, p)` fresh samples for SGD, made with jax.random and jax.numpy.
     `variants` adds forms of a level, {level: {variant: (meaning, build(setup, mode))}}, the first the default; in place
     of the pair the name of a form of the engine's own, which the variant then is. A start given to a stated form sets
     coordinates of its state by name; a build that has a keyword `start` takes it as it is.

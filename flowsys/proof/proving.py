@@ -23,7 +23,7 @@ from flowsys.proof.stating import Stated
 from flowsys.proof.stepping import Declined
 from flowsys.proof.steps import Passage, Step
 from flowsys.proof.weights import fitted_exponents
-from flowsys.runs.solving import plain_requests
+from flowsys.runs.requests import plain_requests
 from flowsys.system import Setup, System, asked
 from flowsys.system.problem import Problem
 

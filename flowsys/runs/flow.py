@@ -10,7 +10,7 @@ import numpy as np
 from flowsys.errors import InputError
 from flowsys.integrate.record import Finished, Tolerances
 from flowsys.runs.automatic import integrate
-from flowsys.runs.solving import plain_requests
+from flowsys.runs.requests import plain_requests
 from flowsys.runs.trajectory import Origin
 from flowsys.system import Setup, System
 from flowsys.system.problem import Field, Problem

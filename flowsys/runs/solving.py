@@ -4,7 +4,7 @@ All dynamics run in float64 inside a precision scope of their own; the importing
 """
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
@@ -16,13 +16,12 @@ from flowsys.integrate.record import Tolerances
 from flowsys.program.arrays import observed_rows
 from flowsys.runs.automatic import SOLVERS, integrate
 from flowsys.runs.horizon import POINTS, Horizon, check_points
+from flowsys.runs.requests import Request, plain_requests
 from flowsys.runs.trajectory import Origin, Trajectory
 from flowsys.system import Setup, System, asked
 from flowsys.system.names import Names
 from flowsys.system.problem import Problem, ProgramField
 from flowsys.version import VERSION
-
-Request = str | float
 
 
 def solve(
@@ -276,12 +275,6 @@ def _observer(problem: Problem, names: tuple[str, ...]) -> Callable:
 
     evaluate = numpy_observer(field, names)
     return lambda states, arguments: np.array([evaluate(y, arguments) for y in states])
-
-
-def plain_requests(at: Request | Iterable[Request]) -> tuple[Request, ...]:
-    """Names and times as Python's own, whatever array they came in; one may come alone."""
-    at = (at,) if isinstance(at, str | float | int) else at
-    return tuple(str(request) if isinstance(request, str) else float(request) for request in at)
 
 
 def _sorted_requests(system: System, problem: Problem, requests: Sequence[Request]) -> tuple[list[str], list[float]]:

@@ -18,7 +18,7 @@ from flowsys.errors import InputError, did_you_mean
 from flowsys.integrate.outcome import Ending, Outcome
 from flowsys.runs.layout import in_a_row
 from flowsys.runs.plan import Plan, plan_of
-from flowsys.runs.solving import plain_requests
+from flowsys.runs.requests import plain_requests
 from flowsys.runs.trajectory import Origin, Trajectory
 from flowsys.system import Setup, System, asked
 from flowsys.system.names import Names

@@ -19,6 +19,8 @@ from numpy.typing import ArrayLike
 from flowsys.errors import InputError
 from flowsys.integrate.outcome import Ending, Outcome
 from flowsys.runs.layout import Placed
+from flowsys.runs.requests import Request
+from flowsys.runs.requests import request as request_of
 from flowsys.system.names import spelled
 from flowsys.typeset.tables import folded, html_table
 
@@ -119,11 +121,12 @@ class Trajectory:
     def __len__(self) -> int:
         return len(self.t)
 
-    def at(self, request: str | float) -> dict[str, Any]:
+    def at(self, asked: Request) -> dict[str, Any]:
         """The row of an event or a time: {"at", "t", "reached", "values"}; not reached means t and values are None.
 
         With seeds side by side each value is an array over them.
         """
+        request = request_of(asked)
         found = self._rows_of(request)
         name = request if isinstance(request, str) else f"t={_number(request)}"
         if not found and not isinstance(request, str) and self.look is not None and 0 <= request <= self.t[-1]:
@@ -136,7 +139,7 @@ class Trajectory:
         values = {key: float(x[row]) if x.ndim == 1 else x[row] for key, x in self.series.items()}
         return {"at": name, "t": float(self.t[row]), "reached": True, "values": values}
 
-    def blocks(self, at: str | float) -> dict[str, np.ndarray]:
+    def blocks(self, at: Request) -> dict[str, np.ndarray]:
         """The blocks of weights, or what the loss sees of them, at an event or a time that was recorded."""
         if not self.layout:
             why = (
@@ -145,7 +148,7 @@ class Trajectory:
                 else f"{self.origin.level} ({self.origin.variant}) of {self.origin.system} is not made of them"
             )
             raise InputError(f"the trajectory cannot give blocks: {why}.")
-        rows = self._rows_of(at)
+        rows = self._rows_of(request_of(at))
         if not rows:
             raise InputError(f"at = {at if isinstance(at, str) else _number(at)}: the trajectory has no such row.")
         return {name: placed.read(self.states[rows[0]]) for name, placed in self.layout.items()}

@@ -115,3 +115,15 @@ def test_every_process_finds_the_same():
         for seed in ("1", "2", "3")
     }  # fmt: skip
     assert len(answers) == 1
+
+
+def test_packages_of_another_python_on_the_path_count_by_their_name(tmp_path, monkeypatch):
+    folder = tmp_path / "other" / "site-packages"
+    folder.mkdir(parents=True)
+    (folder / "lent_package.py").write_text("value = 1\n\n\ndef f(x):\n    return x + value\n")
+    monkeypatch.syspath_prepend(str(folder))
+    import lent_package
+
+    before = fingerprint(lent_package.f)
+    monkeypatch.setattr(lent_package, "value", 2)
+    assert fingerprint(lent_package.f) == before

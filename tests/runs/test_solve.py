@@ -229,3 +229,9 @@ def test_the_first_solve_of_a_process_runs_in_double_precision(solver):
     )
     found = float(done.stdout.strip().removeprefix("np.float64(").rstrip(")"))
     assert found == pytest.approx(0.5 + (np.e - 1) / 2, abs=1e-7)
+
+
+@pytest.mark.parametrize("time", [12.5, "12.5", "t=12.5"])
+def test_a_time_is_asked_for_as_a_number_or_as_the_command_line_writes_it(time):
+    found = solve("mixture", at=[time], observe=["w_c"])
+    assert found.at(time) == found.at(12.5) and found.at(time)["at"] == "t=12.5"
