@@ -8,7 +8,10 @@ from typing import Any
 from flowsys.errors import InputError
 
 _BRANCHES = "compares a real parameter or an entry, and no branch is followed: use ops.relu, ops.maximum or a Choice"
-_TRACED = "takes a number out of an array, or applies a function that is not one of ops: use those of ops (in batches, jax.numpy and jax.random)"
+_TRACED = (
+    "takes a number out of an array, or applies a function that is not one of ops: use those of ops "
+    "(in batches, jax.numpy and jax.random)"
+)
 _HINTS = {
     "TracerBoolConversionError": _BRANCHES,
     "TracerArrayConversionError": _TRACED,
