@@ -126,7 +126,7 @@ _LATER = {
     "prove": ("flowsys.proof.proving", "prove"),
     "plot": ("flowsys.plot", None),
     "sweeps": ("flowsys.sweeps", None),
-    "attention_entropy": ("flowsys.systems.parity.entropy", "attention_entropy"),
+    "attention_entropy": ("flowsys.analysis.attention", "attention_entropy"),
 }
 
 

@@ -68,7 +68,7 @@ def test_gates_of_the_first_position_flip_where_the_diagram_says():
     assert np.allclose(chunk.values[1], np.array([0, 1, 1, 2, 3]) / 12)  # predicted at 21/40, 22/20, 23/20
 
 
-@pytest.mark.parametrize("number", ["1a", "1b", "2", "3a", "3b", "4", "5", "9", "batches"])
+@pytest.mark.parametrize("number", ["1a", "1b", "2", "3a", "3b", "4", "5", "8", "9", "10", "11", "batches"])
 def test_figures_from_stored_runs_are_drawn(number, tmp_path):
     drawing = PARITY.figures[number](PARITY.setup())
     assert drawing.save(tmp_path / "figure.png")[0].stat().st_size > 10_000
@@ -80,7 +80,7 @@ TINY = Run(1, True, 0, n=12, budget=256, batch=64, architecture=Architecture(1, 
 @pytest.mark.slow
 def test_the_paper_sizes_are_trained_once_into_the_working_directory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(cases, "paper_runs", lambda figure: [TINY])
+    monkeypatch.setattr(cases, "paper_runs", lambda: {"1a": [TINY]})
     told = []
     for _ in range(2):
         experiment_figures.samples_by_secrets(PARITY.setup(), on_run=told.append)
@@ -90,8 +90,8 @@ def test_the_paper_sizes_are_trained_once_into_the_working_directory(tmp_path, m
 
 
 def test_every_paper_case_is_a_run_of_its_own():
-    figures = ("1a", "2", "3a", "3b", "4", "5", "9")
-    every = [run for figure in figures for run in cases.paper_runs(figure)]
+    every = [run for runs in cases.paper_runs().values() for run in runs]
+    assert cases.paper_runs().keys() == cases.small_runs().keys()
     assert all(run.n_steps > 1000 and run.architecture.hidden == 720 for run in every)
 
 
@@ -103,7 +103,7 @@ def test_a_run_with_another_rate_batch_budget_or_evaluation_is_another_run():
 
 
 def test_every_small_run_is_kept():
-    small = cases.small_runs()
+    small = {run for runs in cases.small_runs().values() for run in runs}
     assert not cases.RUNS.missing(small) and len(small) == len(list(cases.RUNS.everything()))
 
 

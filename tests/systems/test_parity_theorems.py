@@ -5,10 +5,10 @@ from itertools import product
 import numpy as np
 import pytest
 
+from flowsys.analysis.attention import attention_entropy
 from flowsys.claims.conditions import Conditions
 from flowsys.systems import load
 from flowsys.systems.parity.claims import construction
-from flowsys.systems.parity.entropy import attention_entropy
 
 PARITY = load("parity")
 CLAIMS = {claim.id: claim for claim in PARITY.claims}

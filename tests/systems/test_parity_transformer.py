@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from flowsys.runs import checkpoint
 from flowsys.systems.parity import data, experiment, transformer
 
 TINY = transformer.Architecture(n_layers=1, n_heads=2, hidden=32, feed_forward=64)
@@ -76,17 +77,31 @@ def test_every_epoch_passes_over_the_whole_training_set():
     assert np.array_equal(np.sort(epoch @ 2 ** np.arange(6)), np.sort(stored @ 2 ** np.arange(6)))
 
 
+def interrupted(run, path, monkeypatch):
+    """Train until the second checkpoint is written."""
+
+    def save(path, case, state, notes):
+        checkpoint.save(path, case, state, notes)
+        if len(notes["samples"]) == 2:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(experiment, "save", save)
+        experiment.train_transformer(run, path)
+
+
 @pytest.mark.parametrize("training_set", [None, 64])
-def test_a_resumed_run_is_the_uninterrupted_run(tmp_path, training_set):
-    run, path = tiny_run(training_set=training_set), tmp_path / "run.npz"
-    experiment.train_transformer(run, path, stop_after=4)
-    assert experiment.train_transformer(run, path)[1] == experiment.train_transformer(run)[1]
+def test_a_resumed_run_is_the_uninterrupted_run(tmp_path, training_set, monkeypatch):
+    run, path = tiny_run(k=2, training_set=training_set), tmp_path / "run.npz"
+    interrupted(run, path, monkeypatch)
+    resumed = experiment.train_transformer(run, path)[1]
+    assert resumed == experiment.train_transformer(run)[1] and len(resumed["samples"]) == 5
 
 
-def test_a_checkpoint_of_another_run_is_refused(tmp_path):
-    experiment.train_transformer(tiny_run(), tmp_path / "run.npz", stop_after=2)
+def test_a_checkpoint_of_another_run_is_refused(tmp_path, monkeypatch):
+    interrupted(tiny_run(k=2), tmp_path / "run.npz", monkeypatch)
     with pytest.raises(ValueError, match="checkpoint"):
-        experiment.train_transformer(tiny_run(seed=1), tmp_path / "run.npz")
+        experiment.train_transformer(tiny_run(k=2, seed=1), tmp_path / "run.npz")
 
 
 def test_adam_learns_a_single_secret_bit():

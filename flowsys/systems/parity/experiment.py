@@ -6,18 +6,17 @@ Validation strings never occur in training. The data of a step depend on the see
 a run that is resumed from its checkpoint continues exactly as if it had not stopped.
 """
 
-import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from flowsys.analysis.attention import attention_entropy
+from flowsys.runs.checkpoint import restored, save
 from flowsys.systems.parity.data import Parity, sequences, shuffled
-from flowsys.systems.parity.entropy import attention_entropy
 from flowsys.systems.parity.transformer import Architecture, forward, next_bit_loss, transformer_weights
 
 BETA_1, BETA_2, ADAM_EPSILON = 0.9, 0.999, 1e-8
@@ -65,11 +64,9 @@ def samples_needed(course: dict[str, list]) -> int | None:
 
 
 def _packed(bits: np.ndarray) -> np.ndarray:
-    """One number (or, beyond 62 bits, one text of bytes) a string, to compare strings by."""
-    if bits.shape[1] <= 62:
-        return bits @ 2 ** np.arange(bits.shape[1])
+    """One text of bytes a string, to compare strings by."""
     rows = np.packbits(bits.astype(np.uint8), axis=1)
-    return rows.view([("", rows.dtype)] * rows.shape[1]).ravel()
+    return rows.view(f"S{rows.shape[1]}").ravel()
 
 
 def validation_bits(run: Run) -> np.ndarray:
@@ -141,9 +138,9 @@ def evaluate(weights, sequence: np.ndarray, n: int, n_heads: int, chunk: int = 2
     return float(right.mean()), entropy.mean(axis=0).tolist()
 
 
-def train_transformer(run: Run, checkpoint: Path | None = None, stop_after: int | None = None) -> tuple[dict, dict]:
+def train_transformer(run: Run, checkpoint: Path | None = None) -> tuple[dict, dict]:
     """Weights and course (samples seen, loss, accuracy, entropy at evaluations) of training until validation is
-    perfect, the budget is used up, or `stop_after` steps of this call are done.
+    perfect or the budget is used up.
 
     With a `checkpoint` path the state is saved at every evaluation and an existing file of the same run is continued.
     """
@@ -153,11 +150,13 @@ def train_transformer(run: Run, checkpoint: Path | None = None, stop_after: int 
     stored = None
     if run.training_set is not None:
         stored = fresh_bits(np.random.default_rng([run.seed, 3]), run.training_set, n, excluded)
-    state, course = restored(run, checkpoint)
+    weights = transformer_weights(jax.random.key(run.seed), run.architecture, problem.n_positions)
+    zeros = jax.tree.map(jnp.zeros_like, weights)
+    state, course = restored(checkpoint, run, (weights, zeros, zeros, jnp.zeros((), dtype=jnp.int32)),
+                             {"samples": [], "loss": [], "accuracy": [], "entropy": []})  # fmt: skip
     start = int(state[3])
-    last = run.n_steps if stop_after is None else min(run.n_steps, start + stop_after)
-    while start < last and samples_needed(course) is None:
-        end = min(last, start - start % run.evaluate_every + run.evaluate_every)
+    while start < run.n_steps and samples_needed(course) is None:
+        end = min(run.n_steps, start + run.evaluate_every)
         steps = range(start, end)
         batches = [sequences(problem, batch_bits(run, step, excluded, stored)) for step in steps]
         rates = run.learning_rate * (1 - np.array(steps) / run.n_steps)
@@ -165,26 +164,5 @@ def train_transformer(run: Run, checkpoint: Path | None = None, stop_after: int 
         found = end * run.batch, float(loss), *evaluate(state[0], validation, n, n_heads)
         course, start = {name: [*course[name], x] for name, x in zip(course, found)}, end
         if checkpoint is not None:
-            _save(checkpoint, run, state, course)
+            save(checkpoint, run, state, course)
     return state[0], course
-
-
-def restored(run: Run, checkpoint: Path | None = None):
-    """State and course of a run: those of its checkpoint if there is one, else the initial ones."""
-    weights = transformer_weights(jax.random.key(run.seed), run.architecture, run.problem.n_positions)
-    zeros = jax.tree.map(jnp.zeros_like, weights)
-    state = (weights, zeros, zeros, jnp.zeros((), dtype=jnp.int32))
-    if checkpoint is None or not Path(checkpoint).exists():
-        return state, {"samples": [], "loss": [], "accuracy": [], "entropy": []}
-    with np.load(checkpoint) as saved:
-        if str(saved["run"]) != json.dumps(asdict(run)):
-            raise ValueError(f"checkpoint = {checkpoint}, but it holds another run; choose another path.")
-        leaves = [jnp.asarray(saved[f"leaf_{place}"]) for place in range(len(jax.tree.leaves(state)))]
-        return jax.tree.unflatten(jax.tree.structure(state), leaves), json.loads(str(saved["course"]))
-
-
-def _save(checkpoint: Path, run: Run, state, course: dict[str, list]) -> None:
-    leaves: dict[str, Any] = {f"leaf_{place}": np.asarray(leaf) for place, leaf in enumerate(jax.tree.leaves(state))}
-    partial_file = Path(checkpoint).with_suffix(".partial.npz")
-    np.savez(partial_file, run=json.dumps(asdict(run)), course=json.dumps(course), **leaves)
-    partial_file.replace(checkpoint)  # a run killed while writing leaves the previous checkpoint whole

@@ -1,10 +1,10 @@
-"""Figures 1–5 and 9 of the paper from kept runs of a transformer: samples needed, entropy, attention, many passes.
+"""Figures 1–5 and 8–11 of the paper from kept runs of a transformer: samples needed, attention, courses of training.
 
 Small sizes (`cases`) are committed; with `on_run`, which is told of every run, the paper's sizes are trained first into
 PAPER_RUNS in the working directory, going on where an earlier call stopped.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +17,18 @@ from flowsys.plot.drawing import Drawing
 from flowsys.runs.stored import StoredRuns
 from flowsys.system import Setup
 from flowsys.systems.parity import cases
-from flowsys.systems.parity.cases import complexities, shape
+from flowsys.systems.parity.cases import Runs, complexities, shape
 from flowsys.systems.parity.experiment import Run
 
 PAPER_RUNS = StoredRuns(Path("parity-paper-runs"), "flowsys figure parity --paper-size")
-SHOWN = {"accuracy": "sequences right", "entropy": "attention entropy, Eq. (1), sparsest head"}
 OnRun = Callable[[Any], None] | None
-Runs = list[tuple[Run, dict[str, Any]]]
 
 
-def runs_of(figure: str, small: list[Run], on_run: OnRun) -> Runs:
+def runs_of(figure: str, on_run: OnRun) -> Runs:
     """The kept runs of the small size, or the paper's, trained as far as they are missing."""
     if on_run is None:
-        return cases.kept(small)
-    chosen = cases.paper_runs(figure)
+        return cases.kept(cases.small_runs()[figure])
+    chosen = cases.paper_runs()[figure]
     PAPER_RUNS.fill(chosen, cases.measured, on_run)
     return cases.kept(chosen, PAPER_RUNS)
 
@@ -41,18 +39,22 @@ def by(of: Callable[[Run], Any], runs: Runs) -> dict[Any, Runs]:
 
 
 def title(run: Run) -> str:
-    return f"n = {run.n}, {shape(run.architecture)}, hidden {run.architecture.hidden}"
+    return f"n = {run.n}, {shape(run)}, hidden {run.architecture.hidden}"
 
 
 def strings(run: Run) -> str:
     return "fresh strings" if run.training_set is None else f"{run.training_set:,} strings"
 
 
+def learned(runs: Runs) -> str:
+    return f"{sum(result['samples'] is not None for _, result in runs)} of {len(runs)} learned"
+
+
 # -- samples needed ---------------------------------------------------------------------------------------------------
 
 
 def dots(ax, runs: Runs, colour: str, label: str, shift: float = 0.0) -> None:
-    """Samples needed, one dot a seed; open triangles where the budget ran out."""
+    """Samples needed, one dot a seed and a line through their medians; open triangles where the budget ran out."""
     for k, there in by(lambda run: run.k, runs).items():
         needed = [result["samples"] for _, result in there if result["samples"] is not None]
         ax.plot([k + shift] * len(needed), needed, "o", color=colour, alpha=0.5, markersize=4.5)
@@ -61,7 +63,9 @@ def dots(ax, runs: Runs, colour: str, label: str, shift: float = 0.0) -> None:
             ax.plot(k + shift, budget, "^", color=colour, markerfacecolor="none")
             ax.annotate(f"{over} of {len(there)}\nover budget", (k + shift, budget), ha="left", va="center",
                         fontsize="x-small", xytext=(7, 0), textcoords="offset points")  # fmt: skip
-    ax.plot([], [], "o", color=colour, label=label)
+    medians = {k: np.median([s or np.nan for s in many]) for k, many in complexities(runs).items()}
+    ax.plot(np.array(list(medians)) + shift, list(medians.values()), "-", color=colour, linewidth=0.8, alpha=0.6)
+    ax.plot([], [], "o-", color=colour, label=label)
 
 
 def both(ax, runs: Runs) -> None:
@@ -73,17 +77,18 @@ def both(ax, runs: Runs) -> None:
     ax.margins(x=0.1, y=0.12)
 
 
-def pairs(runs: Runs, chain: bool, least: int = 1) -> tuple[list[int], list[int]]:
-    """k and samples of runs; without a chain a run over its budget is counted with it, a lower bound."""
+def pairs(runs: Runs, chain: bool) -> tuple[list[int], list[int]]:
+    """k and samples of runs. With a chain, of k ≥ 2 (k = 1 has none) that were learned; without one, a run over its
+    budget is counted with it, a lower bound."""
     chosen = [(run.k, result["samples"] or (None if chain else run.budget)) for run, result in runs
-              if run.chain == chain and run.k >= least]  # fmt: skip
+              if run.chain == chain and run.k >= 1 + chain]  # fmt: skip
     kept = [(k, samples) for k, samples in chosen if samples is not None]
     return [k for k, _ in kept], [samples for _, samples in kept]
 
 
 def samples_by_secrets(setup: Setup, on_run: OnRun = None) -> Drawing:
     """Fig. 1a: samples to perfect validation with and without a chain of thought, and their fitted growth."""
-    runs = runs_of("1a", cases.growth_runs(True) + cases.growth_runs(False), on_run)
+    runs = runs_of("1a", on_run)
     figure = Figure(figsize=(5.6, 4.2), layout="constrained")
     ax = figure.subplots()
     both(ax, runs)
@@ -91,12 +96,12 @@ def samples_by_secrets(setup: Setup, on_run: OnRun = None) -> Drawing:
     if len(set(ks)) > 1:
         fit, fine = line(ks, np.log(samples)), np.linspace(1, max(ks), 50)
         factor, low, high = np.exp([fit.slope, *fit.interval])
-        ax.plot(fine, np.exp(fit.constant + fit.slope * fine), color="C3",
+        ax.plot(fine, np.exp(fit.constant + fit.slope * fine), "--", color="C3",
                 label=f"without: ×{factor:.3g} [{low:.2g}, {high:.2g}] per secret")  # fmt: skip
-    ks, samples = pairs(runs, True, 2)
+    ks, samples = pairs(runs, True)
     if len(set(ks)) > 1:
         power, fine = power_law(ks, samples), np.linspace(min(ks), max(ks), 50)
-        ax.plot(fine, power.predicted(fine), color="C0", label=f"with, k ≥ 2: exponent {power.slope:.2f}")
+        ax.plot(fine, power.predicted(fine), "--", color="C0", label=f"with, k ≥ 2: exponent {power.slope:.2f}")
     ax.set(xlabel="secret bits k", ylabel="samples to perfect validation")
     ax.set_title(title(runs[0][0]), fontsize="medium")
     figure.legend(loc="outside lower center", frameon=False, ncols=2, fontsize="small")
@@ -106,14 +111,14 @@ def samples_by_secrets(setup: Setup, on_run: OnRun = None) -> Drawing:
 
 def samples_by_shape(setup: Setup, on_run: OnRun = None) -> Drawing:
     """Fig. 2: as Fig. 1a for several numbers of layers and heads."""
-    small = [run for x in cases.SHAPES for chain in (True, False) for run in cases.growth_runs(chain, x)]
-    panels = by(lambda run: run.architecture, [x for x in runs_of("2", small, on_run) if x[0].k <= 4])
+    panels = by(shape, sorted((x for x in runs_of("2", on_run) if x[0].k <= 4), key=lambda x: shape(x[0])))
     columns = min(4, len(panels))
-    figure = Figure(figsize=(2.7 * columns, 3.2 * -(-len(panels) // columns)), layout="constrained")
-    axes = figure.subplots(-(-len(panels) // columns), columns, sharex=True, sharey=True, squeeze=False)
-    for ax, (architecture, runs) in zip(axes.flat, panels.items()):
+    n_rows = -(-len(panels) // columns)
+    figure = Figure(figsize=(2.7 * columns, 3.2 * n_rows), layout="constrained")
+    axes = figure.subplots(n_rows, columns, sharex=True, sharey=True, squeeze=False)
+    for ax, (name, runs) in zip(axes.flat, panels.items()):
         both(ax, runs)
-        ax.set_title(shape(architecture), fontsize="small")
+        ax.set_title(name, fontsize="small")
     for ax in axes.flat[len(panels) :]:
         ax.set_axis_off()
     for ax in axes.flat[len(panels) - columns : len(panels)]:  # the lowest panel of every column
@@ -129,13 +134,11 @@ def samples_by_shape(setup: Setup, on_run: OnRun = None) -> Drawing:
 
 def samples_with_chain(setup: Setup, on_run: OnRun = None) -> Drawing:
     """Fig. 3a: samples with a chain of thought on linear axes, with the fitted line (k ≥ 2: k = 1 has no chain)."""
-    runs = runs_of("3a", cases.growth_runs(True), on_run)
+    runs = runs_of("3a", on_run)
     figure = Figure(figsize=(5.4, 4), layout="constrained")
     ax = figure.subplots()
-    dots(ax, runs, "C0", "runs")
-    medians = {k: np.median([s or np.inf for s in many]) for k, many in complexities(runs).items()}
-    ax.plot(list(medians), list(medians.values()), "_-", color="k", linewidth=0.8, markersize=14, label="median")
-    ks, samples = pairs(runs, True, 2)
+    dots(ax, runs, "k", "runs, and their medians")
+    ks, samples = pairs(runs, True)
     if len(set(ks)) > 1:
         fit, power, fine = line(ks, samples), power_law(ks, samples), np.array(sorted(set(ks)))
         low, high = fit.interval
@@ -148,101 +151,124 @@ def samples_with_chain(setup: Setup, on_run: OnRun = None) -> Drawing:
     return Drawing(figure, {}, "fits over k ≥ 2; runs over their budget are not in them")
 
 
-def attention_on_secrets(setup: Setup, on_run: OnRun = None) -> Drawing:
-    """Fig. 3b: mean attention of the positions n+1 … n+k on the keys after training, S[i] marked."""
-    ((run, result),) = runs_of("3b", [cases.rows_run()], on_run)
-    (rows,), secrets = np.array(result["attention"]), np.array(result["secrets"])
-    figure = Figure(figsize=(8.4, 4.2), layout="constrained")
-    ax = figure.subplots()
-    image = ax.imshow(rows, cmap="viridis", vmin=0, vmax=1, aspect="auto")
-    ax.plot(secrets - 1, range(run.k), "s", color="crimson", markerfacecolor="none", label="S[i]")
-    ax.set(xlabel="key position", ylabel="query", title=f"{title(run)}, k = {run.k}, ascending")
-    ax.set_xticks(range(0, rows.shape[1], 5), list(map(str, range(1, rows.shape[1] + 1, 5))))
+# -- attention --------------------------------------------------------------------------------------------------------
+
+
+def attention_on_secrets(figure: str, setup: Setup, on_run: OnRun = None) -> Drawing:
+    """Figs. 3b, 8: mean attention of the positions n+1 … n+k on the keys after training, S[i] marked."""
+    ((run, result),) = runs_of(figure, on_run)
+    heads, secrets = np.array(result["attention"]), np.array(result["secrets"])
+    layers, per_layer = run.architecture.n_layers, run.architecture.n_heads
+    drawn = Figure(figsize=(4.2 + 4.2 * per_layer, 1.4 + 2.8 * layers), layout="constrained")
+    axes = drawn.subplots(layers, per_layer, sharex=True, sharey=True, squeeze=False)
+    for number, (ax, rows) in enumerate(zip(axes.flat, heads)):
+        image = ax.imshow(rows, cmap="viridis", vmin=0, vmax=1, aspect="auto")
+        ax.plot(secrets - 1, range(run.k), "s", color="crimson", markerfacecolor="none", label="S[i]")
+        if len(heads) > 1:
+            ax.set_title(f"layer {number // per_layer + 1}, head {number % per_layer + 1}", fontsize="medium")
+    ax.set_xticks(range(0, heads.shape[2], 5), list(map(str, range(1, heads.shape[2] + 1, 5))))
     ax.set_yticks(range(0, run.k, 2), [f"n+{j + 1}" for j in range(0, run.k, 2)])
-    figure.legend(loc="outside lower right", frameon=False)
-    figure.colorbar(image, ax=ax, label="attention")
-    peaks = int((rows.argmax(axis=1) + 1 == secrets).sum())
-    return Drawing(figure, {}, f"{peaks} of {run.k} attention rows peak on S[i]")
+    drawn.supxlabel("key position")
+    drawn.supylabel("query")
+    drawn.suptitle(f"{title(run)}, k = {run.k}{', ascending' * run.ascending}", fontsize="medium")
+    drawn.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside lower right", frameon=False)
+    drawn.colorbar(image, ax=axes, label="attention")
+    peaks = int((heads[:per_layer].max(axis=0).argmax(axis=1) + 1 == secrets).sum())
+    return Drawing(drawn, {}, f"{peaks} of {run.k} rows of the first layer's strongest head peak on S[i]")
 
 
 # -- along training ---------------------------------------------------------------------------------------------------
 
 
-def courses(ax, runs: Runs, label: Callable[[Run], str], names: Sequence[str], epochs: bool = False) -> None:
-    """What was seen at evaluations, a line a run, a star where validation was perfect; colours tell runs apart, or, if
-    there are several of them, names."""
-    labelled = set()
-    for number, (run, result) in enumerate(runs):
-        unit = run.training_set if epochs else 1
-        for place, name in enumerate(names):
-            colour, text = (f"C{place}", SHOWN[name]) if len(names) > 1 else (f"C{number}", label(run))
-            ax.plot(np.array(result["seen"]) / unit, result[name], ".-", color=colour, markersize=3.5, linewidth=0.8,
-                    alpha=0.7, label=None if text in labelled else text)  # fmt: skip
-            labelled.add(text)
-            if result["samples"] is not None and name == "accuracy":
-                ax.plot(result["samples"] / unit, 1.0, "*", color=colour, markersize=11)
-    ax.set(xlabel=f"epochs over {strings(runs[0][0])}" if epochs else "samples seen", ylim=(0, 1.05), xscale="log")
-    ax.xaxis.set_minor_formatter(NullFormatter())
+Shown = Callable[[Run, dict[str, Any]], list[tuple[str, list[float]]]]
 
 
-def side_by_side(panels: dict[str, Runs], label: Callable[[Run], str], names: Sequence[str], told: str) -> Drawing:
-    """A panel for each group of runs."""
-    figure = Figure(figsize=(6.0, 4.8) if len(panels) == 1 else (4.4 * len(panels), 3.9), layout="constrained")
+def courses(panels: dict[str, Runs], shown: Shown, ylabel: str, epochs: bool = False) -> Figure:
+    """A panel for each group of runs: the named courses that `shown` takes of a run, a name having one colour.
+
+    A star marks perfect validation.
+    """
+    figure = Figure(figsize=(6.4, 4.6) if len(panels) == 1 else (4.4 * len(panels), 4.2), layout="constrained")
+    colours: dict[str, str] = {}
     for ax, (name, runs) in zip(figure.subplots(1, len(panels), sharey=True, squeeze=False)[0], panels.items()):
-        courses(ax, runs, label, names)
+        for run, result in runs:
+            unit = run.training_set if epochs else 1
+            for label, values in shown(run, result):
+                is_new = label not in colours
+                colour = colours.setdefault(label, f"C{len(colours)}")
+                ax.plot(np.array(result["seen"]) / unit, values, ".-", color=colour, markersize=3.5, linewidth=0.8,
+                        alpha=0.7, label=label if is_new else None)  # fmt: skip
+                if result["samples"] is not None and values is result["accuracy"]:
+                    ax.plot(result["samples"] / unit, 1.0, "*", color=colour, markersize=11)
+        ax.set(xlabel=f"epochs over {strings(runs[0][0])}" if epochs else "samples seen", ylim=(0, 1.05), xscale="log")
+        ax.xaxis.set_minor_formatter(NullFormatter())
         ax.set_title(name, fontsize="medium")
-    figure.axes[0].set_ylabel("; ".join(SHOWN[name] for name in names) if len(names) == 1 else "share; entropy")
-    handles = figure.axes[0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside lower center", frameon=False, ncols=2, fontsize="small")
-    return Drawing(figure, {}, told)
+    figure.axes[0].set_ylabel(ylabel)
+    return figure
 
 
-def learned(runs: Runs) -> str:
-    return f"{sum(result['samples'] is not None for _, result in runs)} of {len(runs)} learned"
+def told(figure: Figure, notes: str) -> Drawing:
+    figure.legend(loc="outside lower center", frameon=False, ncols=3, fontsize="small")
+    return Drawing(figure, {}, notes)
+
+
+def right_and_entropy(run: Run, result: dict[str, Any]) -> list[tuple[str, list[float]]]:
+    return [("sequences right", result["accuracy"]), ("attention entropy, Eq. (1), sparsest head", result["entropy"])]
 
 
 def entropy_and_accuracy(setup: Setup, on_run: OnRun = None) -> Drawing:
     """Fig. 1b: normalised attention entropy falls as accuracy rises."""
-    runs = runs_of("1b", cases.growth_runs(True) + cases.growth_runs(False), on_run)
+    runs = runs_of("1a", on_run)
     chosen = lambda chain, k: [x for x in runs if (x[0].chain, x[0].k) == (chain, k)]
     panels = {"with a chain of thought, k = 4": chosen(True, 4), "without, k = 3": chosen(False, 3)}
-    told = f"{title(runs[0][0])}: entropy falls as accuracy rises; without a chain both wait long"
-    return side_by_side(panels, strings, tuple(SHOWN), told)
+    notes = f"{title(runs[0][0])}: entropy falls as accuracy rises; without a chain both wait long"
+    return told(courses(panels, right_and_entropy, "share; entropy"), notes)
 
 
 def epochs_by_shape(setup: Setup, on_run: OnRun = None) -> Drawing:
     """Fig. 4: accuracy over epochs without a chain of thought, one curve a shape, with a chain as a line."""
-    runs = runs_of("4", cases.shapes_runs(), on_run)
-    figure = Figure(figsize=(6.6, 4.2), layout="constrained")
-    ax = figure.subplots()
-    courses(ax, runs, lambda run: shape(run.architecture), ("accuracy",), epochs=True)
-    chain = [r["samples"] / run.training_set for run, r in cases.kept(cases.shapes_runs(True)) if r["samples"]]
-    if chain and on_run is None:
-        middle = float(np.median(chain))
-        ax.axvline(middle, color="C0", linestyle="--", label=f"with a chain: {middle:.1f} epochs")
+    runs, with_chain = runs_of("4", on_run), runs_of("4 with a chain", on_run)
     first = runs[0][0]
-    ax.set(ylabel="validation sequences right")
-    ax.set_title(f"n = {first.n}, k = {first.k}, without a chain; stars: perfect validation", fontsize="medium")
-    figure.legend(loc="outside right center", frameon=False, fontsize="small")
-    assert first.training_set is not None
-    epochs = first.budget / first.training_set
-    return Drawing(figure, {}, f"{learned(runs)}, one run a shape, within {epochs:.0f} epochs")
+    panels = {f"n = {first.n}, k = {first.k}, without a chain; stars: perfect validation": runs}
+    figure = courses(panels, lambda run, r: [(shape(run), r["accuracy"])], "validation sequences right", epochs=True)
+    needed = [r["samples"] / first.training_set for _, r in with_chain if r["samples"] and first.training_set]
+    if needed:
+        middle = float(np.median(needed))
+        figure.axes[0].axvline(middle, color="k", linestyle="--", label=f"with a chain: {middle:.1f} epochs")
+    return told(figure, f"{learned(runs)}, one run a shape, {first.budget:,} samples seen at most")
 
 
 def few_and_many_strings(setup: Setup, on_run: OnRun = None) -> Drawing:
     """Fig. 5: accuracy and attention entropy, few strings passed over many times against many strings."""
-    runs = runs_of("5", cases.few_and_many_runs(), on_run)
+    runs = runs_of("5", on_run)
     panels = {f"{strings(there[0][0])}: {learned(there)}": there for there in by(strings, runs).values()}
     first = runs[0][0]
-    return side_by_side(panels, strings, tuple(SHOWN), f"{title(first)}, k = {first.k}, without a chain of thought")
+    notes = f"{title(first)}, k = {first.k}, without a chain of thought"
+    return told(courses(panels, right_and_entropy, "share; entropy"), notes)
 
 
 def many_secrets(setup: Setup, on_run: OnRun = None) -> Drawing:
     """Fig. 9: twelve secrets without a chain, whatever the number of strings, and with one."""
-    runs = runs_of("9", cases.hard_runs(), on_run)
-    label = lambda run: f"{'with' if run.chain else 'without'} a chain, {strings(run)}"
+    runs = runs_of("9", on_run)
+    with_or_without = lambda run: f"{'with' if run.chain else 'without'} a chain"
     first = runs[0][0]
-    panels = {f"n = {first.n}, k = {first.k}, {shape(first.architecture)}": runs}
-    told = [f"{'with' if chain else 'without'} a chain {learned(there)}"
-            for chain, there in by(lambda run: run.chain, runs).items()]  # fmt: skip
-    return side_by_side(panels, label, ("accuracy",), "; ".join(told))
+    figure = courses({f"n = {first.n}, k = {first.k}, {shape(first)}": runs},
+                     lambda run, r: [(f"{with_or_without(run)}, {strings(run)}", r["accuracy"])],
+                     "sequences right")  # fmt: skip
+    return told(figure, "; ".join(f"{name} {learned(there)}" for name, there in by(with_or_without, runs).items()))
+
+
+def training_sets(setup: Setup, on_run: OnRun = None) -> Drawing:
+    """Fig. 10: accuracy without a chain over training sets of several sizes, as many samples seen over each."""
+    panels = {f"{name}: {learned(there)}": there for name, there in by(shape, runs_of("10", on_run)).items()}
+    figure = courses(panels, lambda run, r: [(strings(run), r["accuracy"])], "sequences right")
+    return told(figure, "few strings passed over many times are learned, a million are not")
+
+
+def entropy_of_heads(setup: Setup, on_run: OnRun = None) -> Drawing:
+    """Fig. 11: attention entropy of every head in the runs of Fig. 10."""
+    panels = by(shape, runs_of("10", on_run))
+    heads = lambda run, r: [(strings(run), list(course)) for course in zip(*r["heads"])]
+    return told(
+        courses(panels, heads, "attention entropy, Eq. (1)"), "a line a head; entropy falls where it is learned"
+    )

@@ -1,9 +1,10 @@
 """The paper's figures in small sizes, and those of its gradient flow: theory as lines, training as dots.
 
-Figures 1 to 5 and 9 are drawn from stored runs of a small transformer (`experiment_figures`), `batches`
+Figures 1 to 5 and 8 to 11 are drawn from stored runs of a small transformer (`experiment_figures`), `batches`
 from stored batches. `phases` shows what the theory says of the simplified block: signal, attention, margin.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -98,7 +99,7 @@ FIGURES = {
         experiment_figures.samples_with_chain, "Samples needed with a chain at fixed $n$: approximately linear in $k$."
     ),
     "3b": PaperFigure(
-        experiment_figures.attention_on_secrets,
+        partial(experiment_figures.attention_on_secrets, "3b"),
         "Attention learnt with a chain: the $i$th output attends to the $i$th secret bit.",
     ),
     "4": PaperFigure(
@@ -111,9 +112,21 @@ FIGURES = {
         "Without a chain, few strings passed over many times are learnt and entropy falls (top); many strings are not "
         "learnt and entropy stays high (bottom).",
     ),
+    "8": PaperFigure(
+        partial(experiment_figures.attention_on_secrets, "8"),
+        "Attention of two layers and heads learnt with a chain.",
+    ),
     "9": PaperFigure(
         experiment_figures.many_secrets,
         "Twelve secrets: without a chain no training set is learnt, with one few or fresh strings are.",
+    ),
+    "10": PaperFigure(
+        experiment_figures.training_sets,
+        "Accuracy without a chain for training sets of 5,000 to a million strings and several shapes, the number of "
+        "iterations fixed.",
+    ),
+    "11": PaperFigure(
+        experiment_figures.entropy_of_heads, "Normalised attention entropy along the same runs, a line a head."
     ),
     "phases": PaperFigure(
         phases_of_the_flow,

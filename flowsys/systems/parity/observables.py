@@ -5,7 +5,6 @@ A `form` is what the network is written in: `model.Network`, `frozen.Frozen` or 
 """
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,47 +13,30 @@ from flowsys.systems.parity.model import attention
 
 
 class View(NamedTuple):
-    """How position i is read: its number 0 … k-1, averages of K (queries × keys) and of a (keys × queries).
+    """Position i by its number 0 … k-1, the query tokens that ask there, and keys: S[i], ordinary ones, the end.
 
-    `targets` marks the scores of S[i] at every position (keys × queries).
+    `is_target` marks the scores of S[i] at every position (keys × queries).
     """
 
     number: int
-    g: np.ndarray
-    common: np.ndarray
-    u: np.ndarray
-    v: np.ndarray
-    w: np.ndarray
-    targets: np.ndarray
+    asking: list[int]
+    target: list[int]
+    ordinary: list[int]
+    end: list[int]
+    is_target: np.ndarray
 
 
 def view(p: Any) -> View:
     """The view of a setup; in mode block a later i stands for n+1, without a chain there is n+1 alone."""
-    number = p.i - p.n - 1
-    number = 0 if (p.mode == "block" and number > 1) or p.mode == "no_chain" else number
-    return _view(p.n if p.tokens == "all" else p.k, p.k, 1 if p.mode == "no_chain" else p.k, number, p.tokens == "all")
-
-
-@lru_cache(maxsize=64)
-def _view(n: int, k: int, n_queries: int, number: int, all_tokens: bool) -> View:
-    ordinary = np.arange(2 * k, 2 * n) if all_tokens else np.array([2 * k])
-    end = 2 * n if all_tokens else 2 * k + 1
-    n_keys = end + 2 * n_queries
-    queries = [0] if number == 0 else [2 * number, 2 * number + 1]
-    g, common = np.zeros((2, 2 * n_queries, n_keys))
-    u, v, w = np.zeros((3, n_keys, 2 * n_queries))
-    share = 1 / len(queries)
-    for query in queries:
-        for bit in (0, 1):
-            g[query, 2 * number + bit] = -((-1.0) ** (query + bit)) * share / 2
-            common[query, bit] = (-1.0) ** bit * share / 2
-            u[2 * number + bit, query] = share / 2
-        v[ordinary, query] = share / len(ordinary)
-        w[end, query] = share
-    is_target = np.zeros((n_keys, 2 * n_queries), dtype=bool)
-    for j in range(n_queries):
-        is_target[2 * j : 2 * j + 2, [0] if j == 0 else [2 * j, 2 * j + 1]] = True
-    return View(number, g, common, u, v, w, is_target)
+    n_queries, number = 1 if p.mode == "no_chain" else p.k, p.i - p.n - 1
+    if number >= n_queries or (p.mode == "block" and number > 1):
+        number = 0
+    target = [2 * number, 2 * number + 1]
+    end = 2 * p.n if p.tokens == "all" else 2 * p.k + 1
+    is_target = np.zeros((end + 2 * n_queries, 2 * n_queries), dtype=bool)
+    is_target[: 2 * n_queries] = np.kron(np.eye(n_queries), np.ones((2, 2)))
+    is_target[:, 1] = False  # token (n+1, 1) never occurs
+    return View(number, target[: 1 if number == 0 else 2], target, list(range(2 * p.k, end)), [end], is_target)
 
 
 def on_target(ops: Any, scores: Any, X: Any) -> tuple[Any, Any]:
@@ -71,29 +53,31 @@ def entropies(ops: Any, scores: Any, X: Any) -> Any:
     return ops.largest([H, 0 * H]) / ops.log(X.counts.sum(axis=-1) * 1.0)
 
 
-def _average(form: Any, name: str) -> Callable:
-    """A signed average of K or of the scores at position i."""
-
-    def read(ops, w, X, p):
-        seen = form.frozen(ops, w, p)[1] if name in ("g", "common") else form.scores(w)
-        return (getattr(view(p), name) * seen).sum()
-
-    return read
-
-
 def formulas(form: Any) -> dict[str, Callable]:
     """Averages that can be written as formulas: what the derived limit has too."""
+
+    def score(w: Any, p: Any, keys: list[int]) -> Any:
+        seen = form.scores(w)[np.ix_(keys, view(p).asking)]
+        return seen.sum() / seen.size
+
+    def output(ops: Any, w: Any, p: Any, keys: list[int], sign: Callable) -> Any:
+        asking = view(p).asking
+        seen = form.frozen(ops, w, p)[1][np.ix_(asking, keys)]
+        return (sign(*np.ix_(asking, keys)) * seen).sum() / seen.size
 
     def here(of: Callable) -> Callable:
         return lambda ops, w, X, p: of(ops, w, X, p)[..., view(p).number]
 
     return {
-        **{name: _average(form, name) for name in ("g", "u", "v", "w")},
+        "g": lambda ops, w, X, p: output(ops, w, p, view(p).target, lambda query, key: 2 * ((query + key) % 2) - 1),
+        "u": lambda ops, w, X, p: score(w, p, view(p).target),
+        "v": lambda ops, w, X, p: score(w, p, view(p).ordinary),
+        "w": lambda ops, w, X, p: score(w, p, view(p).end),
         "s_target": here(lambda ops, w, X, p: on_target(ops, form.scores(w), X)[0]),
         "one_hot_error": here(lambda ops, w, X, p: on_target(ops, form.scores(w), X)[1]),
         "margin": here(form.margins),
         "accuracy": here(lambda ops, w, X, p: ops.is_positive(form.margins(ops, w, X, p))),
-        "common_mode": _average(form, "common"),
+        "common_mode": lambda ops, w, X, p: output(ops, w, p, [0, 1], lambda query, key: 1 - 2 * key),
     }
 
 
@@ -113,9 +97,9 @@ def observables(form: Any) -> dict[str, Callable]:
         "margin_i_min": lambda ops, w, X, p: form.margins(ops, w, X, p)[..., view(p).number].min(),
         "s_min": lambda ops, w, X, p: on_target(ops, form.scores(w), X)[0].min(),
         "one_hot_error_max": lambda ops, w, X, p: error(ops, w, X, p).max(),
-        "score_target_min": lambda ops, w, X, p: form.scores(w)[view(p).targets].min(),
+        "score_target_min": lambda ops, w, X, p: form.scores(w)[view(p).is_target].min(),
         "score_other_max": lambda ops, w, X, p: ops.largest(
-            [form.scores(w)[~view(p).targets], -form.scores(w)[~view(p).targets]]
+            [form.scores(w)[~view(p).is_target], -form.scores(w)[~view(p).is_target]]
         ).max(),
         "accuracy_all": lambda ops, w, X, p: right(ops, w, X, p).min(axis=-1),
         "accuracy_mean": lambda ops, w, X, p: right(ops, w, X, p).mean(axis=-1),

@@ -8,6 +8,8 @@ from flowsys.laws.fits import line, power_law
 from flowsys.systems.parity import cases
 from flowsys.systems.parity.experiment import Run
 
+SMALL, PAPER = cases.small_runs(), cases.paper_runs()
+
 
 def found(chosen: list[Run]) -> list[tuple[Run, dict]]:
     """The kept runs, all of them."""
@@ -22,9 +24,9 @@ def medians(by_k: dict[int, list[int | None]]) -> dict[int, float]:
 
 def with_a_chain(run: Kit, chain: bool = True, low: float = 0.5, high: float = 1.5) -> dict[str, bool]:
     """The exponent of the samples in k ≥ 2 (k = 1 is the same task with and without a chain)."""
-    chosen = cases.growth_runs(chain)
+    chosen = [one for one in SMALL["1a"] if one.chain == chain]
     by_k = cases.complexities(found(chosen))
-    run.note(ours=cases.sizes(chosen), paper=cases.sizes(cases.paper_runs("3a")))
+    run.note(ours=cases.sizes(chosen), paper=cases.sizes(PAPER["3a"]))
     pairs = [(k, s) for k, many in by_k.items() for s in many if s is not None and k > 1]
     fit = power_law(*zip(*pairs))
     run.note(exponent=fit.slope, interval=tuple(round(x, 2) for x in fit.interval), medians=medians(by_k))
@@ -34,10 +36,10 @@ def with_a_chain(run: Kit, chain: bool = True, low: float = 0.5, high: float = 1
 
 def without_a_chain(run: Kit, chain: bool = False) -> dict[str, bool | Sides]:
     """Samples over k = 1 … 3, a run over its budget counted with it: a factor a secret, or a power of k?"""
-    chosen = [one for one in cases.growth_runs(chain) if one.k <= 3]
+    chosen = [one for one in SMALL["1a"] if one.chain == chain and one.k <= 3]
     by_k = cases.complexities(found(chosen))
-    run.note(ours=cases.sizes(chosen), paper=cases.sizes(cases.paper_runs("1a")))
-    budgets = {k: cases.growth_run(k, chain, 0).budget for k in by_k}
+    run.note(ours=cases.sizes(chosen), paper=cases.sizes(PAPER["1a"]))
+    budgets = {one.k: one.budget for one in chosen}
     pairs = [(k, budgets[k] if s is None else s) for k, many in by_k.items() for s in many]
     k, samples = np.array(pairs, dtype=float).T
     exponential, power = line(k, np.log(samples)), power_law(k, samples)
@@ -57,7 +59,7 @@ def without_a_chain(run: Kit, chain: bool = False) -> dict[str, bool | Sides]:
 
 def entropy(run: Kit, chain: bool = True) -> dict[str, bool]:
     """Normalised entropy (Eq. 1) at the first evaluation and at the end; k = 4 with a chain, 3 without."""
-    chosen = [cases.growth_run(4 if chain else 3, chain, seed) for seed in range(cases.SEEDS)]
+    chosen = [one for one in SMALL["1a"] if (one.k, one.chain) == (4 if chain else 3, chain)]
     ends = [(r["entropy"][0], r["entropy"][-1], r["accuracy"][-1]) for _, r in found(chosen)]
     run.note(ours=cases.sizes(chosen))
     before, after, accuracy = np.array(ends).T
@@ -67,44 +69,72 @@ def entropy(run: Kit, chain: bool = True) -> dict[str, bool]:
 
 def rows_on_secrets(run: Kit, shift: int = 0) -> dict[str, bool]:
     """Fig. 3b: rows of the mean attention whose largest entry is on S[i], at the paper's n and k."""
-    chosen = [cases.rows_run()]
-    ((there, result),) = found(chosen)
+    ((there, result),) = found(SMALL["3b"])
     peaks = np.array(result["attention"]).max(axis=0).argmax(axis=1) + 1
     on = int((peaks == np.roll(result["secrets"], shift)).sum())
-    run.note(on=on, rows=there.k, ours=cases.sizes(chosen), paper=cases.sizes(cases.paper_runs("3b")))
+    run.note(on=on, rows=there.k, ours=cases.sizes(SMALL["3b"]), paper=cases.sizes(PAPER["3b"]))
     return {"every row peaks on S[i]": on == there.k}
+
+
+def sparse_layers(run: Kit, first: int = 0) -> dict[str, bool]:
+    """Fig. 8: in the first of two layers each S[i] is where the row of some head peaks; the second is less sharp.
+
+    Sharpness of a head: the mean over rows of its largest attention.
+    """
+    ((there, result),) = found(SMALL["8"])
+    heads = np.array(result["attention"]).reshape(there.architecture.n_layers, there.architecture.n_heads, there.k, -1)
+    on = int((heads[first].argmax(axis=-1) + 1 == np.array(result["secrets"])).any(axis=0).sum())
+    sharp = heads.max(axis=-1).mean(axis=-1).max(axis=-1)
+    run.note(on=on, rows=there.k, sharp=[round(float(x), 2) for x in sharp], ours=cases.sizes(SMALL["8"]),
+             paper=cases.sizes(PAPER["8"]))  # fmt: skip
+    return {"every secret has a head of the first layer": on == there.k,
+            "the second layer is less sparse": sharp[first] > sharp[1 - first]}  # fmt: skip
 
 
 def epochs(runs: list[tuple[Run, dict]]) -> list[float]:
     return [round(result["samples"] / run.training_set, 1) for run, result in runs if result["samples"] is not None]
 
 
-def many_passes(run: Kit, few: int | None = cases.FEW) -> dict[str, bool]:
-    """Without a chain: few strings again and again for several shapes and seeds, against strings all fresh."""
-    chosen = cases.few_and_many_runs()
-    passed, fresh = (found([one for one in chosen if one.training_set == x]) for x in (few, None))
-    shapes, chain = found(cases.shapes_runs()), found(cases.shapes_runs(True))
-    learned = [(one, r) for one, r in [*passed, *shapes] if r["samples"] is not None and one.training_set]
-    by_shape = {cases.shape(one.architecture): epochs([(one, r)]) for one, r in shapes}
-    run.note(few=cases.FEW, ours=cases.sizes(chosen), k=shapes[0][0].k, learned=len(epochs(passed)), runs=len(passed),
-             epochs=epochs(passed), shapes=by_shape, with_chain=epochs(chain),
-             paper=cases.sizes(cases.paper_runs("5")))  # fmt: skip
+def many_passes(run: Kit, without: str = "4") -> dict[str, bool]:
+    """Fig. 4: few strings again and again without a chain, for several shapes; with one it takes fewer epochs."""
+    shapes, chain = found(SMALL[without]), found(SMALL["4 with a chain"])
+    run.note(few=cases.FEW, ours=cases.sizes(SMALL["4"]), paper=cases.sizes(PAPER["4"]), with_chain=epochs(chain),
+             shapes={cases.shape(one): epochs([(one, r)]) for one, r in shapes})  # fmt: skip
     return {
         "most shapes learn": len(epochs(shapes)) > len(shapes) / 2,
-        "most runs over few strings learn": len(epochs(passed)) > len(passed) / 2,
-        "no run over fresh strings does": all(r["samples"] is None for _, r in fresh),
-        "entropy falls where it is learned": all(r["entropy"][-1] < r["entropy"][0] for _, r in learned),
         "a chain needs fewer epochs": len(epochs(chain)) == len(chain) and max(epochs(chain)) < min(epochs(shapes)),
+    }
+
+
+def few_and_many(run: Kit, most: int = cases.MANY) -> dict[str, bool]:
+    """Figs. 5, 10, 11: training sets of several sizes, shape by shape, at a fixed number of samples seen.
+
+    Entropy is that of the sparsest head, its fall from the first evaluation to the last.
+    """
+    told, learns, fails, sparser = {}, [], [], []
+    runs = found(SMALL["10"])
+    for shape in dict.fromkeys(cases.shape(one) for one, _ in runs):
+        there = {one.training_set: r for one, r in runs if cases.shape(one) == shape}
+        told[shape] = {strings: r["samples"] for strings, r in there.items()}
+        fall = {strings: r["entropy"][0] - r["entropy"][-1] for strings, r in there.items()}
+        solved = [strings for strings, r in there.items() if r["samples"] is not None]
+        learns.append(bool(set(solved) - {most}))
+        fails.append(most not in solved)
+        sparser += [fall[strings] > fall[most] for strings in solved if strings != most]
+    run.note(samples=told, ours=cases.sizes(SMALL["10"]), paper=cases.sizes(PAPER["10"]))
+    return {
+        "every shape learns from some smaller training set": all(learns),
+        "no shape learns from the largest": all(fails),
+        "entropy falls further where it is learned": all(sparser),
     }
 
 
 def many_secrets(run: Kit, chain: bool = False) -> dict[str, bool]:
     """Fig. 9: twelve secrets, without a chain over training sets of several sizes, and with one."""
-    chosen = cases.hard_runs()
-    without, with_chain = (found([one for one in chosen if one.chain == x]) for x in (chain, True))
+    without, with_chain = (found([one for one in SMALL["9"] if one.chain == x]) for x in (chain, True))
     best = max(max(result["accuracy"]) for _, result in without)
-    run.note(best=best, samples=[result["samples"] for _, result in with_chain], ours=cases.sizes(chosen),
-             budget=chosen[0].budget, paper=cases.sizes(cases.paper_runs("9")))  # fmt: skip
+    run.note(best=best, samples=[result["samples"] for _, result in with_chain], ours=cases.sizes(SMALL["9"]),
+             budget=SMALL["9"][0].budget, paper=cases.sizes(PAPER["9"]))  # fmt: skip
     return {"without a chain no better than chance": best < 0.6,
             "with one it is learned": all(result["samples"] is not None for _, result in with_chain)}  # fmt: skip
 
@@ -124,10 +154,16 @@ CLAIMS = (
     Claim("attention_rows", "Figure 3b", "every position of the chain attends to its secret", Experiment(),
           rows_on_secrets, control={"shift": 1}, **_TAKES,
           note="{on} of {rows} rows; ascending, {ours} (paper: {paper})"),
-    Claim("multi_pass", "Figures 4, 5", "without a chain, passing many times over few strings learns what fresh "
-          "samples do not", Experiment(), many_passes, control={"few": None}, **_TAKES,
-          note="over {few} strings k = {k} is learned in epochs {shapes}, with a chain in {with_chain}; against fresh "
-          "strings {learned} of {runs}, in {epochs} epochs, {ours} (paper: {paper})"),
+    Claim("attention_of_layers", "Figure 8", "of two layers with a chain the first attends to the secrets, the second "
+          "is less sparse", Experiment(), sparse_layers, control={"first": 1}, **_TAKES,
+          note="{on} of {rows} rows; mean largest attention of a layer's sharpest head {sharp}; {ours} (paper: "
+          "{paper})"),
+    Claim("multi_pass", "Figure 4", "without a chain, passing many times over few strings learns six secrets, in more "
+          "epochs than with one", Experiment(), many_passes, control={"without": "4 with a chain"}, **_TAKES,
+          note="over {few} strings in epochs {shapes}, with a chain in {with_chain}; {ours} (paper: {paper})"),
+    Claim("training_sets", "Figures 5, 10, 11", "without a chain, small training sets are learned as attention becomes "
+          "sparse, a million strings are not", Experiment(), few_and_many, control={"most": cases.FEW}, **_TAKES,
+          note="samples seen when learned, by shape and strings: {samples}; {ours} (paper: {paper})"),
     Claim("many_secrets", "Figure 9", "twelve secrets are not learned without a chain from any number of strings, and "
           "soon with one", Experiment(), many_secrets, control={"chain": True}, **_TAKES,
           note="without a chain at most {best:.3g} right within {budget} samples, with one learned after {samples}; "

@@ -34,7 +34,7 @@ def gradient(
         seen[name] = seen[name] + sigma * rng.standard_normal(seen[name].shape)
     p, samples = concrete.p(concrete.reals()), concrete.populations[0].samples
     assert samples is not None
-    seen["A"][view(p).targets] += on_target
+    seen["A"][view(p).is_target] += on_target
     X = samples.arrays if bits is None else rows(parity_of(p), bits)
     weight = np.full(len(X["sign"]), 1 / len(X["sign"]))
 

@@ -1,4 +1,4 @@
-"""Normalised attention entropy of any attention array (Eq. (1)).
+"""How sparse attention is: the normalised entropy of any attention array (parity paper, Eq. (1)).
 
     Ent = min over queries i ≥ 2 of H(attention of query i) / log i,
 
@@ -8,12 +8,11 @@ between 0 (some query attends to one key) and 1 (every query attends uniformly).
 import numpy as np
 
 
-def attention_entropy(attention, lengths=None, counts=None) -> np.ndarray:
+def attention_entropy(attention, lengths=None) -> np.ndarray:
     """Ent of attention (..., queries, keys): an array of shape (...).
 
     `lengths` (queries) is the number of keys each query can see, by default 1, 2, ..., as in a causal square array;
-    queries that see a single key are left out. Where an entry is the total over `counts` equal keys (broadcastable),
-    pass those counts.
+    queries that see a single key are left out.
     """
     attention = np.asarray(attention, dtype=float)
     if attention.ndim < 2:
@@ -31,7 +30,6 @@ def attention_entropy(attention, lengths=None, counts=None) -> np.ndarray:
     kept = lengths >= 2
     if not kept.any():
         raise ValueError(f"lengths = {lengths.tolist()}, but at least one query must see two keys.")
-    share = attention if counts is None else attention / np.maximum(counts, 1)
-    logarithm = np.log(share, out=np.zeros_like(attention), where=share > 0)
+    logarithm = np.log(attention, out=np.zeros_like(attention), where=attention > 0)
     entropy = -(attention * logarithm).sum(axis=-1)
     return (entropy[..., kept] / np.log(lengths[kept])).min(axis=-1)
