@@ -3,7 +3,8 @@
 The partition is found jointly over all stages of a mode, at the values asked for and at random draws of every real
 parameter, so that it holds at every value of them. At points of the lumped subspace, coordinates of one class whose
 slopes ∂L/∂x agree form a *slope class*; samples with equal losses and observables there are merged. The field is
-evaluated by JAX on the full model, so size costs little.
+evaluated by JAX on the full model, so size costs little. What is equal at a few random points is equal where the field
+is analytic; between kinks it is another one in every pattern of gates, so there many points are looked at.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,14 +18,14 @@ import numpy as np
 
 from flowsys.errors import InputError
 from flowsys.model.concrete import Arguments, Concrete
-from flowsys.model.flows import rates_of, slopes_of
+from flowsys.model.flows import count_gates, rates_of, slopes_of
 from flowsys.model.gates import GatedOps
 from flowsys.model.pairs import PairBlock
 from flowsys.symbolic.lumping import Partition, from_starts, refined, separated
 
 _TOLERANCE = 1e-9
 _LEAVES = 1e3 * _TOLERANCE  # a control has to stand clear of what counts as equal
-_MOST_PAIRS, _POINTS, _SCALE = 300, 3, 0.7
+_MOST_PAIRS, _POINTS, _POINTS_AT_KINKS, _SCALE = 300, 3, 24, 0.7
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,12 @@ class Lumping:
         self.diagonals = np.array([i for positions in self.grams for i in np.diagonal(positions)], dtype=int)
 
     @cached_property
+    def points(self) -> int:
+        """How many random points of every draw are looked at."""
+        with jax.enable_x64(True):
+            return _POINTS_AT_KINKS if count_gates(self.concrete) else _POINTS
+
+    @cached_property
     def partition(self) -> Partition:
         """The coarsest signed partition that the flow preserves, at every draw and in every stage."""
         rng = np.random.default_rng(0)
@@ -55,10 +62,12 @@ class Lumping:
 
         return refined(from_starts(np.array([draw.start for draw in self.draws])), rates)
 
-    def _everywhere(self, partition: Partition, rng) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def _everywhere(
+        self, partition: Partition, rng, points: int | None = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Rates and slopes of every stage, a column each, at random points of the subspace."""
         for draw in self.draws:
-            for _ in range(_POINTS):
+            for _ in range(points or self.points):
                 yield self.at_random(partition, draw, rng)[1:]
 
     def at_random(self, partition: Partition, draw: Draw, rng) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -157,7 +166,7 @@ class Lumping:
         rng = np.random.default_rng(3)
         columns: list[list] = [[] for _ in self.concrete.populations]
         for draw in self.draws:
-            for _ in range(_POINTS):
+            for _ in range(self.points):
                 for found, values in zip(columns, self._of_samples(self.lifted(rng), draw)):
                     found += values
         return tuple(self._alike(np.array(found).T) for found in columns)
@@ -186,10 +195,10 @@ class Lumping:
 
     # -- certificates -------------------------------------------------------------------------------------------
 
-    def leaves(self, partition: Partition, seed: int = 1) -> float:
+    def leaves(self, partition: Partition, seed: int = 1, points: int | None = None) -> float:
         """How far the full field leaves the subspace of a partition at random points of it, relative to its size."""
         rng, left = np.random.default_rng(seed), []
-        for rates, _ in self._everywhere(partition, rng):
+        for rates, _ in self._everywhere(partition, rng, points):
             lumped = np.stack([partition.lift(partition.project(rate)) for rate in rates.T], axis=1)
             size = np.maximum(np.abs(rates).max(axis=0), 1e-300)
             left.append(float((np.abs(rates - lumped).max(axis=0) / size).max()))
@@ -200,7 +209,7 @@ class Lumping:
         from flowsys.symbolic.lumping import merged
 
         for a, b in islice(combinations(range(self.partition.n_classes), 2), _MOST_PAIRS):
-            if (left := self.leaves(merged(self.partition, a, b))) > _LEAVES:
+            if (left := self.leaves(merged(self.partition, a, b), points=_POINTS)) > _LEAVES:
                 return left, (a, b)
         return None
 

@@ -15,7 +15,7 @@ from flowsys.symbolic.derivation import EXACT
 def refuse_wrong(lumping: Lumping, found: Found) -> None:
     """InputError if the program is not the model: merged rows are right only where each sample counts by itself."""
     name = lumping.concrete.declaration.name
-    if not (wrong := against_field(lumping, found, 1)) <= EXACT:
+    if not (wrong := against_field(lumping, found)) <= EXACT:
         raise InputError(
             f"the program derived from {name} differs from its flow by {wrong:.1e}: the loss must be one number a "
             "sample, made of that sample alone."
@@ -28,7 +28,7 @@ def refuse_wrong(lumping: Lumping, found: Found) -> None:
             )
 
 
-def against_field(lumping: Lumping, found: Found, points: int = 3) -> float:
+def against_field(lumping: Lumping, found: Found) -> float:
     """The program against autodiff of the full model in what it sees, at random points of the subspace, relative."""
     rng, worst = np.random.default_rng(5), 0.0
     field = vector_field(found.program, "exact", np)
@@ -36,7 +36,7 @@ def against_field(lumping: Lumping, found: Found, points: int = 3) -> float:
     for draw in lumping.draws:
         for number in range(len(draw.stages)):
             there = arguments_of(found, draw.concrete, number)
-            for _ in range(points):
+            for _ in range(lumping.points):
                 y, rates, _ = lumping.at_random(lumping.partition, draw, rng)
                 theirs = lumping.partition.project(rates[:, number])
                 state = np.concatenate([lumping.partition.project(y), np.zeros(len(found.program.state) - n)])

@@ -62,6 +62,17 @@ def test_the_first_gate_flips_when_inputs_have_moved_by_epsilon():
     assert abs(flip["gate_slack"][0]) < 1e-10 and abs(2 * flip["margin"][0] - 0.3) < 1e-6  # 2 s g = ε
 
 
+@pytest.mark.parametrize("epsilon", [0.05, 0.3])
+def test_lumped_live_gates_follow_the_neurons_where_gates_flip_and_where_they_do_not(epsilon):
+    # after a flip neurons move whose slope is 0 in most patterns of gates; by descent of own code lock is at 726.14
+    given = {"at": ["lock"], "mode": "block", "observe": ["flipped", "u"], "level": "L3", "kink_width": 1e-3}
+    setup = PARITY.setup("block", n=12, k=2, m=100, epsilon=epsilon, i=13)
+    lumped, neurons = (solve(PARITY, setup, variant=variant, **given) for variant in ("live", "balanced"))
+    assert abs(lumped.t[0] / neurons.t[0] - 1) < 1e-7 and abs(lumped["u"][0] - neurons["u"][0]) < 1e-6
+    assert lumped["flipped"][0] == pytest.approx(neurons["flipped"][0], abs=1e-12)
+    assert (lumped["flipped"][0] > 0) == (epsilon == 0.05) and (epsilon == 0.3 or abs(lumped.t[0] - 726.14) < 0.2)
+
+
 def test_before_lock_the_common_mode_makes_half_of_the_sequences_wrong():
     # what the variant limit, which knows s·g alone, does not see
     early = course("L3", "collapsed", [18.0], n=9, k=3, m=4)

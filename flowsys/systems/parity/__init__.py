@@ -67,6 +67,7 @@ FORMS = {
     "balanced": _form("parity_balanced", frozen.BALANCED, frozen.balanced_blocks, observables(frozen.BALANCED),
                       "gate_flip"),
     "found": _form("parity_found", frozen.Limit(), frozen.limit_blocks, formulas(frozen.Limit())),
+    "live": _form("parity_live", frozen.BALANCED, frozen.balanced_blocks, formulas(frozen.BALANCED)),
 }  # fmt: skip
 
 SYSTEM = fs.Model(
@@ -94,6 +95,7 @@ SYSTEM = fs.Model(
             "collapsed": ("frozen gates, all positions and secret strings (P, K, a)", partial(_sequences, "collapsed")),
             "balanced": ("live gates: one neuron per sign pattern", partial(_sequences, "balanced")),
             "found": ("", partial(_sequences, "found")),
+            "live": ("the balanced neurons lumped: averages alone, k <= 2", partial(_sequences, "live")),
         },
         "L4": {"surrogate": ("only the target's score moves", _surrogate)},
     },

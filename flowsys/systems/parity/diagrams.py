@@ -92,7 +92,7 @@ DIAGRAMS = {
         axes=("epsilon=0.02:4:10:log", "m=4:1000:6:log"),
         observables=("flipped@lock",),
         mode="block",
-        variant="balanced",
+        variant="live",
         # past the boundary the flow with exact kinks ends in a step size underflow
         kink_width=1e-3,
         boundary=_gates,

@@ -92,11 +92,13 @@ def _problem(text: Program, values: Arguments, setup: Setup, mode: str, conserve
 
 
 def sequences_problem(form: str, setup: Setup, mode: str) -> Problem:
-    """A form of the block that follows every secret string: frozen, collapsed or balanced; `found` is lumped."""
+    """A form of the block that follows every secret string: frozen, collapsed, balanced; `found`, `live` are lumped."""
     from flowsys.systems.parity import FORMS
 
     model, values = FORMS[form], {**setup, "tokens": "classes"}
-    if form == "found":
+    if form == "live" and setup["k"] > 2:
+        raise InputError(f"k = {setup['k']} is not allowed with variant = live: use balanced for k > 2.")
+    if form in ("found", "live"):
         return found_problem(Concrete(model.declaration, values, mode, at_limit=True))
     problem = flow_problem(Concrete(model.declaration, values, mode), "L2")
     return replace(problem, scale=smallest_scale(setup))

@@ -53,6 +53,11 @@ def entropies(ops: Any, scores: Any, X: Any) -> Any:
     return ops.largest([H, 0 * H]) / ops.log(X.counts.sum(axis=-1) * 1.0)
 
 
+def slack(form: Any, ops: Any, w: Any, X: Any) -> Any:
+    """Inputs of neurons, signed to be positive at the start (sequences × positions × neurons)."""
+    return (2 * ops.is_positive(w.nu).T[X.query] - 1) * form.preactivations(ops, w, X)
+
+
 def formulas(form: Any) -> dict[str, Callable]:
     """Averages that can be written as formulas: what the derived limit has too."""
 
@@ -68,6 +73,10 @@ def formulas(form: Any) -> dict[str, Callable]:
     def here(of: Callable) -> Callable:
         return lambda ops, w, X, p: of(ops, w, X, p)[..., view(p).number]
 
+    def flipped(ops: Any, w: Any, X: Any, p: Any) -> Any:
+        is_other = 1 - ops.is_positive(slack(form, ops, w, X))
+        return is_other.sum(axis=(-2, -1)) / (is_other.shape[-2] * is_other.shape[-1])
+
     return {
         "g": lambda ops, w, X, p: output(ops, w, p, view(p).target, lambda query, key: 2 * ((query + key) % 2) - 1),
         "u": lambda ops, w, X, p: score(w, p, view(p).target),
@@ -78,7 +87,7 @@ def formulas(form: Any) -> dict[str, Callable]:
         "margin": here(form.margins),
         "accuracy": here(lambda ops, w, X, p: ops.is_positive(form.margins(ops, w, X, p))),
         "common_mode": lambda ops, w, X, p: output(ops, w, p, [0, 1], lambda query, key: 1 - 2 * key),
-    }
+    } | ({"flipped": flipped} if form.has_gates else {})
 
 
 def observables(form: Any) -> dict[str, Callable]:
@@ -107,13 +116,6 @@ def observables(form: Any) -> dict[str, Callable]:
             [sign * form.frozen(ops, w, p)[0][X.query] for sign in (1, -1)]
         ).max(),
     }
-    if not form.has_gates:
-        return found
-
-    def slack(ops, w, X):
-        return (2 * ops.is_positive(w.nu).T[X.query] - 1) * form.preactivations(ops, w, X)
-
-    return found | {
-        "flipped": lambda ops, w, X, p: (1 - ops.is_positive(slack(ops, w, X))).mean(axis=(-2, -1)),
-        "gate_slack": lambda ops, w, X, p: slack(ops, w, X).min(),
-    }
+    if form.has_gates:
+        found["gate_slack"] = lambda ops, w, X, p: slack(form, ops, w, X).min()
+    return found
