@@ -115,16 +115,31 @@ def test_attention_rows_and_entropy_of_the_kept_runs():
 
 
 def test_many_passes_in_the_kept_runs():
-    samples = lambda *shape, **wanted: [r["samples"] for _, r in shaped(*shape, training_set=10_000, **wanted)]
-    fresh = [r["samples"] for _, r in shaped(1, 2, chain=False, k=4, training_set=None)]
-    by_heads = [samples(1, heads, chain=False, k=6) for heads in (1, 2, 4)]
-    with_chain = samples(1, 4, chain=True, k=6)
-    few = samples(1, 2, chain=False, k=4)
-    assert fresh == [None] * 3 and len(few) == 3 and few.count(None) <= 1
-    assert max(with_chain) < min(x for (x,) in by_heads) and RECORD["multi_pass"]["verdict"] == "reproduced"
+    passes = lambda *shape: {c["training_set"]: r for c, r in shaped(*shape, chain=False, k=6) if c["training_set"]}
+    by_heads = [passes(1, heads)[10_000]["samples"] for heads in (1, 2, 4)]
+    with_chain = [r["samples"] for _, r in shaped(1, 4, chain=True, k=6, training_set=10_000)]
+    assert len(with_chain) == 3 and max(with_chain) < min(by_heads)
+    assert RECORD["multi_pass"]["verdict"] == "reproduced"
+    falls = lambda r: r["entropy"][0] - r["entropy"][-1]
+    shapes = {shape: passes(*shape) for shape in ((1, 1), (1, 4), (2, 3)) if 10**6 in passes(*shape)}
+    for runs in shapes.values():
+        learned = [r for strings, r in runs.items() if r["samples"] is not None]
+        assert learned and runs[10**6]["samples"] is None and min(map(falls, learned)) > falls(runs[10**6])
+    assert shapes and RECORD["training_sets"]["verdict"] == "reproduced"
+
+
+def test_twelve_secrets_in_the_kept_runs():
     hard = [(c["chain"], r["samples"]) for c, r in kept("runs") if c["k"] == 12 and c["budget"] == 3 * 10**6]
     assert len(hard) == 5 and all((samples is not None) == chain for chain, samples in hard)
     assert RECORD["many_secrets"]["verdict"] == "reproduced"
+
+
+def test_the_first_of_two_layers_attends_to_the_secrets_in_the_kept_runs():
+    ((_, result),) = shaped(2, 2, chain=True, k=6)
+    first, second = np.array(result["attention"]).reshape(2, 2, 6, 26)
+    assert all(secret in first[:, i].argmax(axis=1) + 1 for i, secret in enumerate(result["secrets"]))
+    assert first.max(axis=2).mean(axis=1).max() > second.max(axis=2).mean(axis=1).max()
+    assert RECORD["attention_of_layers"]["verdict"] == "reproduced"
 
 
 def three_steps(n, secrets, m, batch, c, seed, d=None):

@@ -63,7 +63,7 @@ def dots(ax, runs: Runs, colour: str, label: str, shift: float = 0.0) -> None:
             ax.plot(k + shift, budget, "^", color=colour, markerfacecolor="none")
             ax.annotate(f"{over} of {len(there)}\nover budget", (k + shift, budget), ha="left", va="center",
                         fontsize="x-small", xytext=(7, 0), textcoords="offset points")  # fmt: skip
-    medians = {k: np.median([s or np.nan for s in many]) for k, many in complexities(runs).items()}
+    medians = {k: np.median([s or np.inf for s in many]) for k, many in complexities(runs).items()}
     ax.plot(np.array(list(medians)) + shift, list(medians.values()), "-", color=colour, linewidth=0.8, alpha=0.6)
     ax.plot([], [], "o-", color=colour, label=label)
 
@@ -269,6 +269,5 @@ def entropy_of_heads(setup: Setup, on_run: OnRun = None) -> Drawing:
     """Fig. 11: attention entropy of every head in the runs of Fig. 10."""
     panels = by(shape, runs_of("10", on_run))
     heads = lambda run, r: [(strings(run), list(course)) for course in zip(*r["heads"])]
-    return told(
-        courses(panels, heads, "attention entropy, Eq. (1)"), "a line a head; entropy falls where it is learned"
-    )
+    figure = courses(panels, heads, "attention entropy, Eq. (1)")
+    return told(figure, "a line a head; over the largest training set entropy stays high")
