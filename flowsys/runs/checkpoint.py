@@ -18,8 +18,8 @@ def save(path: Path, case: Any, state: Any, notes: Any) -> None:
     import jax
 
     arrays: dict[str, Any] = {f"leaf_{place}": np.asarray(leaf) for place, leaf in enumerate(jax.tree.leaves(state))}
-    text = {"case": json.dumps(described(case)), "notes": json.dumps(notes)}
-    write_atomically(path, lambda temporary: np.savez(temporary, **text, **arrays))
+    arrays |= {"case": json.dumps(described(case)), "notes": json.dumps(notes)}
+    write_atomically(path, lambda temporary: np.savez(temporary, **arrays))
 
 
 def restored(path: Path | None, case: Any, state: Any, notes: Any) -> tuple[Any, Any]:
