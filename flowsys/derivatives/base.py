@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from flowsys.derivatives.turning import Turning
 from flowsys.errors import InputError
 from flowsys.integrate.record import Record
 from flowsys.kernels import NativeRun, cannot_compile, run_problem
@@ -24,6 +25,7 @@ class Base:
     switches: frozenset[float]
     method: str
     rtol: float
+    turning: Turning
 
 
 def base_run(flow: Flow, asked: tuple[str | float, ...], rtol: float) -> Base:
@@ -39,7 +41,7 @@ def base_run(flow: Flow, asked: tuple[str | float, ...], rtol: float) -> Base:
     statistics = run.statistics
     method = "auto" if statistics.implicit else "explicit"
     turns, switches = tuple(sorted(set(statistics.turns))), frozenset(statistics.switch_times)
-    return Base(flow, asked, tuple(run.records), turns, switches, method, rtol)
+    return Base(flow, asked, tuple(run.records), turns, switches, method, rtol, Turning(problem))
 
 
 def parted(asked: Iterable[str | float]) -> tuple[list[str], list[float]]:

@@ -7,6 +7,7 @@ observables at the event move.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +38,7 @@ class Column(NamedTuple):
         return rf"\partial_{{{names.symbol(self.along.removeprefix(START))}}} {names.symbol(self.of)}"
 
 
+@lru_cache(maxsize=4096)
 def column(name: str) -> Column | None:
     """The derivative that a name stands for, if it is one's."""
     found = _FORM.fullmatch(name)

@@ -5,15 +5,17 @@ columns, stage ends, thresholds, marks) is found by building it at five values o
 to about 1e-12, of closed formulas; the flow itself is never differenced. A direction is scaled by the parameter's size.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from flowsys.errors import InputError, did_you_mean
+from flowsys.program import Program
 from flowsys.runs.flow import Flow
-from flowsys.system.problem import Problem, ProgramField
+from flowsys.system.problem import Apart, Problem, ProgramField
 
 START = "start:"
 STEP = 1e-3
@@ -34,15 +36,12 @@ class Direction:
     thresholds: Mapping[str, float] = field(default_factory=dict)
     marks: Mapping[str, float] = field(default_factory=dict)
 
-    def moving(self, columns: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
-        """The table columns that it changes."""
-        return frozenset(
-            column
-            for tables in self.tables
-            for name, names in columns.items()
-            for column, row in zip(names, tables.get(name, ()))
-            if np.any(row)
-        )
+    def moving(self, program: Program) -> frozenset[str]:
+        """The parameters and table columns of a program that it changes."""
+        of_tables = ((names, tables.get(name)) for tables in self.tables for name, names in program.tables.items())
+        moved = [(program.parameters, row != 0) for row in self.parameters]
+        moved += [(names, (rows != 0).any(axis=1)) for names, rows in of_tables if rows is not None]
+        return frozenset(name for names, move in moved for name, moves in zip(names, move.tolist()) if moves)
 
 
 def check_direction(flow: Flow, name: str) -> None:
@@ -93,17 +92,19 @@ def _along_parameter(flow: Flow, name: str) -> Direction:
     size = abs(float(value)) or 1.0
     h = STEP * size
     try:
-        weights, there = _CENTRAL, {i: flow.at(**{name: value + i * h}).problem for i in _CENTRAL}
+        weights, there = _CENTRAL, [flow.at(**{name: value + i * h}) for i in _CENTRAL]
     except InputError:
         way = 1 if value + h <= declared.high else -1
         weights = {way * i: way * w for i, w in _ONE_SIDED.items()}
-        there = {i: flow.at(**{name: value + i * h}).problem for i in weights}
-    of = lambda part: _difference({i: part(problem) for i, problem in there.items()}, weights)
+        there = [flow.at(**{name: value + i * h}) for i in weights]
     problem = flow.problem
+    built = _Built(problem, there)
+    of = lambda part: _difference(built.each(part), list(weights.values()))
     n = range(len(problem.stages))
-    nearest = there[1 if 1 in there else -1]
-    if not all(_is_near(part(nearest), part(problem)) for part in (_start_of, *(_parameters_of(i) for i in n))):
-        raise InputError(f"no derivative in {name}: the setup does not say which of its parameters were given.")
+    nearest = list(weights).index(1 if 1 in weights else -1)
+    for part in (_start_of, *(_parameters_of(i) for i in n)):
+        if not _is_near(built.each(part)[nearest], part(problem)):
+            raise InputError(f"no derivative in {name}: the setup does not say which of its parameters were given.")
     if any(
         np.any(of(lambda p, k=k, i=i: p.stages[i].arguments.links[k]))
         for i in n
@@ -117,7 +118,7 @@ def _along_parameter(flow: Flow, name: str) -> Direction:
         tuple(of(lambda p, i=i: p.stages[i].arguments.parameters) for i in n),
         tuple({t: of(lambda p, i=i, t=t: p.stages[i].arguments.tables[t]) for t in problem.stages[i].arguments.tables}
               for i in n),
-        tuple(float(of(lambda p, i=i: p.stages[i].until or 0.0)) for i in n),
+        tuple(0.0 if problem.stages[i].until is None else float(of(lambda p, i=i: p.stages[i].until)) for i in n),
         {e.name: float(of(lambda p, k=k: p.events[k].threshold)) for k, e in enumerate(problem.events)},
         {mark: float(of(lambda p, k=mark: p.marks[k])) for mark in problem.marks},
     )  # fmt: skip
@@ -136,13 +137,39 @@ def _is_near(x: np.ndarray, of: np.ndarray) -> bool:
     return bool(np.abs(x - of).max(initial=0.0) <= 100 * STEP * np.abs(of).max(initial=1.0))
 
 
-def _difference(at: Mapping[int, Any], weights: Mapping[int, float]) -> Any:
+class _Built:
+    """The problems of flows that differ in one parameter, and in what is derived from it.
+
+    Where the system takes these as arrays there is one problem for all, whose parts may have a leading axis.
+    """
+
+    def __init__(self, plain: Problem, flows: Sequence[Flow]):
+        self.plain, self.n, first = plain, len(flows), flows[0]
+        form = first.level, first.variant, first.mode
+        moved = {name for name, x in first.setup.items() if any(flow.setup[name] != x for flow in flows)}
+        self.joint: Problem | None = None
+        if moved <= set(first.system.columns(first.setup, *form)):
+            columns = {name: np.array([flow.setup[name] for flow in flows]) for name in moved}
+            setup = replace(first.setup, values={**first.setup.values, **columns})
+            with suppress(Apart):
+                self.joint = first.system.build(setup, *form)
+        self.problems = [] if self.joint is not None else [flow.problem for flow in flows]
+
+    def each(self, part: Callable[[Problem], Any]) -> Sequence[Any]:
+        """A part of every problem; the very same object where they share it."""
+        if self.joint is None:
+            return [part(problem) for problem in self.problems]
+        found = part(self.joint)
+        return found if np.ndim(found) > np.ndim(part(self.plain)) else [found] * self.n
+
+
+def _difference(each: Sequence[Any], weights: Sequence[float]) -> Any:
     """The derivative times the parameter's size; what differs by rounding alone does not move."""
-    first, *others = at.values()
+    first, *others = each
     if all(x is first for x in others):
         return np.zeros(np.shape(first))
-    arrays = np.array(list(at.values()), dtype=float)
+    arrays = np.array(each, dtype=float)
     with np.errstate(invalid="ignore"):
-        found = np.tensordot([weights[i] for i in at], arrays, axes=1) / STEP
+        found = np.tensordot(weights, arrays, axes=1) / STEP
         moves = np.abs(found) * STEP > 1e-14 * np.abs(arrays).max(axis=0)
     return np.where(moves, found, 0.0)

@@ -27,18 +27,15 @@ class Sliding:
             self._gates.surfaces = ()
 
     @classmethod
-    def on_entry(cls, field: ProgramField, arguments: Arguments, y: np.ndarray, gates: np.ndarray) -> "Sliding | None":
-        """Where a stage begins on a surface that holds it; else None."""
+    def on_entry(
+        cls, field: ProgramField, arguments: Arguments, y: np.ndarray, gates: np.ndarray, h: np.ndarray
+    ) -> "Sliding | None":
+        """Where a stage begins on a surface that holds it, with the switching functions h; else None."""
         import jax
 
-        if not len(gates):
+        if (np.abs(h) > ON_SURFACE).all():
             return None
-        from flowsys.program.arrays import switching_functions
-
-        at = arguments._replace(gates=gates)
-        if (np.abs(switching_functions(field.program, "frozen", np)(y, at)) > ON_SURFACE).all():
-            return None
-        found = cls(field, at, y)
+        found = cls(field, arguments._replace(gates=gates), y)
         with jax.enable_x64(True):
             from flowsys.integrate.kinks import Gates
 

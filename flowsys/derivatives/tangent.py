@@ -1,8 +1,11 @@
 """The tangent of a program: the program that carries a direction along, by forward differentiation line by line.
 
-For every state x, parameter and moving column there is a `D_x` beside it: ds/dt = ∂f/∂y s + ∂f/∂p, and an observable
-`D_NAME` for every observable. Kinks stay where they are: relu(x) has the tangent step(x) D_x, so frozen gates freeze
-both; what a direction does at a switch is not in the program (`flowsys.derivatives.variational`).
+For every state x, and every parameter and column that moves, there is a `D_x` beside it: ds/dt = ∂f/∂y s + ∂f/∂p, and
+an observable `D_NAME` for every observable. Kinks stay where they are: relu(x) has the tangent step(x) D_x, so frozen
+gates freeze both; what a direction does at a switch is not in the program (`flowsys.derivatives.variational`).
+
+The tangent has about as many operations as the program itself: functions inside an expression get a line of their own,
+which value and derivative share, and the top of a softmax, on which nothing depends, has no derivative.
 """
 
 import ast
@@ -12,9 +15,11 @@ from functools import lru_cache
 from flowsys.program import Program
 from flowsys.program.parsing import called, number, parsed_expression
 from flowsys.program.text import Block, Line
+from flowsys.program.tops import free_tops
 
 _ZERO = "D_nothing"
 _TWO_OVER_ROOT_PI = 1.1283791670955126
+_DEAR = {"exp", "log", "sqrt", "tanh", "sigmoid", "softplus", "sinh", "cosh", "sin", "cos", "asin", "erf", "max", "min"}
 
 
 def of(name: str) -> str:
@@ -22,22 +27,24 @@ def of(name: str) -> str:
     return f"D_{name}"
 
 
-def tangent(program: Program, moving: frozenset[str] = frozenset()) -> Program:
-    """The program with a direction beside its state; `moving` are the table columns that change with it."""
+def tangent(program: Program, moving: frozenset[str]) -> Program:
+    """The program with a direction beside its state, which changes the parameters and table columns in `moving`."""
     return _tangent(str(program), moving)
 
 
 @lru_cache(maxsize=32)
 def _tangent(text: str, moving: frozenset[str]) -> Program:
     program = Program.parse(text)
-    known = {*program.state, *program.parameters, *moving}
+    known = {*program.state, *moving}
+    tops = free_tops(program, lambda expression, table: False)
+    idle = frozenset().union(*tops.values())
     blocks = [Block("", (Line(_ZERO, f"0.0 * {program.state[0]}"),))]
     for block in program.blocks:
         lines = []
-        for line in block.lines:
+        for line in (part for whole in block.lines for part in _in_parts(whole)):
             lines.append(line)
-            derivative = _Differentiation(known, line.name).of(parsed_expression(line.expression), True)
-            if derivative is not None:
+            derivative = _Differentiation(known, line.name, idle).of(parsed_expression(line.expression), True)
+            if derivative is not None and line.name not in tops:
                 known.add(line.name)
                 lines.append(Line(of(line.name), ast.unparse(derivative)))
         blocks.append(Block(block.over, tuple(lines)))
@@ -53,17 +60,40 @@ def _tangent(text: str, moving: frozenset[str]) -> Program:
     )
 
 
-def kink_tangents(program: Program, moving: frozenset[str] = frozenset()) -> tuple[str, ...]:
+def kink_tangents(program: Program, moving: frozenset[str]) -> tuple[str, ...]:
     """The names of the tangents of the switching functions, in their order."""
     lines = {line.name for block in tangent(program, moving).blocks for line in block.lines}
     return tuple(of(kink) if of(kink) in lines or kink in program.state else _ZERO for kink in program.kinks)
 
 
-class _Differentiation:
-    """Derivatives of expressions; None stands for 0. `name` is that of the line, a name for the whole expression."""
+def _in_parts(line: Line) -> list[Line]:
+    """A line, and before it one for every dear function inside its expression."""
+    parts: list[Line] = []
 
-    def __init__(self, known: Collection[str], name: str):
-        self._known, self._name = known, name
+    class Naming(ast.NodeTransformer):
+        def visit_Call(self, node: ast.Call) -> ast.expr:
+            self.generic_visit(node)
+            if called(node) not in _DEAR:
+                return node
+            parts.append(Line(f"{line.name}_part{len(parts)}", ast.unparse(node)))
+            return ast.Name(parts[-1].name)
+
+    tree = parsed_expression(line.expression)
+    if isinstance(tree, ast.Call):
+        tree.args = [Naming().visit(argument) for argument in tree.args]
+    else:
+        tree = Naming().visit(tree)
+    return [*parts, Line(line.name, ast.unparse(tree))] if parts else [line]
+
+
+class _Differentiation:
+    """Derivatives of expressions; None stands for 0.
+
+    `name` is that of the line, a name for the whole expression; `idle` are the mins (as text) that do nothing.
+    """
+
+    def __init__(self, known: Collection[str], name: str, idle: Collection[str]):
+        self._known, self._name, self._idle = known, name, idle
 
     def of(self, node: ast.expr, is_whole: bool = False) -> ast.expr | None:
         match node:
@@ -76,6 +106,8 @@ class _Differentiation:
                 return None if inner is None else ast.UnaryOp(op, inner)
             case ast.BinOp(left=left, op=op, right=right):
                 return self._operation(op, left, right, self.of(left), self.of(right))
+            case ast.Call() if ast.unparse(node) in self._idle:
+                return self.of(node.args[0])
             case ast.Call():
                 value = ast.Name(self._name) if is_whole else node
                 return self._call(called(node), node.args, value)
@@ -109,7 +141,7 @@ class _Differentiation:
         if name in ("step", "positive"):
             return None
         if name in ("max", "min"):
-            return self._chosen(name, arguments)
+            return self._chosen(name, arguments, value)
         x, inner = arguments[0], self.of(arguments[0])
         if inner is None:
             return None
@@ -137,16 +169,15 @@ class _Differentiation:
             raise ValueError(f"no derivative is known of the function {name!r}")
         return _product(slope[name](), inner)
 
-    def _chosen(self, name: str, arguments: list[ast.expr]) -> ast.expr | None:
-        """Of the largest (smallest) argument so far, one after the other."""
-        best, of_best = arguments[0], self.of(arguments[0])
-        for x in arguments[1:]:
-            first, second = (best, x) if name == "max" else (x, best)
-            keeps = _called("positive", ast.BinOp(first, ast.Sub(), second))
-            changes = ast.BinOp(ast.Constant(1.0), ast.Sub(), keeps)
-            of_best = _sum(_product(keeps, of_best), _product(changes, self.of(x)))
-            best = _called(name, best, x)
-        return of_best
+    def _chosen(self, name: str, arguments: list[ast.expr], value: ast.expr) -> ast.expr | None:
+        """Of the first argument that is the largest (smallest)."""
+        chosen = self.of(arguments[-1])
+        for x in reversed(arguments[:-1]):
+            high, low = (value, x) if name == "max" else (x, value)
+            is_other = _called("positive", ast.BinOp(high, ast.Sub(), low))
+            is_this = ast.BinOp(ast.Constant(1.0), ast.Sub(), is_other)
+            chosen = _sum(_product(is_this, self.of(x)), _product(is_other, chosen))
+        return chosen
 
 
 def _sum(a: ast.expr | None, b: ast.expr | None) -> ast.expr | None:

@@ -12,7 +12,7 @@ Where surfaces are met together the flow has no derivative (`NoDerivative`). The
 plain run: a walk that turned otherwise is refused, never returned.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -22,6 +22,7 @@ from flowsys.derivatives.base import Base, NoDerivative, base_run, parted, refus
 from flowsys.derivatives.directions import Direction
 from flowsys.derivatives.functions import functions_of
 from flowsys.derivatives.slides import Sliding
+from flowsys.derivatives.turning import Turning
 from flowsys.integrate.record import Record
 from flowsys.kernels import StageBatch, run_problem
 from flowsys.program.arrays import Arguments
@@ -31,6 +32,7 @@ from flowsys.system.problem import Problem, ProgramField, Stage
 SAME_SURFACE = 1e-9  # gates whose switching functions agree so closely, in value and velocity, share one surface
 TOGETHER = 1e-12  # surfaces so near are met together
 APART = 10.0  # times the surface that is met must another be away from the state, or which is met cannot be told
+MOST_WRITTEN_OUT = 12_000  # operations of a tangent whose tables are written out: some 2.5 times those of a program
 SAME_RUN = 1e-4  # how far, relative to the state, the state carried along may be from the plain run's
 
 
@@ -72,10 +74,11 @@ def _without_turns(flow: Flow, asked: tuple[str | float, ...], direction: Direct
     problem = flow.problem
     if problem.field.has_kinks or any(s.until is None for s in problem.stages[:-1]) or any(direction.until[:-1]):
         return []
-    walk = _Walk(Base(flow, asked, (), (), frozenset(), "auto", rtol), direction)
-    stages = tuple(replace(s, arguments=data) for s, data in zip(problem.stages, walk.moved_data))
+    walk = _Walk(Base(flow, asked, (), (), frozenset(), "auto", rtol, Turning(problem)), direction)
+    stages = tuple(replace(s, arguments=walk.data(k)) for k, s in enumerate(problem.stages))
     events, times = parted(asked)
-    run = run_problem(replace(problem, field=walk.of.field, initial=walk.z, stages=stages), times, events, rtol)
+    problem = replace(problem, field=walk.of.field, initial=walk.z, stages=stages)
+    run = run_problem(problem, times, events, rtol, most_written_out=MOST_WRITTEN_OUT)
     refuse_handover(run)
     for record in run.records:
         walk.stage = record.stage
@@ -91,17 +94,16 @@ class _Walk:
         assert isinstance(self.problem.field, ProgramField)
         self.field = self.problem.field
         program = self.field.program
-        self.moving = direction.moving(program.tables)
-        self.of = functions_of(self.field, self.moving)
+        self.moving = direction.moving(program)
+        self.of, self.turning = functions_of(self.field, self.moving), base.turning
         self.n = len(program.state)
         self.z = np.concatenate([self.problem.initial, direction.initial])
         self.t, self.stage = float(self.problem.start), 0
         self.gates = np.zeros(0)
         self.slide: Sliding | None = None
         self.places: list[_Place] = []
-        n = range(len(self.problem.stages))
-        self.moved_data = [self._moved_data(k, 1.0) for k in n]
-        self._still = [self._moved_data(k, 0.0) for k in n]
+        self.data = cache(self._data)
+        self._observing = cache(lambda stage, share: self.of.observing(_as_batch(self.data(stage, share))))
 
     def run(self) -> list[Varied]:
         last = max((r.t for r in self.base.records), default=self.t)
@@ -123,8 +125,8 @@ class _Walk:
     def _enter(self, stage: int) -> None:
         """A stage begins: its gates as the state has them."""
         self.stage = stage
-        self.gates = self.of.gates_at(self.z[: self.n], self._plain)
-        self.slide = Sliding.on_entry(self.field, self._plain, self.z[: self.n], self.gates)
+        self.gates, h = self.turning.gates_at(stage, self.z[: self.n])
+        self.slide = Sliding.on_entry(self.field, self._plain, self.z[: self.n], self.gates, h)
         if self.slide is not None:
             self.gates = self.slide.gates
 
@@ -132,8 +134,8 @@ class _Walk:
     def _plain(self) -> Arguments:
         return self.problem.stages[self.stage].arguments
 
-    def _moved_data(self, k: int, share: float) -> Arguments:
-        """A stage's data with a share of the direction's beside it."""
+    def _data(self, k: int, share: float = 1.0) -> Arguments:
+        """A stage's data with a share of the direction's beside it: all of it, or none."""
         plain = self.problem.stages[k].arguments
         tables = {}
         for name, rows in plain.tables.items():
@@ -186,9 +188,8 @@ class _Walk:
             self._enter(through)
 
     def _integrated(self, times: Sequence[float], through: int) -> dict[float, np.ndarray]:
-        of_problem = self.problem.stages[self.stage : through + 1]
-        data = self.moved_data[self.stage : through + 1]
-        stages = tuple(Stage(s.name, arguments, s.until) for s, arguments in zip(of_problem, data))
+        passed = [(k, self.problem.stages[k]) for k in range(self.stage, through + 1)]
+        stages = tuple(Stage(s.name, self.data(k), s.until) for k, s in passed)
         problem = Problem(
             field=self.of.field,
             initial=self.z,
@@ -197,7 +198,9 @@ class _Walk:
             t_max=times[-1],
             start=self.t,
         )
-        run = run_problem(problem, times, (), self.base.rtol, method=self.base.method)
+        run = run_problem(
+            problem, times, (), self.base.rtol, method=self.base.method, most_written_out=MOST_WRITTEN_OUT
+        )
         found = {record.t: record.y for record in run.records}
         if len(found) == len(times):
             return found
@@ -209,7 +212,7 @@ class _Walk:
         """The same stretch with the gates held: where the flow only just leaves a surface it slid along."""
         from scipy.integrate import solve_ivp
 
-        arguments, rtol = self.moved_data[self.stage]._replace(gates=self.gates), self.base.rtol
+        arguments, rtol = self.data(self.stage)._replace(gates=self.gates), self.base.rtol
         atol = 1e-4 * rtol * self.problem.scale
         rhs = lambda _, z: self.of.both(z, arguments)
         run = solve_ivp(rhs, (self.t, times[-1]), self.z, "DOP853", list(times), rtol=max(rtol, 1e-13), atol=atol)
@@ -222,22 +225,21 @@ class _Walk:
     def _rate(self, z: np.ndarray | None = None) -> np.ndarray:
         """dy/dt as the flow goes here."""
         y = (self.z if z is None else z)[: self.n]
-        return self.slide.rate(y) if self.slide is not None else self.of.rhs(y, self._plain._replace(gates=self.gates))
+        return self.slide.rate(y) if self.slide is not None else self.turning.rate(self.stage, y, self.gates)
 
     def _turn(self, t: float) -> None:
         """At a located switch, or where a slide lets go: the gates beyond it, and the jump of the direction."""
-        before = self._rate()
-        velocity = self._slopes_of_kinks(before)
+        before, y = self._rate(), self.z[: self.n]
+        velocity = self.turning.velocity(self.stage, y, before, self.gates)
         met = self._met(velocity) if t in self.base.switches else np.zeros(len(self.gates), dtype=bool)
         if self.slide is None and met.any():
             onward = np.where(met, 1.0 - self.gates, self.gates)
-            rate = self.of.rhs(self.z[: self.n], self._plain._replace(gates=onward))
-            beyond = self._slopes_of_kinks(rate, onward)
+            rate = self.turning.rate(self.stage, y, onward)
+            beyond = self.turning.velocity(self.stage, y, rate, onward)
             if (np.sign(beyond[met]) == 2 * onward[met] - 1).all():
                 self._jump(before - rate, self._moved(met, velocity))
                 self.gates = onward
                 return
-        y = self.z[: self.n]
         slide = self.slide or Sliding(self.field, self._plain._replace(gates=self.gates), y)
         moved = self._moved(met, velocity) if met.any() else 0.0
         slide.turn(y, met)
@@ -246,7 +248,7 @@ class _Walk:
 
     def _met(self, velocity: np.ndarray) -> np.ndarray:
         """The gates on the surface that is met: the nearest one, of those not slid along."""
-        h = self.of.switching(self.z[: self.n], self._plain._replace(gates=self.gates))
+        h = self.turning.switching(self.stage, self.z[: self.n], self.gates)
         away = np.abs(h) if self.slide is None else np.where(self.slide.is_slid, np.inf, np.abs(h))
         i = int(away.argmin())
         close = lambda x, of: np.abs(x - x[i]) <= SAME_SURFACE * (1 + np.abs(of).max())
@@ -258,14 +260,9 @@ class _Walk:
             )
         return met
 
-    def _slopes_of_kinks(self, rate: np.ndarray, gates: np.ndarray | None = None) -> np.ndarray:
-        """∇h·v of every switching function, nothing else moving."""
-        at = self._still[self.stage]._replace(gates=self.gates if gates is None else gates)
-        return self.of.kink_slopes(np.concatenate([self.z[: self.n], rate]), at)
-
     def _moved(self, met: np.ndarray, velocity: np.ndarray) -> float:
         """dτ of the surface that is met: one number, whichever of its gates tells it."""
-        slopes = self.of.kink_slopes(self.z, self.moved_data[self.stage]._replace(gates=self.gates))[met]
+        slopes = self.of.kink_slopes(self.z, self.data(self.stage)._replace(gates=self.gates))[met]
         if np.ptp(slopes) > 1e-6 * np.abs(slopes).max():
             raise NoDerivative(
                 f"the flow has no derivative in {self.direction.name} here: surfaces that it meets together at "
@@ -311,29 +308,23 @@ class _Walk:
 
     def observed(self, places: Sequence[_Place]) -> list[Varied]:
         """Observables, and their derivatives where their time moves with the direction."""
-        if not places:
-            return []
-        z = np.array([p.z for p in places])
-        along = np.array([np.concatenate([p.z[: self.n], p.rate]) for p in places])
-        stages = [*_as_batch(self.moved_data), *_as_batch(self._still)]
-        stage_of = np.array([p.record.stage for p in places])
-        both = np.concatenate([stage_of, stage_of + len(self.problem.stages)])
-        seen, moves = self.of.observed(np.concatenate([z, along]), stages, both)
-        k, names, size = len(places), self.of.names, self.direction.size
+        names, size = self.of.names, self.direction.size
         found = []
-        for i, place in enumerate(places):
-            dt = self._moved_time(place.request, moves[i], moves[k + i])
-            slopes = (moves[i] + dt * moves[k + i] if dt else moves[i]) / size
-            values = dict(zip(names, seen[i].tolist()))
-            y, s, record = place.z[: self.n], place.z[self.n :] / size, place.record
-            of_place = dict(zip(names, slopes.tolist()))
-            found.append(Varied(spoken(place.request), record.t, record.stage, y, s, dt / size, values, of_place))
+        for place in places:
+            stage, y = place.record.stage, place.z[: self.n]
+            seen, slopes = self._observing(stage, 1.0)(place.z)
+            dt = 0.0
+            if isinstance(place.request, str):
+                _, along = self._observing(stage, 0.0)(np.concatenate([y, place.rate]))
+                dt = self._moved_time(place.request, slopes, along)
+                slopes = slopes + dt * along if dt else slopes
+            values, of_place = dict(zip(names, seen.tolist())), dict(zip(names, (slopes / size).tolist()))
+            s, at = place.z[self.n :] / size, spoken(place.request)
+            found.append(Varied(at, place.record.t, stage, y, s, dt / size, values, of_place))
         return found
 
-    def _moved_time(self, request: str | float, across: np.ndarray, along: np.ndarray) -> float:
-        """dt of a request, from the derivatives of observables along the direction and along the flow."""
-        if not isinstance(request, str):
-            return 0.0
+    def _moved_time(self, request: str, across: np.ndarray, along: np.ndarray) -> float:
+        """dt of an event, from the derivatives of observables along the direction and along the flow."""
         if request in self.problem.marks:
             return self.direction.marks.get(request, 0.0)
         event = next(e for e in self.problem.events if e.name == request)
@@ -341,5 +332,5 @@ class _Walk:
         return float((self.direction.thresholds.get(request, 0.0) - across[i]) / along[i])
 
 
-def _as_batch(data: Iterable[Arguments]) -> list[StageBatch]:
-    return [StageBatch(parameters=a.parameters, tables=a.tables, links=a.links) for a in data]
+def _as_batch(data: Arguments) -> StageBatch:
+    return StageBatch(parameters=data.parameters, tables=data.tables, links=data.links)

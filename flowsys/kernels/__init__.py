@@ -4,6 +4,7 @@
     integrate(kernel, Batch(...))        every trajectory of a batch, on any number of threads
     run_problem(problem, ...)            one `Problem`, as the reference driver runs it
     Slope(kernel, stage)                 dy/dt at one state, for solvers that live in Python
+    FrozenSlope(kernel, stage)           the same under given gates, and the switching functions
 
 Nothing here imports jax; llvmlite is loaded when a kernel is.
 """
@@ -20,4 +21,5 @@ from flowsys.kernels.outcomes import Code as Code
 from flowsys.kernels.run import NativeRun as NativeRun
 from flowsys.kernels.run import run_problem as run_problem
 from flowsys.kernels.run import stages_of as stages_of
+from flowsys.kernels.slope import FrozenSlope as FrozenSlope
 from flowsys.kernels.slope import Slope as Slope

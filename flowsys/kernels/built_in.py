@@ -10,7 +10,7 @@ from flowsys.kernels.specialise import Specialised, written_out
 from flowsys.program import Program
 
 # tables are written out if all their rows together hold at most this many operations (about half are left of them)
-_SMALL = 4_500
+SMALL = 4_500
 
 
 @dataclass(frozen=True)
@@ -67,30 +67,33 @@ def _other_values(what: str) -> str:
     return f"{what} differs from the values this kernel was built with; build another kernel for it."
 
 
-def built_in_tables(program: Program, stages: Sequence[StageBatch]) -> BuiltIn | None:
+def built_in_tables(program: Program, stages: Sequence[StageBatch], most: int = SMALL) -> BuiltIn | None:
     """What to build in for these stages; None if the tables are too large or differ too much."""
     rows = {table: np.shape(stages[0].tables[table])[-1] for table in program.tables}
     if any(np.shape(s.tables[t])[-1] != rows[t] for s in stages for t in rows):
         return None
     # counted first by lines, because counting operations reads every expression
     lines = sum(rows.get(block.over, 1) * len(block.lines) for block in program.blocks)
-    if lines > _SMALL:
+    if lines > most:
         return None
-    if sum(rows.get(table, 1) * operations for table, operations in program.operations_over.items()) > _SMALL:
+    if sum(rows.get(table, 1) * operations for table, operations in program.operations_over.items()) > most:
         return None
     links, columns = [], []
     for link in program.links:
-        matrices = [np.asarray(s.links[link.name], dtype=float) for s in stages]
+        whole = {id(s.links[link.name]): s.links[link.name] for s in stages}  # most stages share it
+        matrices = [np.asarray(matrix, dtype=float) for matrix in whole.values()]
         if matrices[0].ndim != 2 or not _all_same(matrices):
             return None
         links.append((link.name, matrices[0].shape, _bytes(matrices[0])))
     for table, names in program.tables.items():
+        whole = {id(s.tables[table]): s.tables[table] for s in stages}
+        arrays = [np.asarray(rows, dtype=float) for rows in whole.values()]
         for place in range(len(names)):
-            values = [np.asarray(s.tables[table], dtype=float)[..., place, :] for s in stages]
+            values = [rows[..., place, :] for rows in arrays]
             if values[0].ndim == 1 and _all_same(values):
                 columns.append((table, place, _bytes(values[0])))
     return BuiltIn(tuple(rows.items()), tuple(columns), tuple(links))
 
 
 def _all_same(arrays: list[np.ndarray]) -> bool:
-    return all(np.array_equal(a, arrays[0]) for a in arrays)
+    return all(np.array_equal(a, arrays[0]) for a in arrays[1:])

@@ -157,10 +157,15 @@ def _outputs(kernel: Kernel, layout: Layout, batch: Batch, n: int, n_times: int)
 
 def _run(function: str, kernel: Kernel, layout: Layout, fields: Fields, threads: int) -> None:
     """Let the threads work; an interrupt stops them at their next step and is raised again."""
-    record = structure(BatchRecord, fields)
+    addresses = {name: x.ctypes.data for name, x in fields.items() if isinstance(x, np.ndarray)}
+    record = structure(BatchRecord, fields | addresses)
     run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(kernel.driver.address(function))
     groups = -(-fields["n"] // kernel.host.lanes)
-    spaces = [(workspace(kernel, layout, True), workspace(kernel, layout)) for _ in range(max(1, min(threads, groups)))]
+    steps = function == "run"
+    spaces = [
+        (workspace(kernel, layout, implicit=steps), workspace(kernel, layout))
+        for _ in range(max(1, min(threads, groups)))
+    ]
     workers = [threading.Thread(target=_work, args=(run, pair, record, fields, kernel), daemon=True) for pair in spaces]
     for worker in workers:
         worker.start()

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from flowsys.kernels.batch import StageBatch
-from flowsys.kernels.built_in import BuiltIn, built_in_tables
+from flowsys.kernels.built_in import SMALL, BuiltIn, built_in_tables
 from flowsys.kernels.host import Host, this_host
 from flowsys.kernels.layout import Layout, Shape, nonzero_pattern
 from flowsys.kernels.library import driver_library, program_library, tangent_library
@@ -57,16 +57,19 @@ class Kernel:
         patterns = {link: nonzero_pattern([s.links[link] for s in stages]) for link, _, _ in self.shape.links}
         return Layout(self.shape, rows, patterns)
 
+    @cached_property
+    def gate_places(self) -> np.ndarray | None:
+        """Where the machine code has every gate of the stated program, -1 if it plays no part; None: in their order."""
+        if self.built_in is None:
+            return None
+        places = {name: i for i, (name, _) in enumerate(self.shape.kinks)}
+        return np.array([places.get(name, -1) for name in self.built_in.gate_names], dtype=int)
+
     def gates_as_stated(self, gates: np.ndarray) -> np.ndarray:
         """Gates (n, G) in the order of the stated program; a gate that plays no part is open."""
-        if self.built_in is None or not gates.size:
+        if self.gate_places is None or not gates.size:
             return gates
-        places = {name: i for i, (name, _) in enumerate(self.shape.kinks)}
-        ordered = np.ones((len(gates), len(self.built_in.gate_names)))
-        for i, name in enumerate(self.built_in.gate_names):
-            if name in places:
-                ordered[:, i] = gates[:, places[name]]
-        return ordered
+        return np.where(self.gate_places >= 0, gates[:, self.gate_places], 1.0)
 
 
 def kernel(
@@ -75,19 +78,20 @@ def kernel(
     kinks: Kinks = "frozen",
     stages: Sequence[StageBatch] = (),
     host: Host | None = None,
+    most_written_out: int = SMALL,
 ) -> Kernel:
     """The kernel of a program, compiled now, earlier in this process, or in an earlier one.
 
     `kinks` is "frozen" (exact kinks, located), "smooth" (over the kink width) or "exact" (evaluated as they are).
-    With `stages`, tables that are small are written out and their common entries built in, which is faster; the
-    kernel then serves only batches with the same entries.
+    With `stages`, tables that are small (`most_written_out` operations in all) are written out and their common entries
+    built in, which is faster; the kernel then serves only batches with the same entries.
     """
     if kinks not in ("frozen", "smooth", "exact"):
         raise ValueError(f"kinks = {kinks!r}, but a kernel reads them 'frozen', 'smooth' or 'exact'.")
     for name in watched:
         if name not in program.observables:
             raise ValueError(f"watched: {name!r} is not an observable of the program.")
-    known = built_in_tables(program, stages) if stages and program.tables else None
+    known = built_in_tables(program, stages, most_written_out) if stages and program.tables else None
     return _kernel(ProgramField(program, kinks), tuple(watched), host or this_host(), known)
 
 

@@ -1,6 +1,6 @@
 """LLVM assembly to machine code, and machine code to functions that can be called."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -41,9 +41,12 @@ class Library:
     """Loaded machine code; its functions live as long as it does."""
 
     engine: Any
+    addresses: dict[str, int] = field(default_factory=dict)
 
     def address(self, name: str) -> int:
-        return self.engine.get_function_address(name)
+        if name not in self.addresses:
+            self.addresses[name] = self.engine.get_function_address(name)
+        return self.addresses[name]
 
 
 def loaded(machine_code: bytes, host: Host) -> Library:

@@ -9,6 +9,7 @@ from flowsys.integrate.outcome import Ending, Outcome
 from flowsys.integrate.record import Record, Statistics
 from flowsys.integrate.stretches import Stretch, slide_remarks
 from flowsys.kernels.batch import Batch, BatchResult, StageBatch
+from flowsys.kernels.built_in import SMALL
 from flowsys.kernels.integrate import integrate
 from flowsys.kernels.kernel import kernel
 from flowsys.kernels.outcomes import Code
@@ -81,11 +82,12 @@ def run_problem(
     max_steps: int = 1_000_000,
     kink_width: float | None = None,
     method: str = "auto",
+    most_written_out: int = SMALL,
 ) -> NativeRun:
     """Integrate a problem until all that was asked for is recorded, or nothing more can be.
 
     `events` may name marks, which are times. `kink_width` replaces every ReLU by a smoothed one, as in `solve`.
-    `method` is that of a batch: explicit steps, implicit ones, or each where it pays.
+    `method` is that of a batch: explicit steps, implicit ones, or each where it pays; `most_written_out` is a kernel's.
     """
     field = problem.field
     if not isinstance(field, ProgramField):
@@ -95,7 +97,7 @@ def run_problem(
     stages = stages_of(problem)
     watched = tuple(event.observable for event in problem.events)
     asked = sorted({float(s) for s in times} | {float(problem.marks[e]) for e in events if e in problem.marks})
-    compiled = kernel(field.program, watched, kinks, stages)
+    compiled = kernel(field.program, watched, kinks, stages, most_written_out=most_written_out)
     width = kink_width if kink_width is not None else float(problem.stages[0].arguments.kink_width)
     batch = Batch(
         initial=problem.initial,

@@ -1,4 +1,4 @@
-"""One state at a time on compiled code: the slope and the watched observables, for solvers that live in Python."""
+"""One state at a time on compiled code, for what lives in Python: solvers, and the turns of a flow with kinks."""
 
 import ctypes
 
@@ -9,38 +9,86 @@ from flowsys.kernels.kernel import Kernel
 from flowsys.kernels.workspace import workspace
 
 _N_POINTERS = 8
+_FUNCTIONS = ("field", "watched", "velocity")
 
 
-class Slope:
-    """dy/dt and the watched observables of a kernel under one stage's arguments.
-
-    The kernel must read kinks as "exact" or "smooth". Calls share one workspace: an instance serves one thread.
-    """
+class _Evaluation:
+    """The functions of a kernel under one stage's arguments. Calls share one workspace: it serves one thread."""
 
     def __init__(self, kernel: Kernel, stage: StageBatch, kink_width: float = 0.0):
-        if kernel.has_kinks:
-            raise ValueError("kinks = 'frozen', but a slope at a state alone needs a kernel with 'exact' or 'smooth'.")
         [native] = kernel.native_stages([stage])
         layout = kernel.layout([native])
-        self._kernel = kernel
+        self._kernel, self._n_gates = kernel, layout.n_gates
         self._memory = workspace(kernel, layout)
         array, lanes = self._memory.array, kernel.host.lanes
         constants = np.concatenate([native.parameters, [kink_width], layout.constants(native.tables, native.links)])
         array("constants").reshape(-1, lanes)[: len(constants)] = constants[:, None]
-        self._y, self._f, self._values = (array(name).reshape(-1, lanes) for name in ("y", "f_on", "v_values"))
+        names = ("y", "f_on", "v_values", "gates")
+        self._y, self._f, self._values, self._gates = (array(name).reshape(-1, lanes) for name in names)
         names = ("y", "f_on", "v_values", "constants", "gates", "scratch", "layout", "indices")
         self._pointers = [self._memory.address(name) for name in names]
         signature = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * _N_POINTERS)
-        self._field, self._watched = (signature(kernel.library.address(name)) for name in ("field", "watched"))
+        self._field, self._watched, self._velocity = (signature(kernel.library.address(name)) for name in _FUNCTIONS)
 
-    def __call__(self, y: np.ndarray) -> np.ndarray:
-        """dy/dt at a state."""
+    def _slope(self, y: np.ndarray) -> np.ndarray:
         self._y[:] = y[:, None]
         self._field(*self._pointers)
         return self._f[:, 0].copy()
+
+
+class Slope(_Evaluation):
+    """dy/dt and the watched observables. The kernel must read kinks as "exact" or "smooth"."""
+
+    def __init__(self, kernel: Kernel, stage: StageBatch, kink_width: float = 0.0):
+        if kernel.has_kinks:
+            raise ValueError("kinks = 'frozen', but a slope at a state alone needs a kernel with 'exact' or 'smooth'.")
+        super().__init__(kernel, stage, kink_width)
+
+    def __call__(self, y: np.ndarray) -> np.ndarray:
+        """dy/dt at a state."""
+        return self._slope(y)
 
     def observe(self, y: np.ndarray) -> np.ndarray:
         """The watched observables at a state."""
         self._y[:] = y[:, None]
         self._watched(*self._pointers)
         return self._values[: len(self._kernel.watched), 0].copy()
+
+
+class FrozenSlope(_Evaluation):
+    """dy/dt and the switching functions h under given gates, in the order of the stated program.
+
+    Of a gate that plays no part in the machine code, h is told as 1 (it is open), and its velocity as 0.
+    """
+
+    def __init__(self, kernel: Kernel, stage: StageBatch):
+        super().__init__(kernel, stage)
+        places = np.arange(self._n_gates) if kernel.gate_places is None else kernel.gate_places
+        self._count, self._counts = len(places), np.flatnonzero(places >= 0)
+        self._places = places[self._counts]
+
+    def __call__(self, y: np.ndarray, gates: np.ndarray) -> np.ndarray:
+        """dy/dt at a state."""
+        self._set(gates)
+        return self._slope(y)
+
+    def switching(self, y: np.ndarray, gates: np.ndarray) -> np.ndarray:
+        """h at a state."""
+        self._set(gates)
+        self._y[:] = y[:, None]
+        self._watched(*self._pointers)
+        h = np.ones(self._count)
+        h[self._counts] = self._values[len(self._kernel.watched) + self._places, 0]
+        return h
+
+    def velocity(self, y: np.ndarray, direction: np.ndarray, gates: np.ndarray) -> np.ndarray:
+        """∇h · direction at a state."""
+        self._set(gates)
+        self._y[:], self._f[:] = y[:, None], direction[:, None]
+        self._velocity(*self._pointers)
+        found = np.zeros(self._count)
+        found[self._counts] = self._values[self._places, 0]
+        return found
+
+    def _set(self, gates: np.ndarray) -> None:
+        self._gates[self._places] = gates[self._counts, None]

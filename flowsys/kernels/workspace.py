@@ -48,14 +48,13 @@ _INTEGERS = (
 @lru_cache(maxsize=2)
 def _structure_of(record: type) -> type[ctypes.Structure]:
     fields = [(name, _CTYPES[kind]) for name, (_, kind) in record_fields(record).items()]
-    return type(record.__name__, (ctypes.Structure,), {"_fields_": fields})
+    return type(record.__name__, (ctypes.Structure,), {"_fields_": fields, "names": [name for name, _ in fields]})
 
 
 def structure(record: type, values: Mapping[str, Any]) -> ctypes.Structure:
-    """A record in memory; arrays, given as such or by their addresses, must outlive it."""
+    """A record in memory; arrays are given by their addresses, and must outlive it."""
     kind = _structure_of(record)
-    given = [values[field[0]] for field in kind._fields_]
-    return kind(*(x.ctypes.data if isinstance(x, np.ndarray) else x for x in given))
+    return kind(*[values[name] for name in kind.names])
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,21 +82,8 @@ def workspace(kernel: Kernel, layout: Layout, implicit: bool = False) -> Workspa
     n_watched = n_events + n_gates
     n_surfaces = min(max(n_gates, 1), MAX_SURFACES)
     matrix_size = n_surfaces * (n_surfaces + 1)
-    sizes = dict.fromkeys(_STATES.split(), dim)
-    # at least one, so that no array is empty
-    sizes |= dict.fromkeys((*_WATCHED.split(), "v_values"), max(n_watched, 1))
-    sizes |= {name: max(layout.n_gates, 1) for name in _GATES.split()}
-    sizes |= dict.fromkeys((*_PER_LANE.split(), *_INTEGERS.split()), 1)
-    sizes |= {"k": N_EXTENDED * dim, "dense": 7 * dim, "counts": len(BatchResult.COLUMNS)}
-    sizes |= {"columns": (n_surfaces + 1) * dim, "matrix": matrix_size, "inverse": n_surfaces**2}
-    sizes |= {"shares": n_surfaces, "off_surface": n_surfaces, "work": 3 * matrix_size + 2 * n_surfaces}
-    sizes |= {"constants": layout.n_constants, "scratch": max(layout.n_scratch, 1), "representative": n_surfaces}
-    sizes |= _implicit_sizes(lanes, dim if implicit else 0)
-    places, total = {}, 0
-    for name, size in sizes.items():
-        # every array starts on a cache line
-        places[name] = (total, size * lanes)
-        total += -(-size * lanes // 8) * 8
+    of_layout = layout.n_gates, layout.n_constants, layout.n_scratch
+    places, total = _places(lanes, dim, n_watched, n_surfaces, of_layout, implicit)
     block = aligned(total)
     start, (integers, indices) = block.ctypes.data, layout.vectors
     values: dict[str, Any] = {name: start + 8 * first for name, (first, _) in places.items()}
@@ -118,6 +104,31 @@ def workspace(kernel: Kernel, layout: Layout, implicit: bool = False) -> Workspa
         "field_work": layout.work,
     }
     return WorkspaceMemory(structure(Workspace, values), block, places, (integers, indices))
+
+
+@lru_cache(maxsize=64)
+def _places(
+    lanes: int, dim: int, n_watched: int, n_surfaces: int, of_layout: tuple[int, int, int], implicit: bool
+) -> tuple[dict[str, tuple[int, int]], int]:
+    """(first word, words) of every array, and the words of all."""
+    n_gates, n_constants, n_scratch = of_layout
+    matrix_size = n_surfaces * (n_surfaces + 1)
+    sizes = dict.fromkeys(_STATES.split(), dim)
+    # at least one, so that no array is empty
+    sizes |= dict.fromkeys((*_WATCHED.split(), "v_values"), max(n_watched, 1))
+    sizes |= {name: max(n_gates, 1) for name in _GATES.split()}
+    sizes |= dict.fromkeys((*_PER_LANE.split(), *_INTEGERS.split()), 1)
+    sizes |= {"k": N_EXTENDED * dim, "dense": 7 * dim, "counts": len(BatchResult.COLUMNS)}
+    sizes |= {"columns": (n_surfaces + 1) * dim, "matrix": matrix_size, "inverse": n_surfaces**2}
+    sizes |= {"shares": n_surfaces, "off_surface": n_surfaces, "work": 3 * matrix_size + 2 * n_surfaces}
+    sizes |= {"constants": n_constants, "scratch": max(n_scratch, 1), "representative": n_surfaces}
+    sizes |= _implicit_sizes(lanes, dim if implicit else 0)
+    places, total = {}, 0
+    for name, size in sizes.items():
+        # every array starts on a cache line
+        places[name] = (total, size * lanes)
+        total += -(-size * lanes // 8) * 8
+    return places, total
 
 
 def _implicit_sizes(lanes: int, dim: int) -> dict[str, int]:

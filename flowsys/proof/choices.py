@@ -14,7 +14,7 @@ from flowsys.program.parsing import called
 
 
 def with_gates(program: Program, tops: Mapping[str, frozenset[str]]) -> Program:
-    """The same program with its choices written as ReLUs; `tops` are those of `flowsys.proof.tops.free_tops`."""
+    """The same program with its choices written as ReLUs; `tops` are those of `flowsys.program.tops.free_tops`."""
     in_field = {line.name for block in program.needed_for(program.derivatives) for line in block.lines}
     idle = frozenset().union(*tops.values())
     moves = set(program.state)

@@ -1,8 +1,8 @@
 """A program at given data as one straight-line Python function on any kind of numbers.
 
 Blocks that run for each row of a table are written out row by row; tops of softmaxes that nothing depends on
-(`flowsys.proof.tops`) are 0 (balls do not overflow), and the mins that do nothing because of them are left away. ReLUs
-and steps read their gates: 0, 1, or a ball.
+(`flowsys.program.tops`) are 0 (balls do not overflow), and the mins that do nothing because of them are left away.
+ReLUs and steps read their gates: 0, 1, or a ball.
 """
 
 import ast
@@ -16,9 +16,9 @@ import flint
 
 from flowsys.program import Block, Line, Program
 from flowsys.program.parsing import called, number, variable
+from flowsys.program.tops import free_tops
 from flowsys.proof.exact import Exact
 from flowsys.proof.numbers import FUNCTIONS
-from flowsys.proof.tops import free_tops
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """A flow to analyse: the problem of a level, and its states where they are asked for, each with the stage it is in."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -31,17 +31,18 @@ class State:
 
 @dataclass(frozen=True)
 class Flow:
-    """A system at a level, its setup as that level reads it."""
+    """A system at a level, its setup as that level reads it; `built` is its problem, if there is one already."""
 
     system: System
     setup: Setup
     level: str
     variant: str
     mode: str
+    built: Problem | None = field(default=None, compare=False, repr=False)
 
     @cached_property
     def problem(self) -> Problem:
-        return self.system.build(self.setup, self.level, self.variant, self.mode)
+        return self.built or self.system.build(self.setup, self.level, self.variant, self.mode)
 
     def at(self, **changes: Any) -> "Flow":
         """The same elsewhere: some parameters changed."""

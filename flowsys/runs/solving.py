@@ -91,7 +91,8 @@ def solve(
     _check_observables(system, problem, observe, f"{level} ({variant}) in mode {mode}")
     check_numbers(rtol, atol, solver, max_steps, kink_width)
     atol = atol if atol is not None else 1e-4 * rtol * problem.scale
-    flow = _varied_flow(system, given, (level, variant, mode), names) if len(names) > len(observe) else None
+    form = level, variant, mode
+    flow = _varied_flow(system, given, form, problem, names) if len(names) > len(observe) else None
     origin = Origin(system.name, level, variant, mode, dict(setup), VERSION, command, system.place)
 
     def run(problem: Problem, requests: tuple[Request, ...], on_progress=None) -> Trajectory:
@@ -146,12 +147,12 @@ def _with_derivatives(observe, along: Sequence[str], problem: Problem) -> tuple[
     return tuple(dict.fromkeys(beside)), plain
 
 
-def _varied_flow(system: System, setup: Setup, form: tuple[str, str, str], names: Sequence[str]):
+def _varied_flow(system: System, setup: Setup, form: tuple[str, str, str], problem: Problem, names: Sequence[str]):
     """The flow whose derivatives are asked for, once these are known to be such."""
     from flowsys.derivatives.columns import check, column
     from flowsys.runs.flow import flow_of
 
-    flow = flow_of(system, setup, *form)
+    flow = replace(flow_of(system, setup, *form), built=problem)
     check(flow, [found for name in names if (found := column(name))])
     return flow
 

@@ -7,6 +7,7 @@ w_c, `eta_0` is \eta_0, a word stays an upright word. Symbols are what KaTeX and
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -65,6 +66,7 @@ class Names:
         return {name: words for name in names if (words := self.words(name))}
 
 
+@lru_cache(maxsize=4096)
 def spelled(name: str) -> str:
     r"""LaTeX of a name by rule: S_{\mathrm{plus},0} of S_plus_0, \eta_{0} of eta_0, an upright word of a word."""
     if name in COMMON:

@@ -56,24 +56,26 @@ class Parameter:
                     f"{self.name} = {value!s} is not allowed: it must be one of {', '.join(self.choices)}."
                 )
             return str(value)
-        refusal = InputError(f"{self.name} = {value!s} is not allowed: it must be {self.allowed}.")
         try:
             number = float(value)
         except (TypeError, ValueError):
-            raise refusal from None
+            raise self._refusal(value) from None
         if not isfinite(number):
             if self.infinite and number > 0:
                 return number
-            raise refusal
+            raise self._refusal(value)
         if self.integer:
             if number != int(number):
-                raise refusal
+                raise self._refusal(value)
             number = int(number)
         too_low = number <= self.low if self.open_low else number < self.low
         too_high = number >= self.high if self.open_high else number > self.high
         if too_low or too_high:
-            raise refusal
+            raise self._refusal(value)
         return number
+
+    def _refusal(self, value: Any) -> InputError:
+        return InputError(f"{self.name} = {value!s} is not allowed: it must be {self.allowed}.")
 
 
 def _short(bound: float) -> str:

@@ -79,12 +79,30 @@ def test_tangents_of_every_function_a_program_may_call():
     plain = arguments(program, {"p": 1.3})
     both = plain._replace(parameters=np.array([1.3, moved]))
     rate = vector_field(program, "exact", np)
-    slopes = vector_field(tangent(program), "exact", np)(np.concatenate([at, direction]), both)[2:]
+    slopes = vector_field(tangent(program, frozenset("p")), "exact", np)(np.concatenate([at, direction]), both)[2:]
     h = 1e-3
     shifted = {
         i: rate(at + i * h * direction, plain._replace(parameters=np.array([1.3 + i * h * moved]))) for i in WEIGHTS
     }
     assert slopes == pytest.approx(sum(w * shifted[i] for i, w in WEIGHTS.items()) / h, rel=1e-9)
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.3])
+@pytest.mark.parametrize("name", ["mixture", "cooccurrence", "lego", "parity", "prompt"])
+def test_tangents_of_every_program(name, spread):
+    """At random states, and at the start, where the scores of a softmax tie."""
+    problem = fs.load(name).problem(fs.load(name).setup())
+    program, plain = problem.field.program, problem.stages[-1].arguments
+    rng = np.random.default_rng(1)
+    y = problem.initial + spread * rng.normal(size=len(problem.initial))
+    s, moved = rng.normal(size=len(y)), plain.parameters * rng.normal(size=len(plain.parameters))
+    both = plain._replace(parameters=np.concatenate([plain.parameters, moved]))
+    tangents = vector_field(tangent(program, frozenset(program.parameters)), "frozen", np)
+    rate, h = vector_field(program, "frozen", np), 1e-4
+    shifted = {i: rate(y + i * h * s, plain._replace(parameters=plain.parameters + i * h * moved)) for i in WEIGHTS}
+    expected = sum(w * shifted[i] for i, w in WEIGHTS.items()) / h
+    slopes = tangents(np.concatenate([y, s]), both)[len(y) :]
+    assert np.abs(slopes - expected).max() < 1e-7 * np.abs(expected).max()
 
 
 def test_what_has_no_derivative_is_refused():

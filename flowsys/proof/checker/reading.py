@@ -12,9 +12,9 @@ from flint import arb, arb_series
 
 from flowsys.program import Block, Line, Program
 from flowsys.program.parsing import variable
+from flowsys.program.tops import free_tops
 from flowsys.proof.algebra import Algebra
 from flowsys.proof.exact import Exact
-from flowsys.proof.tops import free_tops
 
 
 class Refused(Exception):
