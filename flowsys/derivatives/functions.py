@@ -4,6 +4,7 @@ Switching functions are read under frozen gates, where the flow turns; observabl
 """
 
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 
@@ -15,23 +16,26 @@ from flowsys.system.problem import ProgramField
 
 
 class Functions:
-    """The functions of a tangent, printed once, and its field for the integrator."""
+    """The functions of a tangent, printed when they are needed, and its field for the integrator."""
 
     def __init__(self, plain: Program, moving: frozenset[str]):
-        both = tangent(plain, moving)
-        self.field, self.n = ProgramField(both), len(plain.state)
-        self.names = tuple(plain.observables)
-        self.both = vector_field(both, "frozen", np)
-        self._n_kinks = len(plain.kinks)
-        named = (*plain.kinks, *kink_tangents(plain, moving))
-        self._kinks = function(both, named, "frozen", np) if named else None
+        self.plain, self.moving = plain, moving
+        self.field, self.names = ProgramField(tangent(plain, moving)), tuple(plain.observables)
+
+    @cached_property
+    def both(self) -> Callable:
+        """The rates of state and direction under frozen gates."""
+        return vector_field(self.field.program, "frozen", np)
+
+    @cached_property
+    def _kinks(self) -> Callable:
+        named = (*self.plain.kinks, *kink_tangents(self.plain, self.moving))
+        return function(self.field.program, named, "frozen", np)
 
     def kink_slopes(self, z: np.ndarray, arguments: Arguments) -> np.ndarray:
         """∇h·s + ∂h of every switching function."""
-        if self._kinks is None:
-            return np.zeros(0)
-        values = self._kinks(z, arguments)
-        kinks, slopes = values[: self._n_kinks], values[self._n_kinks :]
+        values, n = self._kinks(z, arguments), len(self.plain.kinks)
+        kinks, slopes = values[:n], values[n:]
         return np.concatenate([np.broadcast_to(s, np.shape(np.atleast_1d(k))) for k, s in zip(kinks, slopes)])
 
     def observing(self, stage: StageBatch) -> Callable[[np.ndarray], np.ndarray]:

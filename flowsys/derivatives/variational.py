@@ -20,7 +20,7 @@ import numpy as np
 
 from flowsys.derivatives.base import Base, NoDerivative, base_run, parted, refuse_handover
 from flowsys.derivatives.directions import Direction
-from flowsys.derivatives.functions import functions_of
+from flowsys.derivatives.functions import Functions, functions_of
 from flowsys.derivatives.slides import Sliding
 from flowsys.derivatives.turning import Turning
 from flowsys.integrate.record import Record
@@ -64,17 +64,22 @@ def varied(
     flow: Flow, at: Sequence[str | float] | None, directions: Sequence[Direction], rtol: float
 ) -> list[list[Varied]]:
     """The derivative along every direction, at everything that is asked for and reached."""
-    asked = flow.requests(at)
+    asked, field = flow.requests(at), flow.problem.field
+    assert isinstance(field, ProgramField)
+    of = functions_of(field, frozenset().union(*(direction.moving(field.program) for direction in directions)))
     base = cache(lambda: base_run(flow, asked, rtol))
-    return [_without_turns(flow, asked, direction, rtol) or _Walk(base(), direction).run() for direction in directions]
+    along = lambda direction: _without_turns(flow, asked, direction, of, rtol) or _Walk(base(), direction, of).run()
+    return [along(direction) for direction in directions]
 
 
-def _without_turns(flow: Flow, asked: tuple[str | float, ...], direction: Direction, rtol: float) -> list[Varied]:
+def _without_turns(
+    flow: Flow, asked: tuple[str | float, ...], direction: Direction, of: Functions, rtol: float
+) -> list[Varied]:
     """Where there are no kinks and stages end at given times, state and direction are one run."""
     problem = flow.problem
     if problem.field.has_kinks or any(s.until is None for s in problem.stages[:-1]) or any(direction.until[:-1]):
         return []
-    walk = _Walk(Base(flow, asked, (), (), frozenset(), "auto", rtol, Turning(problem)), direction)
+    walk = _Walk(Base(flow, asked, (), (), frozenset(), "auto", rtol, Turning(problem)), direction, of)
     stages = tuple(replace(s, arguments=walk.data(k)) for k, s in enumerate(problem.stages))
     events, times = parted(asked)
     problem = replace(problem, field=walk.of.field, initial=walk.z, stages=stages)
@@ -89,14 +94,11 @@ def _without_turns(flow: Flow, asked: tuple[str | float, ...], direction: Direct
 class _Walk:
     """One direction carried along a run."""
 
-    def __init__(self, base: Base, direction: Direction):
+    def __init__(self, base: Base, direction: Direction, of: Functions):
         self.base, self.direction, self.problem = base, direction, base.flow.problem
         assert isinstance(self.problem.field, ProgramField)
-        self.field = self.problem.field
-        program = self.field.program
-        self.moving = direction.moving(program)
-        self.of, self.turning = functions_of(self.field, self.moving), base.turning
-        self.n = len(program.state)
+        self.field, self.of, self.turning = self.problem.field, of, base.turning
+        self.n = len(self.field.names)
         self.z = np.concatenate([self.problem.initial, direction.initial])
         self.t, self.stage = float(self.problem.start), 0
         self.gates = np.zeros(0)
@@ -140,7 +142,8 @@ class _Walk:
         tables = {}
         for name, rows in plain.tables.items():
             columns = self.field.program.tables[name]
-            moves = [share * self.direction.tables[k][name][i] for i, c in enumerate(columns) if c in self.moving]
+            moved = self.direction.tables[k].get(name, np.zeros_like(rows))
+            moves = [share * moved[i] for i, column in enumerate(columns) if column in self.of.moving]
             tables[name] = np.vstack([rows, *moves]) if moves else rows
         parameters = np.concatenate([plain.parameters, share * self.direction.parameters[k]])
         return plain._replace(parameters=parameters, tables=tables)

@@ -23,8 +23,8 @@ class _Evaluation:
         array, lanes = self._memory.array, kernel.host.lanes
         constants = np.concatenate([native.parameters, [kink_width], layout.constants(native.tables, native.links)])
         array("constants").reshape(-1, lanes)[: len(constants)] = constants[:, None]
-        names = ("y", "f_on", "v_values", "gates")
-        self._y, self._f, self._values, self._gates = (array(name).reshape(-1, lanes) for name in names)
+        changing = ("y", "f_on", "v_values", "gates")
+        self._y, self._f, self._values, self._gates = (array(name).reshape(-1, lanes) for name in changing)
         names = ("y", "f_on", "v_values", "constants", "gates", "scratch", "layout", "indices")
         self._pointers = [self._memory.address(name) for name in names]
         signature = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * _N_POINTERS)

@@ -46,15 +46,16 @@ _INTEGERS = (
 
 
 @lru_cache(maxsize=2)
-def _structure_of(record: type) -> type[ctypes.Structure]:
+def _structure_of(record: type) -> tuple[type[ctypes.Structure], tuple[str, ...]]:
+    """The type of a record, and its fields in order."""
     fields = [(name, _CTYPES[kind]) for name, (_, kind) in record_fields(record).items()]
-    return type(record.__name__, (ctypes.Structure,), {"_fields_": fields, "names": [name for name, _ in fields]})
+    return type(record.__name__, (ctypes.Structure,), {"_fields_": fields}), tuple(name for name, _ in fields)
 
 
 def structure(record: type, values: Mapping[str, Any]) -> ctypes.Structure:
     """A record in memory; arrays are given by their addresses, and must outlive it."""
-    kind = _structure_of(record)
-    return kind(*[values[name] for name in kind.names])
+    kind, names = _structure_of(record)
+    return kind(*[values[name] for name in names])
 
 
 @dataclass(frozen=True, eq=False)

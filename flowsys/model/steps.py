@@ -58,10 +58,10 @@ def in_steps(problem: Problem, declaration: Declaration, values: Mapping[str, An
 
     A field of functions has to read kinks as they are; a program is made to.
     """
-    import jax
-
     if not are_steps(declaration.stages[mode]):
         return problem
+    import jax
+
     field = problem.field
     field = replace(field, kinks="exact") if isinstance(field, ProgramField) else field
     rates = rates_of_steps(declaration, values, mode)
