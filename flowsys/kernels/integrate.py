@@ -161,11 +161,8 @@ def _run(function: str, kernel: Kernel, layout: Layout, fields: Fields, threads:
     record = structure(BatchRecord, fields | addresses)
     run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(kernel.driver.address(function))
     groups = -(-fields["n"] // kernel.host.lanes)
-    steps = function == "run"
-    spaces = [
-        (workspace(kernel, layout, implicit=steps), workspace(kernel, layout))
-        for _ in range(max(1, min(threads, groups)))
-    ]
+    implicit, n = function == "run", max(1, min(threads, groups))
+    spaces = [(workspace(kernel, layout, implicit), workspace(kernel, layout)) for _ in range(n)]
     workers = [threading.Thread(target=_work, args=(run, pair, record, fields, kernel), daemon=True) for pair in spaces]
     for worker in workers:
         worker.start()
