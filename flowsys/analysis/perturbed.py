@@ -77,6 +77,10 @@ class Perturbed:
         done = self._integrated(replace(self.problem, initial=self.problem.initial + perturbation), (), times)
         return np.array([record.y for record in done.records]).reshape(-1, len(perturbation))
 
+    def switches(self) -> list[float]:
+        """When the full flow from the limit's own start meets switching surfaces."""
+        return self._integrated(self.problem, (), [self.limit.t]).statistics.switch_times
+
     def run(self, perturbation: np.ndarray) -> Seen | None:
         """The full flow from a perturbed start; None if it does not come to the place that is compared."""
         problem = replace(self.problem, initial=self.problem.initial + perturbation)

@@ -6,8 +6,8 @@ the start), so the limit is followed from the width on at which this is below th
 rung from finite to infinite width: the deviation of an observable is constant/√m, from the derivative of the full flow
 along starts drawn as widths draw them.
 
-How perturbations grow on the way is told by the smallest: |δ(t)| / |δ(0)| between the full flow from the limit's start
-and from next to it. Both runs go through kinks and slides as the flow does, so jumps at switches are in it.
+How perturbations that break the symmetry grow on the way, and jump at kinks and slides, is told by the smallest
+(`flowsys.analysis.transverse`).
 """
 
 from collections.abc import Sequence
@@ -18,6 +18,7 @@ import numpy as np
 
 from flowsys.analysis.perturbed import Perturbed, Seen
 from flowsys.analysis.result import Analysis
+from flowsys.analysis.transverse import Path, transverse_path
 from flowsys.runs import robust as kept
 from flowsys.runs.flow import flow_of, spoken
 from flowsys.runs.surfaces import Nearest, nearest_surface
@@ -25,7 +26,6 @@ from flowsys.system import Setup, System
 
 SIZES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 SEEDS = 2
-LOOKS = 30  # on the way
 LINEAR = 10.0  # times the linear law of the smallest perturbations is still a return
 RETURNS = 1e-3  # the end of the smallest ones must lie so near
 IN_REACH = 1e6  # the largest width one would train
@@ -41,19 +41,6 @@ class Trial:
     deviation: float
     returns: bool
     values: dict[str, float]
-
-
-@dataclass(frozen=True)
-class Path:
-    """How one of the smallest perturbations has grown at times on the way."""
-
-    t: tuple[float, ...]
-    growth: tuple[float, ...]
-
-    @property
-    def sentence(self) -> str:
-        top = int(np.argmax(self.growth))
-        return f"perturbations grow up to {self.growth[top]:.3g}-fold on the way (t = {self.t[top]:.3g})"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +108,11 @@ class Robustness(Analysis):
         return {
             "at": self.at, "limit": self.limit, "radius": self.radius, "fragile": self.is_fragile,
             "growth": self.growth, "scale": self.scale, "width": self.width,
-            "nearest_surface": vars(self.nearest) if self.nearest else None, "path": vars(self.path),
+            "nearest_surface": vars(self.nearest) if self.nearest else None,
+            "path": {
+                "t": self.path.t, "growth": self.path.growth, "rates": self.path.rates,
+                "turns": [vars(turn) for turn in self.path.turns],
+            },
             "constants": self.constants, "rung_constant": self.rung_constant,
         }  # fmt: skip
 
@@ -172,7 +163,7 @@ def robust(
     found = Robustness(
         origin=flow.origin(command), symbols=system.names.symbols({*limit.values, *flow.setup}, mode), at=spoken(place),
         limit=limit.values, trials=judged, growth=growth, scale=float(around.problem.scale),
-        nearest=nearest_surface(flow, limit.t, rtol), path=_path(around, min(sizes)),
+        nearest=nearest_surface(flow, limit.t, rtol), path=transverse_path(around, min(sizes)),
         constants=constants, rung_constant=rung,
     )  # fmt: skip
     kept.keep(system, flow.setup, flow.mode, found.sentence if found.is_fragile else "")
@@ -184,16 +175,6 @@ def _with_remarks(found: Robustness) -> Robustness:
     if found.rung_constant is not None:
         remarks.append(f"predicted: the deviation of the state from the limit is {found.rung_constant:.4g}/√width")
     return replace(found, remarks=tuple(remarks))
-
-
-def _path(around: Perturbed, size: float) -> Path:
-    """A perturbation of this size next to the unperturbed full flow."""
-    n, rng = len(around.problem.initial), np.random.default_rng(2)
-    times = [float(t) for t in np.linspace(0, around.limit.t, LOOKS + 1)[1:]]
-    start = size * rng.standard_normal(n)
-    base, path = around.path(np.zeros(n), times), around.path(start, times)
-    growth = [float(np.linalg.norm(a - b) / np.linalg.norm(start)) for a, b in zip(path, base)]
-    return Path((0.0, *times[: len(growth)]), (1.0, *growth))
 
 
 def deviation(limit: Seen, end: Seen | None) -> float:

@@ -157,8 +157,7 @@ def _outputs(kernel: Kernel, layout: Layout, batch: Batch, n: int, n_times: int)
 
 def _run(function: str, kernel: Kernel, layout: Layout, fields: Fields, threads: int) -> None:
     """Let the threads work; an interrupt stops them at their next step and is raised again."""
-    addresses = {name: x.ctypes.data for name, x in fields.items() if isinstance(x, np.ndarray)}
-    record = structure(BatchRecord, fields | addresses)
+    record = structure(BatchRecord, fields)
     run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(kernel.driver.address(function))
     groups = -(-fields["n"] // kernel.host.lanes)
     implicit, n = function == "run", max(1, min(threads, groups))

@@ -53,9 +53,11 @@ def _structure_of(record: type) -> tuple[type[ctypes.Structure], tuple[str, ...]
 
 
 def structure(record: type, values: Mapping[str, Any]) -> ctypes.Structure:
-    """A record in memory; arrays are given by their addresses, and must outlive it."""
+    """A record in memory; arrays, given as such or by their addresses, must outlive it."""
     kind, names = _structure_of(record)
-    return kind(*[values[name] for name in names])
+    addresses = {name: x.ctypes.data for name, x in values.items() if isinstance(x, np.ndarray)}
+    given = {**values, **addresses}
+    return kind(*[given[name] for name in names])
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,6 +43,31 @@ def test_a_symmetric_limit_that_attracts_is_robust_and_one_that_repels_is_not():
     assert "<svg" in wild._repr_html_()
 
 
+def steps(jump: float):
+    """Three weights with du/dt = 1 + jump·[u > 1]: what parts them is stretched by 1 + jump at t = 1, or held there."""
+    return fs.Model(
+        "steps",
+        parameters={"jump": fs.Real(jump, -3.0, 3.0, "change of the speed at 1")},
+        blocks=lambda p: {"w": fs.Direct(3, start=0.0)},
+        loss=lambda ops, w, X, p: -sum(w.w[i] + p.jump * ops.relu(w.w[i] - 1) for i in range(3)),
+        observe={"height": lambda ops, w, X, p: w.w[0] + 0.0},
+        t_max=100.0,
+    )
+
+
+@pytest.mark.parametrize("jump, factor", [(2.0, 3.0), (-0.5, 0.5), (-2.0, 0.0)])
+def test_what_breaks_the_symmetry_jumps_at_kinks_and_slides(jump, factor):
+    """Saltation: f⁺/f⁻ where the surface is crossed, 0 where it is slid on; nothing in between."""
+    found = robust(steps(jump), None, at=[2.0], sizes=(1e-4, 1e-6))
+    (turn,) = found.path.turns
+    assert turn.t == pytest.approx(1.0) and turn.factor == pytest.approx(factor, abs=1e-5)
+    assert found.path.growth[-1] == pytest.approx(factor, abs=1e-5)
+    first, *_ = found.path.rates
+    assert first == (0.0, pytest.approx(1.0), pytest.approx(0.0, abs=1e-6))
+    if factor:
+        assert f"it jumps by {factor:g} at t = 1" in found.remarks[-1]
+
+
 def test_what_is_known_is_said_by_solve_and_by_the_rung(tmp_path, monkeypatch):
     monkeypatch.setenv("FLOWSYS_CACHE", str(tmp_path))
     model = saddle()

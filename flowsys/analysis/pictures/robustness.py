@@ -30,11 +30,13 @@ def robustness(result: "Robustness") -> Figure:
     top.minorticks_off()
     ax.legend(frameon=False, fontsize="small")
     way.semilogy(result.path.t, result.path.growth, "-", color="C0")
+    for turn in result.path.turns:
+        way.axvline(turn.t, color="0.85", linewidth=1, zorder=0)
     if result.nearest is not None and result.is_fragile:
         way.axvline(result.nearest.t, color="0.6", linewidth=1, linestyle=":")
         way.annotate("nearest surface", (result.nearest.t, 0.98), xycoords=("data", "axes fraction"), va="top",
                      xytext=(4, 0), textcoords="offset points", color="0.4", fontsize="small")  # fmt: skip
     way.set_xlabel(f"${result.symbol('t').strip('$')}$")
-    way.set_ylabel(f"growth of a perturbation of ${number(float(sizes.min()))}$")
+    way.set_ylabel(f"transverse growth of a perturbation of ${number(float(sizes.min()))}$")
     figure.suptitle(f"{result.origin.system}, {result.subtitle}", fontsize="medium")
     return figure
