@@ -53,7 +53,8 @@ class Path:
     @property
     def sentence(self) -> str:
         top = int(np.argmax(self.growth))
-        text = f"what breaks the symmetry grows up to {self.growth[top]:.3g}-fold on the way (t = {self.t[top]:.3g})"
+        grows = f"grows up to {self.growth[top]:.3g}-fold on the way (t = {self.t[top]:.3g})" if top else "never grows"
+        text = f"what breaks the symmetry {grows}"
         if self.turns:
             text += "; it jumps by " + ", ".join(f"{turn.factor:.3g} at t = {turn.t:.4g}" for turn in self.turns[:4])
             text += ", …" if len(self.turns) > 4 else ""
