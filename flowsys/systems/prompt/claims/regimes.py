@@ -6,7 +6,6 @@ from flowsys.claims import Condition, Path, Regime
 
 SQUARED = {"T_3_rule": "squared"}
 """T_3 at (1 - p)² = ε, as (54) has it."""
-MARGINS = (1.0, 3.0, 10.0, 30.0, 100.0)
 
 
 def proofs(c: float = 1.0, gap: float = 0.1) -> Regime:
@@ -20,6 +19,8 @@ def proofs(c: float = 1.0, gap: float = 0.1) -> Regime:
 
 
 PROOFS = proofs()
+LEARNT = Regime(Condition("α M ≥ c", lambda p, c: (p.alpha * p.M, c)), c=1.0)
+"""Where anything is learnt at all (it is not below α M ≈ 0.7): asked of what we add to the paper."""
 
 
 def many_patterns(times: float = 1.0):
@@ -27,5 +28,9 @@ def many_patterns(times: float = 1.0):
     return lambda p: ceil(times * p.K**4 / p.alpha)
 
 
-INTO_REGIME = Path("margin", MARGINS, M=lambda p: ceil(p.margin * p.K**4 / p.alpha))
+def _deeper(*margins: float) -> Path:
+    return Path("margin", margins, M=lambda p: ceil(p.margin * p.K**4 / p.alpha))
+
+
+INTO_REGIME, FAR_INTO_REGIME = _deeper(1, 3, 10, 30, 100), _deeper(1, 10, 100, 1e3, 1e4, 1e5, 1e6)
 """M = margin · K⁴/α, deeper and deeper into the regime."""

@@ -38,9 +38,9 @@ def window(p) -> float:
     return float(printed.stage_1_time(p.epsilon_1, p.K, p.alpha))
 
 
-def gradients(run: Kit, sign: float = 1.0, end: str | float = "T_1") -> dict[str, np.ndarray]:
-    """Γ of the four kinds of columns to the end of stage 1."""
-    there = run.course(0.0, end, 60, observe=GAMMAS)
+def gradients(run: Kit, sign: float = 1.0) -> dict[str, np.ndarray]:
+    """Γ of the four kinds of columns to the end of stage 1, or of the lemma's window if that is earlier."""
+    there = run.course(0.0, min(run.time("T_1"), window(run.p)), 60, observe=GAMMAS)
     return {name: sign * there[name] for name in GAMMAS}
 
 
@@ -61,13 +61,15 @@ def until_broken(run: Kit, kind: str, sign: float = 1.0) -> dict[str, float]:
     there = along_window(run)
     run.note(longest=LONGEST)
     lower, upper = bounds_of(run, there, kind)
-    gamma, found = sign * there[f"Gamma_{kind}"], {}
-    for name, kept in (("lower", lower is None or lower <= gamma), ("upper", gamma <= upper)):
-        if kept is True:
-            continue
-        rows = np.flatnonzero(~kept)
-        found[name] = float(there.t[-1]) if not len(rows) else 0.0 if rows[0] == 0 else float(there.t[rows[0] - 1])
-    return found
+    gamma = sign * there[f"Gamma_{kind}"]
+    found = {} if lower is None else {"lower": kept_until(there.t, lower <= gamma)}
+    return found | {"upper": kept_until(there.t, gamma <= upper)}
+
+
+def kept_until(t: np.ndarray, is_kept: np.ndarray) -> float:
+    """The last time before something is broken; 0 if it is at once."""
+    rows = np.flatnonzero(~is_kept)
+    return float(t[-1]) if not len(rows) else float(t[rows[0] - 1]) if rows[0] else 0.0
 
 
 def _bound(number: int, kind: str, statement: str, **more) -> Claim:

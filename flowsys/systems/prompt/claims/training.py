@@ -114,6 +114,6 @@ CLAIMS = [
           path=Path("batch_size", (40, 160, 640, 2560, 10240)), is_cheap=False, levels="L3", takes="alpha l_tr",
           control={"power": 0.5}),
     Claim("least_fraction", "Theorem 1 [ours]", "at α M = 1/2 nothing is learnt: the loss stays",
-          Inequality(">="), stuck_loss, at=[{"M": M, "alpha": 0.5 / M} for M in (10, 20, 40)], levels="L3", takes="K",
-          control={"at": [{"M": M, "alpha": 2.0 / M} for M in (10, 20, 40)]}),
+          Inequality(">="), stuck_loss, at=[{"M": M, "alpha": 0.5 / M} for M in (40, 80, 160)], levels="L3", takes="K",
+          control={"at": [{"M": M, "alpha": 2.0 / M} for M in (40, 80, 160)]}),
 ]  # fmt: skip
