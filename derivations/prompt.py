@@ -11,14 +11,23 @@ from flowsys.model.limit import draws_of
 from flowsys.model.lumping import Lumping
 from flowsys.program import Program
 from flowsys.program.arrays import arguments, vector_field
-from flowsys.symbolic.assemble import assemble
+from flowsys.symbolic.assemble import assemble, symbol
 from flowsys.symbolic.primitives import Softmax
 from flowsys.symbolic.render import flow_equations, module_text
 from flowsys.systems.prompt import SYSTEM
 from flowsys.systems.prompt.limits import PACKAGED
 from flowsys.systems.prompt.notation import LATEX
-from flowsys.systems.prompt.statement import K, M, planar_statement, population_statement, rates, variables, α
-from flowsys.systems.prompt.symmetric import entry_gradients, least_unwrapped_M, orbits_from_zero
+from flowsys.systems.prompt.statement import (
+    K,
+    M,
+    flow,
+    planar_statement,
+    population_statement,
+    surrogate_statement,
+    variables,
+    α,
+)
+from flowsys.systems.prompt.symmetric import SymmetricScores, entry_gradients, least_unwrapped_M, orbits_from_zero
 
 INTRODUCTION = r"""# The prompt system, derived
 
@@ -97,8 +106,11 @@ def check_population(program: Program, n_patterns: int, n_steps: int) -> None:
 
 def check_entries(n_steps: int) -> None:
     """Entries recovered from a, b, H move with minus their own gradients: A_s stands for M entries, A_d for M(M-1) …"""
-    gradient = variables(n_steps, "gradient_")
-    moving, descending = orbits_from_zero(rates(n_steps), M), entry_gradients(gradient, M)
+    gradient, y, rates = variables(n_steps, "gradient_"), variables(n_steps), {}
+    for block in flow(n_steps):
+        rates |= block.derivatives(lambda x: symbol(f"gradient_{x}"))
+    moving = orbits_from_zero(SymmetricScores(rates[y.a], rates[y.b], np.vectorize(rates.get)(y.H)), M)
+    descending = entry_gradients(gradient, M)
     balance = {x: -gradient.H[: n_steps - 1, k].sum() for k, x in enumerate(gradient.H[-1])}  # Σ_k' ∂L/∂H_k'k = 0
     for name in ("A_s", "A_d", "B_s", "B_d", "C", "G"):
         sums = np.atleast_1d(getattr(moving, name) + getattr(descending, name)).ravel()
@@ -198,9 +210,9 @@ def artefacts() -> dict[str, str]:
         check_population(assemble(population_statement(k, m)), m, k)
     check_entries(3)
     check_planar()
-    programs["PLANAR"] = assemble(planar_statement())
+    programs |= {"PLANAR": assemble(planar_statement()), "SURROGATE": assemble(surrogate_statement())}
     equations = flow_equations(population_statement(3), LATEX)
-    summary = f"The population system for K = 2 … {max(PACKAGED)} steps with M and α as symbols, and its planar limit."
+    summary = f"The population system for K = 2 … {max(PACKAGED)} steps with M and α as symbols, its planar limit, the paper's bound."
     return {
         "flowsys/systems/prompt/reduced.py": module_text("prompt", summary, programs, equations),
         "derivations/prompt.md": page(programs, equations),

@@ -18,6 +18,7 @@ from flowsys.model.lumped import Motion, motions
 from flowsys.model.lumping import Lumping
 from flowsys.symbolic import primitives
 from flowsys.symbolic.assemble import Level, Part, Statement, symbol
+from flowsys.symbolic.flow import Given
 
 _MOST_WRITTEN = 24  # kinds of samples that are written out; more of them become rows of tables
 
@@ -102,16 +103,6 @@ class FoundFlow:
 
     def derivatives(self, gradient) -> dict[sp.Symbol, sp.Expr]:
         return {z: self._writer.rate(c, gradient) for c, z in enumerate(self.coordinates)}
-
-
-class Integrals:
-    """Observables integrated in time: coordinates whose rates are given."""
-
-    def __init__(self, rates: Mapping[sp.Symbol, sp.Expr]):
-        self._rates, self.coordinates = rates, tuple(rates)
-
-    def derivatives(self, gradient) -> dict[sp.Symbol, sp.Expr]:
-        return dict(self._rates)
 
 
 class Writer:
@@ -283,7 +274,7 @@ class Writer:
             if name not in declared and name in self.lumping.coordinates.index:
                 observed[name] = self.flat[self.lumping.coordinates.index[name]]
         loss = self.loss()
-        blocks: list[Any] = [FoundFlow(self)] + ([Integrals(integrals)] if integrals else [])
+        blocks: list[Any] = [FoundFlow(self)] + ([Given(integrals)] if integrals else [])
         known = {*self.symbols, *self.entries, *integrals, *map(symbol, self.rate_names)}
         for part in self.parts:
             known |= {*part.level.columns, *map(symbol, part.totals)}

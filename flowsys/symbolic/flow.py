@@ -45,6 +45,20 @@ class Direct:
 
 
 @dataclass(frozen=True)
+class Given:
+    """Coordinates whose rates are given, whatever the loss: an integral in time, a bound of a paper."""
+
+    rates: Mapping[sp.Symbol, sp.Expr]
+
+    @property
+    def coordinates(self) -> tuple[sp.Symbol, ...]:
+        return tuple(self.rates)
+
+    def derivatives(self, gradient: Callable[[sp.Symbol], sp.Expr]) -> dict[sp.Symbol, sp.Expr]:
+        return dict(self.rates)
+
+
+@dataclass(frozen=True)
 class Gram:
     """A symmetric matrix of inner products. Entries in `eliminated` are not state but known functions of the rest."""
 

@@ -116,7 +116,7 @@ def prompt_model(tasks: Any = None, law: Law | None = None) -> fs.Model:
                               partial(late("flowsys.systems.prompt.limits:limit_problem"), law)),
             },
             "L4": {"paper": ("the paper's lower bound driven by two exponents (Eqs. 156-159, 44)",
-                             late("flowsys.systems.prompt.surrogate:surrogate_problem"))},
+                             late("flowsys.systems.prompt.limits:surrogate_problem"))},
         },
         dear=dict.fromkeys(TESTED, (*FINITE, "L3")),
         columns=lambda setup, level, variant, mode: COLUMNS if level == "L3" and variant != "found" else (),

@@ -1,6 +1,6 @@
-"""L3: the population flow on the symmetric subspace at any M, its planar limit, and descent on the same variables.
+"""L3 and L4: the population flow on the symmetric subspace, its planar limit, the paper's bound; descent on them.
 
-The start is W = 0, so a, b, H (or a, g) begin at 0. Programs for K = 2 … 5 are packaged with M as a symbol; for more
+The start is W = 0, so every variable begins at 0. Programs for K = 2 … 5 are packaged with M as a symbol; for more
 steps, and where the labels of small M wrap around, the program is derived when it is first needed and kept on disk.
 """
 
@@ -32,7 +32,7 @@ def wraps(M: int, K: int) -> bool:
 
 @lru_cache(maxsize=8)
 def packaged_program(name: str) -> Program:
-    """One of the committed programs: POPULATION_K or PLANAR."""
+    """One of the committed programs: POPULATION_K, PLANAR or SURROGATE."""
     from flowsys.systems.prompt import reduced
 
     return Program.parse(getattr(reduced, name))
@@ -47,28 +47,41 @@ def population_program(K: int, wrapped_M: int | None = None) -> Program:
     from flowsys.symbolic.kept import kept
     from flowsys.systems.prompt.statement import population_statement
 
-    stated_by = ("statement", "observables", "model", "symmetric", "planar")
+    stated_by = ("statement", "observables", "model", "symmetric")
     name = f"the prompt system of K = {K}" + (f", M = {wrapped_M}" if wrapped_M else "")
     sources = [Path(__file__).with_name(f"{source}.py") for source in stated_by]
     return kept(name, lambda: assemble(population_statement(K, wrapped_M)), sources)
 
 
+def _problem(setup: Setup, mode: str, program: Program, **more) -> Problem:
+    data = arguments(program, {"M": setup["M"], "K": setup["K"], "alpha": setup["alpha"]})
+    start = np.zeros(len(program.state))
+    return stated_problem(SYSTEM.declaration, setup, mode, ProgramField(program), start, lambda stage: data, **more)
+
+
 def limit_problem(law: Law | None, setup: Setup, mode: str) -> Problem:
-    """The population flow, or its planar limit, from W = 0; test prompts by the parameters, or by a law."""
-    M, K, is_planar = setup["M"], setup["K"], mode == "planar"
-    program = packaged_program("PLANAR") if is_planar else population_program(K, M if wraps(M, K) else None)
-    data = arguments(program, {"M": M, "K": K, "alpha": setup["alpha"]})
+    """The population flow, or its planar limit; test prompts by the parameters, or by a law."""
+    if mode == "planar":
+        return _problem(setup, mode, packaged_program("PLANAR"))
+    M, K = setup["M"], setup["K"]
     tested = {name: lambda y, name=name: value(name, setup.__getitem__, y, law) for name in TESTED}
-    return stated_problem(
-        SYSTEM.declaration, setup, mode, ProgramField(program), np.zeros(len(program.state)),
-        lambda stage: data,
-        derived={} if is_planar else tested | {"sd_A_s": lambda y: 0.0},
-        conserved=None if is_planar else lambda states: states[:, 2:].reshape(-1, K, K).sum(axis=1),
-    )  # fmt: skip
+    return _problem(setup, mode, population_program(K, M if wraps(M, K) else None),
+                    derived=tested | {"sd_A_s": lambda y: 0.0},
+                    conserved=lambda states: states[:, 2:].reshape(-1, K, K).sum(axis=1))  # fmt: skip
+
+
+def surrogate_problem(setup: Setup, mode: str) -> Problem:
+    """L4: the paper's bound."""
+    _refuse_planar(mode, "L4")
+    return _problem(setup, mode, packaged_program("SURROGATE"))
 
 
 def symmetric_training(setup: Setup, mode: str, seeds: int | None) -> Training:
     """Descent on a, b, H of the exact population, at any M: what full batches of all tasks do from W = 0."""
-    if mode == "planar":
-        raise InputError("mode = planar is not allowed at level L0: it is a limit of L3.")
+    _refuse_planar(mode, "L0")
     return stated_training(limit_problem(None, setup, mode), seeds, SYSTEM.steps)
+
+
+def _refuse_planar(mode: str, level: str) -> None:
+    if mode == "planar":
+        raise InputError(f"mode = planar is not allowed at level {level}: it is a limit of L3.")

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from flowsys.system.names import observables
 from flowsys.systems.prompt import testing
 from flowsys.systems.prompt.model import MASSES, attention, column_scores, prompt_loss, prompt_masses
 from flowsys.systems.prompt.symmetric import Orbits, SymmetricScores, mean_column_gradients
@@ -20,7 +21,7 @@ from flowsys.systems.prompt.tasks import unseen
 from flowsys.systems.prompt.transitions import Law
 
 ENTRIES = {"A_s": "input × same", "A_d": "input × other", "B_s": "output × same", "B_d": "output × other"}
-Reading = tuple[str, Callable]
+KINDS = tuple(MASSES)
 
 
 class Seen(NamedTuple):
@@ -38,64 +39,58 @@ def mean(values: Sequence) -> Any:
     return sum(values) / len(values)
 
 
-def step_readings() -> dict[str, Reading]:
-    """What stages end on, from the four masses at every query step; 1 - p is summed, so that it stays exact near 0."""
-    other = lambda steps: [m[1] + m[3] for m in steps]
-    missed = lambda steps: [m[1] + m[2] + m[3] for m in steps]
+def mass_readings() -> dict[str, Callable]:
+    """What is read off the four masses at every query step; 1 - p is summed, so that it stays exact near 0."""
+    parts = lambda m, *kinds: [sum(x[i] for i in kinds) for x in m]
     largest = lambda ops, values: ops.largest(values) if len(values) > 1 else values[0]
     smallest = lambda ops, values: ops.smallest(values) if len(values) > 1 else values[0]
-    return {
-        "mass_other_step": ("attention on other steps, mean over query steps", lambda ops, m: mean(other(m))),
+    declared: dict[str, tuple[str, Callable]] = {
+        "mass_other_step": ("attention on other steps, mean over query steps", lambda ops, m: mean(parts(m, 1, 3))),
         "mass_other_step_max": ("attention on other steps, largest over query steps (T_1)",
-                                lambda ops, m: largest(ops, other(m))),
-        "log_other_step_max": ("its logarithm", lambda ops, m: ops.log(largest(ops, other(m)))),
+                                lambda ops, m: largest(ops, parts(m, 1, 3))),
+        "log_other_step_max": ("its logarithm", lambda ops, m: ops.log(largest(ops, parts(m, 1, 3)))),
         "p_min": ("attention on the query's pattern and step, smallest over query steps (T_2)",
-                  lambda ops, m: smallest(ops, [x[0] for x in m])),
+                  lambda ops, m: smallest(ops, parts(m, 0))),
         "log_missed_max": ("log(1 - p_min) without cancellation (T_3)",
-                           lambda ops, m: ops.log(largest(ops, missed(m)))),
+                           lambda ops, m: ops.log(largest(ops, parts(m, 1, 2, 3)))),
         "purity": ("p/(p + q): share of the query's pattern in the attention on its step, alpha while unlearnt",
-                   lambda ops, m: mean([x[0] for x in m]) / (mean([x[0] for x in m]) + mean([x[2] for x in m]))),
+                   lambda ops, m: mean(parts(m, 0)) / mean(parts(m, 0, 2))),
     }  # fmt: skip
+    found = observables("mass_<kind>", "attention on <kind>, mean over query steps",
+                        lambda kind: lambda ops, m: mean(parts(m, KINDS.index(kind))), kind=MASSES)  # fmt: skip
+    for name, (meaning, read) in declared.items():
+        found |= observables(name, meaning, lambda read=read: read)
+    return found
 
 
-def readings(K: int) -> dict[str, Reading]:
-    """Every name of the population system of K steps: its meaning, and how it is read off what is seen."""
-    steps, kinds = range(1, K + 1), list(enumerate(MASSES.items()))
+def readings(K: int) -> dict[str, Callable]:
+    """Every name of the population system of K steps, as a function of what is seen; its meaning is its docstring."""
+    found: dict[str, Callable] = {}
+    steps, row = "123456789"[:K], lambda step: int(step) - 1
+
+    def declare(name: str, meaning: str, read: Callable, **labels: Any) -> None:
+        found.update(observables(name, meaning, lambda *at: lambda ops, s: read(s, *at), **labels))
+
+    declare("a", "score gained by a column whose input is the query's pattern", lambda s: s.scores().a)
+    declare("b", "score gained by a column whose label is the query's pattern", lambda s: s.scores().b)
+    declare("H_<i><k>", "score of a column of step <i> for a query at step <k>",
+            lambda s, i, k: s.scores().H[row(i), row(k)], i=steps, k=steps)  # fmt: skip
     lead = lambda H: (H.trace() - (H.sum() - H.trace()) / (K - 1)) / K
-
-    def of_steps(name: str, meaning: str, read: Callable, rows: Sequence[int] = steps) -> dict[str, Reading]:
-        """One name for every pair of steps of a (K, K) table."""
-        return {f"{name}_{i}{k}": (meaning.format(i=i, k=k), lambda ops, s, i=i, k=k: read(s)[i - 1, k - 1])
-                for i in rows for k in steps}  # fmt: skip
-
-    found: dict[str, Reading] = {
-        "a": ("score gained by a column whose input is the query's pattern", lambda ops, s: s.scores().a),
-        "b": ("score gained by a column whose label is the query's pattern", lambda ops, s: s.scores().b),
-        **of_steps("H", "score of a column of step {i} for a query at step {k}", lambda s: s.scores().H),
-        "g": ("score of the query's step over other steps, mean over query steps", lambda ops, s: lead(s.scores().H)),
-    }
-    for k in steps:
-        found[f"loss_{k}"] = f"population loss of queries at step {k}", lambda ops, s, k=k: s.losses()[k - 1]
-    for i, (kind, where) in kinds:
-        found[f"mass_{kind}"] = (f"attention on {where}, mean over query steps",
-                                 lambda ops, s, i=i: mean([m[i] for m in s.masses()]))  # fmt: skip
-        for k in steps:
-            found[f"mass_{kind}_{k}"] = (f"attention on {where}, query at step {k}",
-                                         lambda ops, s, i=i, k=k: s.masses()[k - 1][i])  # fmt: skip
-    for name, (meaning, read) in step_readings().items():
-        found[name] = meaning, lambda ops, s, read=read: read(ops, s.masses())
-    found["rate_mass_other_same"] = "time derivative of mass_other_same (T_peak)", lambda ops, s: s.rate()
-    for name, where in ENTRIES.items():
-        found[name] = f"{where} query pattern entry of W", lambda ops, s, n=name: getattr(s.entries(), n)
-    for i in steps:
-        found[f"C_{i}"] = f"step {i} × query pattern entry of W", lambda ops, s, i=i: s.entries().C[i - 1]
-        found |= of_steps("G", "step {i} × query step {k} entry of W", lambda s: s.entries().G, [i])
-    for name, where in ENTRIES.items():
-        found[f"gamma_{name}"] = (f"loss gradient of the {where} query pattern entry",
-                                  lambda ops, s, n=name: getattr(s.gradients(), n))  # fmt: skip
-    for i, (kind, where) in kinds:
-        found[f"Gamma_{kind}"] = (f"gradient of Lemmas F.5 and F.7 for a column of {where}, mean",
-                                  lambda ops, s, i=i: mean_column_gradients(s.gradients())[i])  # fmt: skip
+    declare("g", "score of the query's step over other steps, mean over query steps", lambda s: lead(s.scores().H))
+    declare("loss_<k>", "population loss of queries at step <k>", lambda s, k: s.losses()[row(k)], k=steps)
+    for name, read in mass_readings().items():
+        found |= observables(name, read.__doc__ or "", lambda read=read: lambda ops, s: read(ops, s.masses()))
+    declare("mass_<kind>_<k>", "attention on <kind>, query at step <k>",
+            lambda s, kind, k: s.masses()[row(k)][KINDS.index(kind)], kind=MASSES, k=steps)  # fmt: skip
+    declare("rate_mass_other_same", "time derivative of mass_other_same (T_peak)", lambda s: s.rate())
+    declare("<x>", "<x> query pattern entry of W", lambda s, x: getattr(s.entries(), x), x=ENTRIES)
+    declare("C_<i>", "step <i> × query pattern entry of W", lambda s, i: s.entries().C[row(i)], i=steps)
+    declare("G_<i><k>", "step <i> × query step <k> entry of W", lambda s, i, k: s.entries().G[row(i), row(k)],
+            i=steps, k=steps)  # fmt: skip
+    declare("gamma_<x>", "loss gradient of the <x> query pattern entry", lambda s, x: getattr(s.gradients(), x),
+            x=ENTRIES)  # fmt: skip
+    declare("Gamma_<kind>", "gradient of Lemmas F.5 and F.7 for a column of <kind>, mean",
+            lambda s, kind: mean_column_gradients(s.gradients())[KINDS.index(kind)], kind=MASSES)  # fmt: skip
     return found
 
 
@@ -142,17 +137,14 @@ def _pattern_spread(ops: Any, w: Any, X: Any, p: Any) -> Any:
     return ops.sqrt(((d - d.sum() / p.M) ** 2).sum() / p.M)
 
 
-def _said(meaning: str, function: Callable) -> Callable:
-    function.__doc__ = meaning
-    return function
-
-
 def observe(p: Any) -> dict[str, Callable]:
     """Everything the population system of K steps reports, and the spread over patterns."""
     of = lambda read: lambda ops, w, X, p: read(ops, seen(ops, w, X, p))
-    found = {name: _said(meaning, of(read)) for name, (meaning, read) in readings(p.K).items()}
-    spread = "standard deviation of the input × same query pattern entries over patterns; 0 in the population"
-    return found | {"sd_A_s": _said(spread, _pattern_spread)}
+    found = observables("sd_A_s", "standard deviation of the input × same query pattern entries over patterns; 0 in "
+                        "the population", lambda: partial(_pattern_spread))  # fmt: skip
+    for name, read in readings(p.K).items():
+        found |= observables(name, read.__doc__ or "", partial(of, read))
+    return found
 
 
 # -- measures ---------------------------------------------------------------------------------------------------------
@@ -172,20 +164,23 @@ def measures(law: Law | None) -> dict[str, Callable]:
     """What is measured of recorded states, test prompts drawn from a law or by the parameters."""
     same_mass = lambda ops, w, X, p: prompt_masses(ops, w, X, p)[:, 0]
     of_test = lambda name: lambda w, X, p: testing.value(name, partial(getattr, p), w.W, law)
-    return {
-        "loss_test": _said("finite levels: loss on unseen random tasks", partial(_on_unseen, of=prompt_loss)),
-        "mass_same_same_test": _said("finite levels: attention on the query's pattern and step on unseen random tasks",
-                                     partial(_on_unseen, of=same_mass)),
-        **{name: _said(meaning, of_test(name)) for name, (meaning, _) in testing.TESTED.items()},
+    found = {
+        **observables("loss_test", "finite levels: loss on unseen random tasks",
+                      lambda: partial(_on_unseen, of=prompt_loss)),
+        **observables("mass_same_same_test", "finite levels: attention on the query's pattern and step on unseen "
+                      "random tasks", lambda: partial(_on_unseen, of=same_mass)),
     }  # fmt: skip
+    for name, (meaning, _) in testing.TESTED.items():
+        found |= observables(name, meaning, partial(of_test, name))
+    return found
 
 
 def told(K: int) -> dict[str, str]:
     """The meaning of every name, for K steps; another K has the same names with its own step numbers."""
-    said = {name: function.__doc__ or "" for name, function in (observe(SimpleNamespace(K=K)) | measures(None)).items()}
+    of_levels = observe(SimpleNamespace(K=K)) | measures(None)
     return {
         "loss": "population loss (Eq. 3), mean over query steps",
-        **said,
+        **{name: function.__doc__ or "" for name, function in of_levels.items()},
         "mass_chain_other": "planar: attention on the query's own chain at other steps",
         "s": "L4: the paper's exponent of the query's step",
         "u": "L4: the paper's exponent of the query's pattern, a lower bound on a",
