@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from flowsys import load, solve
-from flowsys.systems.prompt import plurality, transitions
+from flowsys.systems.prompt import inference, plurality, transitions
 from flowsys.systems.prompt import prompt_model as declared
-from flowsys.systems.prompt.examples import sampled_prompts, voting_errors
+from flowsys.systems.prompt.examples import sampled_prompts
 from flowsys.systems.prompt.transitions import Law
 
 TASK = transitions.shifting_task(10, 3)
@@ -22,7 +22,9 @@ def rng(seed=0):
 
 
 def errors(A, n_examples, alpha_test=0.8, n_prompts=N, queries=None):
-    return voting_errors(rng(n_examples), Law(A, TASK, queries), n_prompts, n_examples, alpha_test)
+    law, draws = Law(A, TASK, queries), rng(n_examples)
+    prompts = sampled_prompts(draws, law, n_prompts, n_examples, alpha_test, 1 << 20)
+    return inference.tested(prompts, law.targets, lambda block: inference.voted(draws, block, 10))
 
 
 def deviation(error, n_prompts=N):
@@ -51,7 +53,7 @@ def test_chain_of_votes_succeeds_as_in_exhaustive_enumeration_of_two_steps():
     """M' = 3, three examples of which one starts at the query: all 3³ · 3³ outcomes and the 2² other starts."""
     p, l = 0.5, 3
     task = transitions.shifting_task(3, 2)
-    A = transitions.uniform_transitions(task, p)
+    A = transitions.runner_up_transitions(task, p**2, 1.0)
     success = np.zeros(2)
     for starts in product((1, 2), repeat=2):
         for middle in product(range(3), repeat=l):
@@ -77,17 +79,20 @@ def test_chain_success_of_the_spec():
 
 
 def test_exact_chain_success_is_the_mean_of_sampled_votes():
-    A = transitions.uniform_transitions(TASK, 0.6)
+    A = transitions.runner_up_transitions(TASK, 0.6**3, 1.0)
+    assert A[0, 0] == pytest.approx([0.4 / 9, 0.6, *[0.4 / 9] * 8]), "uniform errors"
     sampled = errors(A, 10, 0.4, n_prompts=40000)
     exact = plurality.Chains.of(0.6, 10, 10).correct_through(3, 10, 0.4)
-    assert np.abs(sampled.correct_through - exact).max() < 4 * 0.5 / 200
-    assert 1 - sampled.cot_by_step == pytest.approx([0.828, 0.6025, 0.4278], abs=0.01)
+    right_through = (sampled.is_wrong.cumsum(axis=1) == 0).mean(axis=0)
+    assert np.abs(right_through - exact).max() < 4 * 0.5 / 200
+    assert 1 - sampled.is_wrong.mean(axis=0) == pytest.approx([0.828, 0.6025, 0.4278], abs=0.01)
 
 
 def test_exact_one_step_success_is_the_mean_of_sampled_votes():
     B = transitions.composed(DEFAULT)
     for n_examples in (5, 20):
-        exact = 1 - plurality.win_probability(B[0], 6, round(0.8 * n_examples))
+        n = round(0.8 * n_examples)
+        exact = 1 - plurality.win_table(B[0], 6, n)[n].sum()
         assert errors(DEFAULT, n_examples, n_prompts=20000).icl == pytest.approx(exact, abs=4 * 0.5 / 141)
 
 
@@ -206,7 +211,7 @@ def test_voting_errors_depend_on_alpha_and_tau_as_measured(alpha_test, tau, cot)
 @pytest.mark.parametrize("rho", [0.2, 0.4, 0.8])
 def test_one_noisy_first_step_spoils_the_chain_and_one_noisy_last_step_a_third_of_it(rho):
     A = transitions.runner_up_transitions(TASK, 0.5, rho, 1)
-    cot = 1 - plurality.win_probability(A[0, 0], 1, 16)
+    cot = 1 - plurality.win_table(A[0, 0], 1, 16)[16].sum()
     first = errors(A, 20)
     last = errors(transitions.runner_up_transitions(TASK, 0.5, rho, 3), 20)
     assert first.cot == pytest.approx(cot, abs=deviation(cot))

@@ -58,7 +58,7 @@ def _concentrated(there: Setup, error: str, law: testing.Law) -> float:
 def _draw_errors(ax: Axes, setup: Setup, y: np.ndarray, lengths: tuple, shown: dict[str, tuple[str, str]]) -> None:
     """A line and dots over the number of examples, for each error shown with its colour and label."""
     laws, places = _laws(setup), [_with(setup, l_ts=n) for n in lengths]
-    of_model = [[testing.tested({**there, "seed": there["seed"] + i}, y, None, law).errors
+    of_model = [[testing.tested({**there, "seed": there["seed"] + i}, y, None, law)
                  for i, law in enumerate(laws)] for there in places]  # fmt: skip
     for error, (colour, label) in shown.items():
         counted = [np.mean([_concentrated(there, error, law) for law in laws]) for there in places]

@@ -1,10 +1,14 @@
-"""Inference with trained weights on noisy, erroneous examples: chain of thought (Algorithm 2) and in one step (Eq. 8).
+"""Inference on noisy, erroneous examples: chain of thought (Algorithm 2) and in one step (Eq. 8), and its limit.
 
 Every pattern of an example is μ'_j + δ with δ ⊥ span(M') of a given norm, the same vector where it is an output and
 where it is the next step's input. Decoding is argmax_j F·μ'_j (Eq. 5), which noise does not enter; answers are
 appended to the prompt without noise, as (v_{k-1}; v_k) + c_k (Eq. 6). In ICL an example is (x_i; y_iK) + c_1 and K
 - 1 zero columns with c_2..c_K. A column's score is read from tables of μ'_jᵀ W (μ'_i; 0) and from its noise alone,
 so prompts cost a few operations a column.
+
+Trained long enough, a query at step k attends only to step-k columns whose input pattern is v_{k-1} (Proposition 1);
+greedy decoding then is a vote among their labels, a uniform guess where no example matches. ICL votes among the final
+outputs of the examples that start at the query.
 """
 
 from collections.abc import Callable, Iterable
@@ -12,17 +16,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flowsys.systems.prompt.examples import Examples, ReasoningErrors, tallied
+from flowsys.systems.prompt.examples import Examples
 
-N_HELD = 1 << 15  # examples in memory at a time: each has K + 1 noise vectors
 TIE = 1e-12  # attention closer than this is a tie, broken uniformly
 
 
 class Tested(NamedTuple):
-    """A model tested on random prompts."""
+    """Inference tested on random prompts."""
 
-    errors: ReasoningErrors
+    is_wrong: np.ndarray  # (n, K): v_k ≠ z_k along the chain of thought
+    is_wrong_at_once: np.ndarray  # (n,): the answer in one step is not z_K
     masses: np.ndarray  # (K, 4): mean attention on the four kinds of columns (Fig. 5), of those S_k* first
+
+    @property
+    def cot(self) -> float:
+        """The error of chain of thought, mean over steps (Eq. 7)."""
+        return float(self.is_wrong.mean())
+
+    @property
+    def icl(self) -> float:
+        """The error in one step (Eq. 9)."""
+        return float(self.is_wrong_at_once.mean())
 
     @property
     def attention(self) -> np.ndarray:
@@ -30,12 +44,34 @@ class Tested(NamedTuple):
         return self.masses[:, 0]
 
 
-class Reading(NamedTuple):
-    """One attention step: the decoded patterns (n,), and the attention (n, 4) on columns of (same, same) = S_k*,
-    (same, other), (other, same), (other, other) (pattern, step)."""
+def tested(blocks: Iterable[Examples], targets: np.ndarray, answers: Callable[[Examples], tuple]) -> Tested:
+    """Of blocks of prompts with correct patterns `targets` (K + 1, M'): v_1..v_K, the answer in one step, attention."""
+    parts = [(prompts.query, *answers(prompts)) for prompts in blocks]
+    query, steps, at_once, masses = map(np.concatenate, zip(*parts))
+    return Tested(steps != targets[1:, query].T, at_once != targets[-1, query], masses.mean(axis=0))
 
-    answer: np.ndarray
-    masses: np.ndarray
+
+def tallied(weights: np.ndarray, index: np.ndarray, m: int) -> np.ndarray:
+    """Weights (n, c) summed by an index below m: (n, m)."""
+    flat = np.arange(len(index))[:, None] * m + index
+    return np.bincount(flat.ravel(), weights.ravel(), minlength=len(index) * m).reshape(-1, m)
+
+
+def decoded(rng: np.random.Generator, output: np.ndarray, tie: float) -> np.ndarray:
+    """The label of most weight (n,) in an output (n, M'); weights closer than `tie` are a tie, broken uniformly."""
+    return (output + tie * rng.random(output.shape)).argmax(axis=1)
+
+
+def voted(rng: np.random.Generator, prompts: Examples, M_test: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """All attention on matching examples: v_1..v_K (n, K), the answer in one step (n,), attention (n, K, 4)."""
+    query, chains = prompts
+    vote = lambda asked, start, end: decoded(
+        rng, tallied(chains[:, :, start] == asked[:, None], chains[:, :, end], M_test), 1.0)  # fmt: skip
+    steps = [query]
+    for k in range(1, chains.shape[2]):
+        steps.append(vote(steps[-1], k - 1, k))
+    at_once = vote(query, 0, -1)
+    return np.stack(steps[1:], axis=1), at_once, np.broadcast_to(np.eye(4)[0], (len(query), len(steps) - 1, 4))
 
 
 class Scorer(NamedTuple):
@@ -72,26 +108,19 @@ class Scorer(NamedTuple):
             found += felt.reshape(found.shape)
         return found
 
-
-def tested(blocks: Iterable[Examples], rng: np.random.Generator, tables: Scorer, noise_of: Callable, targets) -> Tested:
-    """The model with these tables on blocks of prompts; `noise_of(shape)` draws the noise of patterns, or None."""
-    masses = []
-
-    def answers():
-        for prompts in blocks:
-            noises = noise_of(prompts.chains.shape)
-            steps = chain_of_thought(rng, tables, prompts, noises)
-            masses.append(np.stack([step.masses for step in steps], axis=1))
-            one_step = in_context(rng, tables, prompts, noises)
-            yield prompts.query, np.stack([step.answer for step in steps], axis=1), one_step.answer
-
-    errors = tallied(answers(), targets)
-    return Tested(errors, np.concatenate(masses).mean(axis=0))
+    def output(self, scores: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Attention on the labelled columns (n, c), and their sums on every label; columns beyond them have value 0."""
+        attention = np.exp(scores - scores.max(axis=1, keepdims=True))
+        attention /= attention.sum(axis=1, keepdims=True)
+        attention = attention[:, : labels.shape[1]]
+        return attention, tallied(attention, labels, self.steps.shape[1])
 
 
-def chain_of_thought(rng: np.random.Generator, tables: Scorer, prompts: Examples, noises) -> list[Reading]:
-    """Algorithm 2: the K readings of every prompt."""
-    K, readings, answers = tables.steps.shape[0], [], [prompts.query]
+def chain_of_thought(
+    rng: np.random.Generator, tables: Scorer, prompts: Examples, noises: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Algorithm 2: v_1..v_K (n, K), and attention (n, K, 4) on the kinds of columns (`model.MASSES`)."""
+    K, masses, answers = tables.steps.shape[0], [], [prompts.query]
     inputs, labels = prompts.chains[:, :, :-1], prompts.chains[:, :, 1:]
     noisy = None if noises is None else (noises[:, :, :-1], noises[:, :, 1:])
     for k in range(K):
@@ -102,29 +131,21 @@ def chain_of_thought(rng: np.random.Generator, tables: Scorer, prompts: Examples
             own, label = answers[earlier][:, None], answers[earlier + 1][:, None]
             scores = tables.scores(k, asked, own, label) + tables.steps[k][asked, earlier][:, None]
             columns.append((scores, label, 2 * (own != asked[:, None]) + 1))
-        flat = [np.concatenate([part.reshape(len(asked), -1) for part in parts], axis=1) for parts in zip(*columns)]
-        readings.append(_read(rng, flat[0], flat[1], flat[2], tables))
-        answers.append(readings[-1].answer)
-    return readings
+        score, label, kind = (
+            np.concatenate([x.reshape(len(asked), -1) for x in part], axis=1) for part in zip(*columns)
+        )
+        attention, output = tables.output(score, label)
+        answers.append(decoded(rng, output, TIE))
+        masses.append(tallied(attention, kind, 4))
+    return np.stack(answers[1:], axis=1), np.stack(masses, axis=1)
 
 
-def in_context(rng: np.random.Generator, tables: Scorer, prompts: Examples, noises) -> Reading:
-    """One-step inference (Eq. 8)."""
+def in_context(rng: np.random.Generator, tables: Scorer, prompts: Examples, noises: np.ndarray | None) -> np.ndarray:
+    """The answers in one step (Eq. 8)."""
     asked, inputs, outputs = prompts.query, prompts.chains[:, :, 0], prompts.chains[:, :, -1]
     steps = tables.steps[0][asked]
     noisy = None if noises is None else (noises[:, :, 0], noises[:, :, -1])
     scores = tables.scores(0, asked, inputs, outputs, noisy) + steps[:, :1]
     # The zero columns of one step are alike: as many as there are examples weigh as one with their logarithm added.
     scores = np.concatenate([scores, steps[:, 1:] + np.log(inputs.shape[1])], axis=1)
-    return _read(rng, scores, outputs, 2 * (inputs != asked[:, None]), tables)
-
-
-def _read(rng, scores, labels, kinds, tables) -> Reading:
-    """Softmax over the columns; those beyond `labels` have value 0. `kinds` tells whose attention counts as which."""
-    n, M_test = len(scores), tables.steps.shape[1]
-    attention = np.exp(scores - scores.max(axis=1, keepdims=True))
-    attention /= attention.sum(axis=1, keepdims=True)
-    on_columns = attention[:, : labels.shape[1]].ravel()
-    tally = lambda index, m: np.bincount((np.arange(n)[:, None] * m + index).ravel(), on_columns, minlength=n * m)
-    output, masses = tally(labels, M_test).reshape(n, M_test), tally(kinds, 4).reshape(n, 4)
-    return Reading((output + TIE * rng.random(output.shape)).argmax(axis=1), masses)
+    return decoded(rng, tables.output(scores, outputs)[1], TIE)

@@ -12,7 +12,7 @@ which gives the CoT success in O(K l³) operations; l is limited so that the Poi
 
 from functools import lru_cache, reduce
 from math import nan
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln, xlogy
@@ -24,23 +24,47 @@ from flowsys.systems.prompt.examples import n_matching_examples
 N_MOST_EXAMPLES = 600
 
 
-def win_table(row, correct: int, n_most: int) -> np.ndarray:
+def win_table(row: Any, correct: int, n_most: int) -> np.ndarray:
     """P[n, c]: of n ≤ n_most labels drawn from `row`, exactly c are `correct` and `correct` wins."""
-    counts = _Counts(row, correct, n_most)
+    row = np.asarray(row, dtype=float)
+    if n_most > N_MOST_EXAMPLES or row.min() < 0:
+        raise InputError(f"a vote of n = {n_most} with least probability {row.min():g}: n must be at most "
+                         f"{N_MOST_EXAMPLES}, and no probability negative.")  # fmt: skip
+    each, multiplicity = np.unique(np.delete(row, correct), return_counts=True)
+    j, rate = np.arange(n_most + 1), max(n_most, 1)
+    poisson = lambda p: np.exp(xlogy(j, rate * p) - rate * p - gammaln(j + 1))
+    right, others, series = poisson(row[correct]), poisson(row.sum() - row[correct]), [poisson(p) for p in each]
     table = np.zeros((n_most + 1, n_most + 1))
-    for c in range(counts.sure):
-        table[c:, c] = counts.right[c] * counts.rest(c)
-    for c in range(counts.sure, n_most + 1):
-        table[c:, c] = counts.right[c] * counts.others[: n_most - c + 1]
-    return table / counts.total[:, None]
+    for c in j:
+        is_sure = c > n_most // 2  # no other label can be as frequent
+        rest = others[: n_most - c + 1] if is_sure else _not_above(c, series, multiplicity, n_most - c)
+        table[c:, c] = right[c] * rest
+    return table / poisson(1.0)[:, None]
 
 
-def win_probability(row, correct: int, n: int) -> float:
-    """Probability that `correct` wins among n labels drawn from `row`: one step of CoT, or ICL with row B(query, ·)."""
-    counts = _Counts(row, correct, n)
-    won = counts.right[counts.sure :] @ counts.others[: n - counts.sure + 1][::-1]
-    won += sum(counts.right[c] * counts.rest(c, only_last=True) for c in range(-(-n // len(row)), counts.sure))
-    return float(won / counts.total[n])
+_nodes = lru_cache(np.polynomial.legendre.leggauss)
+
+
+def _not_above(c: int, series: list[np.ndarray], multiplicity: np.ndarray, degree: int) -> np.ndarray:
+    """Coefficients 0..degree of ∫₀¹ Π_i (Σ_{j<c} u_ij t^j + s u_ic t^c)^(m_i) ds: other labels at most c times each."""
+    n_others = int(multiplicity.sum())
+    n_tied = n_others if c == 0 else min(n_others, degree // c)
+    total = np.zeros(degree + 1)
+    for node, weight in zip(*_nodes(n_tied // 2 + 1)):
+        scaled = np.append(np.ones(c), (node + 1) / 2)
+        factors = [_power(u[: c + 1] * scaled, m, degree) for u, m in zip(series, multiplicity)]
+        product = reduce(lambda f, g: np.convolve(f, g)[: degree + 1], factors)
+        total[: len(product)] += weight / 2 * product
+    return total
+
+
+def _power(f: np.ndarray, n: int, degree: int) -> np.ndarray:
+    """f to the n, to this degree."""
+    if n == 1:
+        return f
+    half = _power(f, n // 2, degree)
+    square = np.convolve(half, half)[: degree + 1]
+    return np.convolve(square, f)[: degree + 1] if n % 2 else square
 
 
 class Chains(NamedTuple):
@@ -77,58 +101,3 @@ def examples_needed(
     enough = (n for n in range(1, n_most + 1) if round(alpha_test * n)
               and chains.correct_through(K, n, alpha_test)[-1] >= target)  # fmt: skip
     return float(next(enough, nan))
-
-
-def _poisson(rate, j):
-    return np.exp(xlogy(j, rate) - rate - gammaln(j + 1))
-
-
-@lru_cache
-def _nodes(n: int) -> list[tuple[float, float]]:
-    """Gauss-Legendre nodes on [0, 1] with their weights."""
-    nodes, weights = np.polynomial.legendre.leggauss(n)
-    return list(zip((nodes + 1) / 2, weights / 2))
-
-
-class _Counts:
-    """Truncated Poisson series, in t^count, of the labels of a row: of the right one, of the others, of all."""
-
-    def __init__(self, row, correct: int, n_most: int):
-        row = np.asarray(row, dtype=float)
-        if n_most > N_MOST_EXAMPLES or row.min() < 0:
-            raise InputError(f"a vote of n = {n_most} with least probability {row.min():g}: n must be at most "
-                             f"{N_MOST_EXAMPLES}, and no probability negative.")  # fmt: skip
-        each, self.multiplicity = np.unique(np.delete(row, correct), return_counts=True)
-        j, rate = np.arange(n_most + 1), max(n_most, 1)
-        self.right, self.others = (_poisson(rate * p, j) for p in (row[correct], row.sum() - row[correct]))
-        self.series, self.total = [_poisson(rate * p, j) for p in each], _poisson(rate, j)
-        self.n_most, self.sure = n_most, n_most // 2 + 1  # with `sure` counts no other label can be as frequent
-
-    def rest(self, c: int, only_last: bool = False) -> np.ndarray | float:
-        """Coefficients 0..n_most - c, or the last, of ∫₀¹ Π_i (Σ_{j<c} u_ij t^j + s u_ic t^c) ds, where c < sure."""
-        n_others, degree = int(self.multiplicity.sum()), self.n_most - c
-        n_tied = n_others if c == 0 else min(n_others, degree // c)
-        total = np.zeros(degree + 1)
-        for s, weight in _nodes(n_tied // 2 + 1):
-            scaled = np.append(np.ones(c), s)
-            *first, last = [_power(u[: c + 1] * scaled, m, degree) for u, m in zip(self.series, self.multiplicity)]
-            product = reduce(lambda f, g: _times(f, g, degree), first, np.ones(1))
-            if only_last:
-                i = np.arange(max(0, degree + 1 - len(last)), len(product))
-                total[-1] += weight * (product[i] @ last[degree - i])
-            else:
-                product = _times(product, last, degree)
-                total[: len(product)] += weight * product
-        return total[-1] if only_last else total
-
-
-def _times(f, g, degree):
-    return np.convolve(f, g)[: degree + 1]
-
-
-def _power(f, n, degree):
-    if n == 1:
-        return f
-    half = _power(f, n // 2, degree)
-    square = _times(half, half, degree)
-    return _times(square, f, degree) if n % 2 else square

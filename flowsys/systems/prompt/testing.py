@@ -12,20 +12,21 @@ at every state, so errors at two times differ by the model alone. The law of the
 (`law_of`), or one of one's own.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from flowsys.systems.prompt import inference, transitions
-from flowsys.systems.prompt.examples import ReasoningErrors, n_matching_examples, sampled_prompts, voting_errors
+from flowsys.systems.prompt.examples import Examples, n_matching_examples, sampled_prompts
 from flowsys.systems.prompt.inference import Scorer, Tested
 from flowsys.systems.prompt.model import orthonormal_rows
-from flowsys.systems.prompt.plurality import N_MOST_EXAMPLES, Chains, examples_needed, win_probability
+from flowsys.systems.prompt.plurality import N_MOST_EXAMPLES, Chains, examples_needed, win_table
 from flowsys.systems.prompt.symmetric import SymmetricScores, orbits_from_zero
 from flowsys.systems.prompt.transitions import Law
 
 LEAST_TEST_PATTERNS = 3
+EXAMPLES_HELD, VOTES_HELD = 1 << 15, 1 << 20  # in memory at a time: with K + 1 noise vectors each, and without
 
 
 def law_of(setup: Mapping[str, Any], task: np.ndarray | None = None) -> Law:
@@ -35,11 +36,10 @@ def law_of(setup: Mapping[str, Any], task: np.ndarray | None = None) -> Law:
     """
     M_test, K, tau, style = (setup[name] for name in ("M_test", "K", "tau", "style"))
     task = transitions.shifting_task(M_test, K) if task is None else task
-    if style == "uniform":
-        return Law(transitions.uniform_transitions(task, tau ** (1 / K)), task)
     if style == "attractor":
         return Law(transitions.attractor_transitions(task, tau ** (1 / K), setup["beta"]), task, np.arange(M_test - 1))
-    return Law(transitions.runner_up_transitions(task, tau, setup["rho"], 1 if style == "one" else None), task)
+    rho = 1.0 if style == "uniform" else setup["rho"]
+    return Law(transitions.runner_up_transitions(task, tau, rho, 1 if style == "one" else None), task)
 
 
 def matching_fraction(setup: Mapping[str, Any]) -> float:
@@ -103,15 +103,24 @@ def tested(setup: Mapping[str, Any], state: np.ndarray, overlap: float | None = 
     else:
         patterns = test_patterns(setup, overlap)
     tables, rng = Scorer.of(state, patterns), np.random.default_rng([setup["seed"], 4])
-    noise_of = lambda shape: noise(rng, shape, tables.n_felt, max(setup["d_X"], M) - M_test, level)
-    prompts = sampled_prompts(rng, law, setup["n_prompts"], setup["l_ts"], matching_fraction(setup), inference.N_HELD)
-    return inference.tested(prompts, rng, tables, noise_of, law.targets)
+
+    def answers(prompts: Examples) -> tuple:
+        noises = noise(rng, prompts.chains.shape, tables.n_felt, max(setup["d_X"], M) - M_test, level)
+        steps, masses = inference.chain_of_thought(rng, tables, prompts, noises)
+        return steps, inference.in_context(rng, tables, prompts, noises), masses
+
+    return inference.tested(_prompts(rng, law, setup, EXAMPLES_HELD), law.targets, answers)
 
 
-def limit_errors(setup: Mapping[str, Any], law: Law | None = None) -> ReasoningErrors:
-    """Errors once all attention is on matching examples: a vote."""
-    rng = np.random.default_rng([setup["seed"], 5])
-    return voting_errors(rng, law or law_of(setup), setup["n_prompts"], setup["l_ts"], matching_fraction(setup))
+def limit_errors(setup: Mapping[str, Any], law: Law | None = None) -> Tested:
+    """Inference once all attention is on matching examples: a vote."""
+    rng, law = np.random.default_rng([setup["seed"], 5]), law or law_of(setup)
+    prompts = _prompts(rng, law, setup, VOTES_HELD)
+    return inference.tested(prompts, law.targets, lambda block: inference.voted(rng, block, setup["M_test"]))
+
+
+def _prompts(rng: np.random.Generator, law: Law, setup: Mapping[str, Any], n_held: int) -> Iterator[Examples]:
+    return sampled_prompts(rng, law, setup["n_prompts"], setup["l_ts"], matching_fraction(setup), n_held)
 
 
 def chain_success(setup: Mapping[str, Any]) -> float:
@@ -128,13 +137,12 @@ def one_step_error(setup: Mapping[str, Any], law: Law | None = None) -> float:
     if setup["l_ts"] > N_MOST_EXAMPLES:
         return float("nan")
     law = law or law_of(setup)
-    B, right = transitions.composed(law.transitions), law.targets[-1]
+    B, right, asked = transitions.composed(law.transitions), law.targets[-1], law.asked
     n = n_matching_examples(matching_fraction(setup), setup["l_ts"])
-    asked = np.arange(len(B)) if law.queries is None else np.atleast_1d(law.queries)
     # queries whose rows are the same up to order win alike
     rows = np.column_stack([B[asked, right[asked]], np.sort(B[asked], axis=1)]).round(12)
     _, first, counts = np.unique(rows, axis=0, return_index=True, return_counts=True)
-    return float(1 - np.average([win_probability(B[i], right[i], n) for i in asked[first]], weights=counts))
+    return float(1 - np.average([win_table(B[i], right[i], n)[n].sum() for i in asked[first]], weights=counts))
 
 
 # -- by name ----------------------------------------------------------------------------------------------------------
@@ -143,46 +151,36 @@ N_REMEMBERED = 4096  # a sweep asks one name of a whole chunk of points, then th
 _last: dict[tuple, Any] = {}
 
 
-def _remembered(find: Callable, setup: Mapping[str, Any], law: Law | None, *more: Any) -> Any:
+def _remembered(find: Callable[..., Tested], setup: Mapping[str, Any], law: Law | None, *more: Any) -> Tested:
     """What was found for the same before: the names of one test share its prompts."""
-    arrays = [part.tobytes() for part in (*(law or ())[:2], *more) if isinstance(part, np.ndarray)]
-    key = (find, *setup.items(), *arrays, *(part for part in more if not isinstance(part, np.ndarray)))
+    parts = (*(law or ()), *more)
+    key = (find, *setup.items(), *(part if np.ndim(part) == 0 else np.asarray(part).tobytes() for part in parts))
     if key not in _last:
         if len(_last) >= N_REMEMBERED:
             _last.pop(next(iter(_last)))
-        _last[key] = find(setup, *more, law)
+        _last[key] = find(setup, *more, law=law)
     return _last[key]
-
-
-def _at_state(setup: Mapping[str, Any], state: np.ndarray, law: Law | None, of_overlap: bool = False) -> Tested:
-    return _remembered(tested, setup, law, state, setup["overlap"] if of_overlap else None)
-
-
-def _voted(setup: Mapping[str, Any], law: Law | None) -> ReasoningErrors:
-    return _remembered(limit_errors, setup, law)
-
-
-def _needed(s: Mapping[str, Any]) -> float:
-    return examples_needed(s["success"], s["tau"] ** (1 / s["K"]), s["M_test"], s["K"], s["alpha_test"])
 
 
 TESTED: dict[str, tuple[str, Callable[[Mapping[str, Any], np.ndarray, Law | None], float]]] = {
     "cot_error": ("error of chain-of-thought inference on test prompts (Eq. 7), by Monte-Carlo",
-                  lambda s, y, law: _at_state(s, y, law).errors.cot),
+                  lambda s, y, law: _remembered(tested, s, law, y).cot),
     "icl_error": ("error of one-step inference on the same prompts (Eq. 9)",
-                  lambda s, y, law: _at_state(s, y, law).errors.icl),
+                  lambda s, y, law: _remembered(tested, s, law, y).icl),
     "attention_matching": ("attention on matching examples along chain-of-thought inference (Proposition 1)",
-                           lambda s, y, law: float(_at_state(s, y, law).attention.mean())),
+                           lambda s, y, law: float(_remembered(tested, s, law, y).attention.mean())),
     "cot_error_limit": ("error of chain-of-thought inference with all attention on matching examples",
-                        lambda s, y, law: _voted(s, law).cot),
+                        lambda s, y, law: _remembered(limit_errors, s, law).cot),
     "icl_error_limit": ("error of one-step inference with all attention on matching examples",
-                        lambda s, y, law: _voted(s, law).icl),
+                        lambda s, y, law: _remembered(limit_errors, s, law).icl),
     "cot_error_overlap": ("error of chain-of-thought inference on the test pattern of overlap `overlap` with the "
-                          "blind direction", lambda s, y, law: _at_state(s, y, law, True).errors.cot),
+                          "blind direction", lambda s, y, law: _remembered(tested, s, law, y, s["overlap"]).cot),
     "attention_overlap": ("attention on its matching examples at step 1",
-                          lambda s, y, law: float(_at_state(s, y, law, True).attention[0])),
+                          lambda s, y, law: float(_remembered(tested, s, law, y, s["overlap"]).attention[0])),
     "examples_needed": ("least l_ts at which a chain succeeds, all attention on matching examples and uniform errors, "
-                        "by exact counting (nan above 150)", lambda s, y, law: _needed(s)),
+                        "by exact counting (nan above 150)",
+                        lambda s, y, law: examples_needed(s["success"], s["tau"] ** (1 / s["K"]), s["M_test"], s["K"],
+                                                          s["alpha_test"])),
     "chain_success_exact": ("probability that a chain is right at every step, all attention on matching examples and "
                             "uniform errors, by exact counting (nan for l_ts above 600)",
                             lambda s, y, law: chain_success(s)),

@@ -2,7 +2,7 @@
 
 Row i of A_k is the law of an example's k-th pattern given that its (k-1)-th is μ'_i (Eq. 15); B = A_1 ... A_K is the
 K-step law. A step of a task f is right with probability p_k; errors prefer one wrong pattern and share the rest:
-runner-up errors have one of probability (1 - ρ) p_k, uniform errors none, and attractor errors lead to a common wrong
+runner-up errors have one of probability (1 - ρ) p_k (or uniform ones, where that is least), and attractor errors lead to a common wrong
 chain w_k = f_k(w_{k-1}) that right steps then follow: they add up over the steps and can make B prefer w_K.
 """
 
@@ -13,6 +13,7 @@ import numpy as np
 from scipy.optimize import brentq, fsolve
 
 from flowsys.errors import InputError
+from flowsys.systems.prompt.tasks import chains
 
 
 class Law(NamedTuple):
@@ -26,6 +27,11 @@ class Law(NamedTuple):
     def targets(self) -> np.ndarray:
         """Correct patterns (K + 1, M') after 0..K steps from every input."""
         return trajectories(self.task)
+
+    @property
+    def asked(self) -> np.ndarray:
+        """The patterns asked about."""
+        return np.arange(self.task.shape[1]) if self.queries is None else np.atleast_1d(self.queries)
 
     def checked(self, K: int, M_test: int) -> "Law":
         """The law, if its tables have these sizes and hold probabilities and pattern indices."""
@@ -47,10 +53,7 @@ def shifting_task(M_test: int, K: int) -> np.ndarray:
 
 def trajectories(task: np.ndarray) -> np.ndarray:
     """Correct patterns (K + 1, M') after 0..K steps from every input."""
-    reached = [np.arange(task.shape[1])]
-    for step in task:
-        reached.append(step[reached[-1]])
-    return np.array(reached)
+    return chains(task[None])[0]
 
 
 def _erring(task: np.ndarray, right, preferred: np.ndarray, second) -> np.ndarray:
@@ -67,18 +70,14 @@ def _erring(task: np.ndarray, right, preferred: np.ndarray, second) -> np.ndarra
 def runner_up_transitions(task: np.ndarray, tau: float, rho: float, noisy_step: int | None = None) -> np.ndarray:
     """A_k with min trajectory probability τ and primacy ρ (or the nearest that such steps can have), runner-up next.
 
-    Every step is right with τ^(1/K), or `noisy_step` with τ and the others always.
+    Every step is right with τ^(1/K), or `noisy_step` with τ and the others always. The largest primacy there is has
+    uniform errors.
     """
     K, M_test = task.shape
     is_noisy = np.array([noisy_step in (None, k) for k in range(1, K + 1)])[:, None]
     p = tau ** (1 / is_noisy.sum())
     rho = min(max(rho, 1 - (1 - p) / p), 1 - (1 - p) / ((M_test - 1) * p))
     return _erring(task, np.where(is_noisy, p, 1.0), (task + 1) % M_test, np.where(is_noisy, (1 - rho) * p, 0.0))
-
-
-def uniform_transitions(task: np.ndarray, p_correct: float) -> np.ndarray:
-    """A_k with probability p_correct of the right pattern and equal ones of all others."""
-    return _erring(task, p_correct, (task + 1) % task.shape[1], (1 - p_correct) / (task.shape[1] - 1))
 
 
 def attractor_transitions(task: np.ndarray, p_correct: float, beta: float) -> np.ndarray:

@@ -49,12 +49,12 @@ def error_at_overlap(run: Kit, t: float = LATE) -> Sides:
     """CoT error of a pattern of overlap λ at the length of (23), and 0.05."""
     found = tested(run, t, run.p.overlap, n_prompts=40, l_ts=length(run.p))
     run.note(l_ts=length(run.p))
-    return Sides(found.errors.cot, 0.05)
+    return Sides(found.cot, 0.05)
 
 
 def chain_error(run: Kit, t: float = LATE) -> float:
     """CoT error at a multiple of the length of (23)."""
-    return tested(run, t, n_prompts=2000, l_ts=ceil(run.p.times * length(run.p))).errors.cot
+    return tested(run, t, n_prompts=2000, l_ts=ceil(run.p.times * length(run.p))).cot
 
 
 def noise_score(run: Kit, overlap: float | None = None) -> Sides:
@@ -67,7 +67,7 @@ def noise_score(run: Kit, overlap: float | None = None) -> Sides:
 
 def error_with_noise(run: Kit, loud: float = 0.7) -> Sides:
     """The difference of CoT errors with and without noise, and four standard errors of it."""
-    errors = [tested(run, 1e4, n_prompts=3000, noise=level).errors.cot for level in (0.0, loud)]
+    errors = [tested(run, 1e4, n_prompts=3000, noise=level).cot for level in (0.0, loud)]
     error = float(np.clip(np.mean(errors), 1e-3, 1 - 1e-3))
     return Sides(abs(errors[1] - errors[0]), 4 * np.sqrt(2 * error * (1 - error) / 3000 / run.p.K))
 
