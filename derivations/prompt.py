@@ -212,7 +212,9 @@ def artefacts() -> dict[str, str]:
     check_planar()
     programs |= {"PLANAR": assemble(planar_statement()), "SURROGATE": assemble(surrogate_statement())}
     equations = flow_equations(population_statement(3), LATEX)
-    summary = f"The population system for K = 2 … {max(PACKAGED)} steps with M and α as symbols, its planar limit, the paper's bound."
+    summary = (
+        f"The population system for K = 2 … {max(PACKAGED)} steps, its planar limit, the paper's bound; M, α symbols."
+    )
     return {
         "flowsys/systems/prompt/reduced.py": module_text("prompt", summary, programs, equations),
         "derivations/prompt.md": page(programs, equations),

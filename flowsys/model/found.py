@@ -4,7 +4,7 @@ Merged samples are rows whose weights are parameters of the program, and so is e
 a real parameter or the seed: one program serves all of their values, and stages differ only in these numbers.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 

@@ -2,7 +2,7 @@
 
 Row i of A_k is the law of an example's k-th pattern given that its (k-1)-th is μ'_i (Eq. 15); B = A_1 ... A_K is the
 K-step law. A step of a task f is right with probability p_k; errors prefer one wrong pattern and share the rest:
-runner-up errors have one of probability (1 - ρ) p_k (or uniform ones, where that is least), and attractor errors lead to a common wrong
+runner-up errors have one of probability (1 - ρ) p_k, uniform errors none, and attractor errors lead to a common wrong
 chain w_k = f_k(w_{k-1}) that right steps then follow: they add up over the steps and can make B prefer w_K.
 """
 

@@ -116,8 +116,8 @@ CLAIMS = [
           erratum=Erratum("(δ, 0) ∇W p̃ = 0 for δ ⊥ M'", "= -(a/M)(δ·1)(μ'·1), 1 = Σ_i μ_i: 0 only for δ ⊥ M or "
                           "patterns without overlap with 1; of order M^-1/2 for random ones", "harmless", "noise")),
     Claim("noise", "Eq. (14)", "noise orthogonal to the test patterns is harmless: the CoT error stays",
-          Inequality("<="), error_with_noise, sharpens="Eq67", regime=LEARNT, levels="L3", takes="M K alpha M_test tau rho",
-          control={"loud": 10.0}),
+          Inequality("<="), error_with_noise, sharpens="Eq67", regime=LEARNT, levels="L3",
+          takes="M K alpha M_test tau rho", control={"loud": 10.0}),
     Claim("fig_5", "Fig. 5", "attention on testing columns: other steps vanish first, then other patterns",
           Experiment(), figure_5, levels="L3", takes=f"M K alpha l_ts {AT_TEST}", control={"end": 100.0},
           note="at the sizes of Appendix E"),

@@ -166,8 +166,8 @@ CLAIMS = [
     Claim("surrogate_p", "Appendix H, Eqs. (156)–(159)", "the attention p of training is at least the paper's for "
           "1 ≤ t ≤ O(α^-2 K³ log(K/ε)), the window of the lemma it rests on", Order("Ω", window), above_surrogate,
           at=STEPS_AND_SHARES, path=FAR_INTO_REGIME, regime=PROOFS, what="proof step", levels="L3", takes="epsilon_1",
-          control={"swap": True}, note="du/dt has the constant one where the paper has ≳; over its scale is the largest "
-          "C of the window, looked for up to {longest:g}"),
+          control={"swap": True}, note="du/dt has the constant one where the paper has ≳; over its scale is the "
+          "largest C of the window, looked for up to {longest:g}"),
     Claim("surrogate_other_steps", "Appendix H, Eqs. (156)–(159) [ours]", "the paper's exponents leave too little "
           "attention on other steps late, at t = 1e5 M", Inequality(">="), too_little_left, at=SIZES,
           regime=Regime(Condition("α² M ≥ c K³", lambda p, c: (p.alpha**2 * p.M, c * p.K**3)), c=0.5), levels="L3",
