@@ -228,6 +228,11 @@ def test_one_step_inference_fails_without_condition_1_where_the_chain_succeeds()
     assert holds.icl < 0.01 and holds.cot == 0
 
 
+def test_at_least_one_example_of_a_prompt_starts_at_the_query():
+    prompts = next(iter(sampled_prompts(rng(), Law(DEFAULT, TASK), 50, 5, 0.01, 1000)))
+    assert ((prompts.chains[:, :, 0] == prompts.query[:, None]).sum(axis=1) == 1).all()
+
+
 def test_blocks_of_prompts_do_not_change_the_law_of_examples():
     blocks = list(sampled_prompts(rng(), Law(DEFAULT, TASK), 1000, 10, 0.4, n_held=999))
     assert sum(len(block.query) for block in blocks) == 1000 and len(blocks) > 5
@@ -242,7 +247,6 @@ def test_blocks_of_prompts_do_not_change_the_law_of_examples():
     "call, message",
     [
         (lambda: Law(DEFAULT, TASK, [10]).checked(3, 10), "queries = .*10.*, but they must be pattern indices"),
-        (lambda: errors(DEFAULT, 5, 0.05), "alpha_test = 0.05 with n_examples = 5 gives no example"),
         (lambda: Law(DEFAULT[:2], TASK).checked(3, 10), r"transitions of shape \(2, 10, 10\) must be"),
         (lambda: Law(2 * DEFAULT, TASK).checked(3, 10), "every row probabilities that sum to 1"),
         (lambda: Law(DEFAULT, TASK + 5).checked(3, 10), "task of shape .* of pattern indices"),

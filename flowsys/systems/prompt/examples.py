@@ -1,6 +1,6 @@
 """Random test examples: chains of pattern indices, drawn step by step from the transition matrices (App. C.1).
 
-Exactly round(α' l) examples of a prompt start at the query's pattern, the others uniformly at the M' - 1 other ones.
+round(α' l) examples of a prompt, at least one, start at the query's pattern, the others uniformly at the M' - 1 others.
 """
 
 from collections.abc import Iterator
@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flowsys.errors import InputError
 from flowsys.systems.prompt.transitions import Law
 
 
@@ -20,12 +19,8 @@ class Examples(NamedTuple):
 
 
 def n_matching_examples(alpha: float, n_examples: int) -> int:
-    """round(α' l): how many examples start at the query's pattern; refuses prompts that would have none."""
-    n_matching = round(alpha * n_examples)
-    if n_matching == 0:
-        raise InputError(f"alpha_test = {alpha!r} with n_examples = {n_examples} gives no example that matches the "
-                         "query, but alpha_test * n_examples must be above 0.5.")  # fmt: skip
-    return n_matching
+    """round(α' l): how many examples start at the query's pattern, at least one."""
+    return max(1, round(alpha * n_examples))
 
 
 def sampled_prompts(

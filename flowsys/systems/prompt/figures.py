@@ -70,7 +70,7 @@ def _finish(ax: Axes, lengths: tuple, title: str, **legend: Any) -> None:
     ax.set_xscale("log")
     ax.set_xticks(lengths, labels=[str(n) for n in lengths])
     ax.minorticks_off()
-    ax.set_xlabel(f"examples ${SYSTEM.names.symbol('l_ts')}$")
+    ax.set(xlabel=f"examples ${SYSTEM.names.symbol('l_ts')}$")
     ax.plot([], [], "o", color="0.4", markersize=4, label=f"model at $t = 2\\times 10^5$, {N_TASKS} tasks")
     ax.set_title(title, fontsize="medium")
     ax.legend(frameon=False, fontsize="small", **legend)
@@ -112,7 +112,7 @@ def errors_over_examples(setup: Setup, error: str) -> Drawing:
 
 def condition_1(setup: Setup) -> Drawing:
     """Fig. 4: τ_o = 0.4, ρ_o = 0.1; with Condition 1 ICL improves with l_ts, without it ICL fails; CoT works."""
-    figure = Figure(figsize=(8.4, 4.2), layout="constrained")
+    figure = Figure(figsize=(8.4, 4.6), layout="constrained")
     lengths, small = (5, 10, 20, 40, 80, 160, 320), _with(setup, K=3, M_test=10, style="attractor")
     run, y = _trained(small)
     for ax, is_satisfied in zip(figure.subplots(1, 2, sharey=True), (True, False)):
@@ -122,11 +122,11 @@ def condition_1(setup: Setup) -> Drawing:
         _finish(ax, lengths, f"Condition 1 {'holds' if is_satisfied else 'fails'} (p = {p:.3f}, β = {beta:.3f})")
     figure.axes[0].set_ylabel("error, mean over queries off the attractor")
     figure.suptitle(f"lines: all attention on matching examples (ICL by exact counting, CoT by a vote on "
-                    f"{MANY * setup['n_prompts']} prompts)\ndots: {setup['n_prompts']} prompts a task",
-                    fontsize="medium")  # fmt: skip
+                    f"{MANY * setup['n_prompts']} prompts)\ndots: {setup['n_prompts']} prompts a task; ICL errs less "
+                    "than its line, as $b < 0$ takes attention from\nlabels that are the query's own pattern, where "
+                    "the attractor of some tasks ends", fontsize="medium")  # fmt: skip
     return Drawing(figure, {"training": run}, "CoT falls to 0 in both; ICL only where Condition 1 holds, and slowly: "
-                   "ρ_o is small. The model errs less than the line where the attractor ends at the query's own "
-                   "pattern: b < 0 takes attention from such labels")  # fmt: skip
+                   "ρ_o is small")  # fmt: skip
 
 
 def attention_along_training(setup: Setup, n_seeds: int = 3) -> Drawing:
@@ -142,20 +142,21 @@ def attention_along_training(setup: Setup, n_seeds: int = 3) -> Drawing:
     sgd = np.array([[masses(S, seed) for S in _sgd(few, seed, rate, marks)] for seed in range(n_seeds)])
     figure = Figure(figsize=(7.2, 4.6), layout="constrained")
     ax = figure.subplots()
+    spread = lines.std(axis=0, ddof=1)
     for i, where in enumerate(MASSES.values()):
-        middle, spread = lines[:, :, i].mean(axis=0), lines[:, :, i].std(axis=0, ddof=1)
+        middle = lines[:, :, i].mean(axis=0)
         line(ax, times, middle, where, f"C{i}")
-        ax.fill_between(times, middle - spread, middle + spread, color=f"C{i}", alpha=0.2, linewidth=0)
+        ax.fill_between(times, middle - spread[:, i], middle + spread[:, i], color=f"C{i}", alpha=0.2, linewidth=0)
         dots(ax, marks, sgd[:, :, i].T, "", f"C{i}")
     label = f"SGD, {n_seeds} seeds, $\\eta = {rate:g}$, $l_{{tr}} = {setup['l_tr']}$"
     ax.plot([], [], "o", color="0.4", markersize=4, label=label)
     ax.axvline(stage.t[0], color="0.3", linestyle="--", linewidth=1)
-    ax.set_xscale("log")
-    ax.set_xlabel("training time $t$")
-    ax.set_ylabel("attention on testing columns")
+    ax.set(xscale="log", xlabel="training time $t$", ylabel="attention on testing columns")
     ax.legend(frameon=False, fontsize="small")
-    ax.set_title(f"M = {setup['M']}, K = {setup['K']}, α = {setup['alpha']:g}, α' = {setup['alpha_test']:g}; "
-                 f"dashed: $T_1$; bands: {N_TASKS} draws of test patterns", fontsize="medium")  # fmt: skip
+    ax.set_title(f"M = {setup['M']}, K = {setup['K']}, α = {setup['alpha']:g}, α' = {setup['alpha_test']:g}; dashed: "
+                 f"$T_1$\nbands: {N_TASKS} draws of test patterns and prompts, standard deviation at most "
+                 f"{spread.max():.2g}; bars: SGD's, at most {sgd.std(axis=0, ddof=1).max():.2g}",
+                 fontsize="medium")  # fmt: skip
     return Drawing(figure, {"theory": theory}, "other steps vanish first, then other patterns")
 
 
@@ -183,7 +184,7 @@ def gradients_in_bounds(setup: Setup) -> Drawing:
         line(ax, run.t, run[f"Gamma_{kind}"], rf"$\Gamma$, {where}")
         ax.axvline(end, color="0.6", linewidth=1, linestyle="--")
         ax.set_xscale("log")
-        ax.set_yscale("symlog", linthresh=1e-3)
+        ax.set_yscale("symlog", linthresh=1e-4)
         ax.legend(frameon=False, fontsize="small")
     for ax in figure.axes[2:]:
         ax.set_xlabel("training time $t$")

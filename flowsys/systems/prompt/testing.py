@@ -42,11 +42,6 @@ def law_of(setup: Mapping[str, Any], task: np.ndarray | None = None) -> Law:
     return Law(transitions.runner_up_transitions(task, tau, rho, 1 if style == "one" else None), task)
 
 
-def matching_fraction(setup: Mapping[str, Any]) -> float:
-    """α', raised so that at least one example starts at the query."""
-    return max(setup["alpha_test"], 1 / setup["l_ts"])
-
-
 def frame_entries(y: np.ndarray, M: int, blind: np.ndarray) -> np.ndarray:
     """W of the state y = (a, b, H) in a frame (m of inputs, of labels, and steps) with the blind direction in it."""
     symmetric = SymmetricScores.of(y)
@@ -120,7 +115,7 @@ def limit_errors(setup: Mapping[str, Any], law: Law | None = None) -> Tested:
 
 
 def _prompts(rng: np.random.Generator, law: Law, setup: Mapping[str, Any], n_held: int) -> Iterator[Examples]:
-    return sampled_prompts(rng, law, setup["n_prompts"], setup["l_ts"], matching_fraction(setup), n_held)
+    return sampled_prompts(rng, law, setup["n_prompts"], setup["l_ts"], setup["alpha_test"], n_held)
 
 
 def chain_success(setup: Mapping[str, Any]) -> float:
@@ -129,7 +124,7 @@ def chain_success(setup: Mapping[str, Any]) -> float:
     if n > N_MOST_EXAMPLES:
         return float("nan")
     chains = Chains.of(setup["tau"] ** (1 / K), setup["M_test"], n)
-    return float(chains.correct_through(K, n, matching_fraction(setup))[-1])
+    return float(chains.correct_through(K, n, setup["alpha_test"])[-1])
 
 
 def one_step_error(setup: Mapping[str, Any], law: Law | None = None) -> float:
@@ -138,7 +133,7 @@ def one_step_error(setup: Mapping[str, Any], law: Law | None = None) -> float:
         return float("nan")
     law = law or law_of(setup)
     B, right, asked = transitions.composed(law.transitions), law.targets[-1], law.asked
-    n = n_matching_examples(matching_fraction(setup), setup["l_ts"])
+    n = n_matching_examples(setup["alpha_test"], setup["l_ts"])
     # queries whose rows are the same up to order win alike
     rows = np.column_stack([B[asked, right[asked]], np.sort(B[asked], axis=1)]).round(12)
     _, first, counts = np.unique(rows, axis=0, return_index=True, return_counts=True)
