@@ -36,10 +36,6 @@ PANELS: tuple[tuple, ...] = (
 )
 
 
-def _with(setup: Setup, **changes: Any) -> Setup:
-    return SYSTEM.setup(**(dict(setup) | changes))
-
-
 def _laws(setup: Setup) -> list[testing.Law]:
     """The errors asked for on random cycles, one for each dot."""
     patterns = np.tile(np.arange(setup["M_test"]), (N_TASKS, 1))
@@ -57,23 +53,28 @@ def _concentrated(there: Setup, error: str, law: testing.Law) -> float:
 
 def _draw_errors(ax: Axes, setup: Setup, y: np.ndarray, lengths: tuple, shown: dict[str, tuple[str, str]]) -> None:
     """A line and dots over the number of examples, for each error shown with its colour and label."""
-    laws, places = _laws(setup), [_with(setup, l_ts=n) for n in lengths]
-    of_model = [[testing.tested({**there, "seed": there["seed"] + i}, y, None, law)
-                 for i, law in enumerate(laws)] for there in places]  # fmt: skip
+    laws, places = _laws(setup), [setup.replace(l_ts=n) for n in lengths]
+    of_model = [[testing.tested({**there, "seed": there["seed"] + i}, y, None, law) for i, law in enumerate(laws)]
+                for there in places]  # fmt: skip
     for error, (colour, label) in shown.items():
         counted = [np.mean([_concentrated(there, error, law) for law in laws]) for there in places]
         line(ax, lengths, counted, label, colour)
-        dots(ax, lengths, [[getattr(errors, error) for errors in row] for row in of_model], "", colour)
+        dots(ax, lengths, [[getattr(found, error) for found in row] for row in of_model], "", colour)
 
 
 def _finish(ax: Axes, lengths: tuple, title: str, **legend: Any) -> None:
     ax.set_xscale("log")
     ax.set_xticks(lengths, labels=[str(n) for n in lengths])
     ax.minorticks_off()
-    ax.set(xlabel=f"examples ${SYSTEM.names.symbol('l_ts')}$")
-    ax.plot([], [], "o", color="0.4", markersize=4, label=f"model at $t = 2\\times 10^5$, {N_TASKS} tasks")
+    ax.set_xlabel(f"examples ${SYSTEM.names.symbol('l_ts')}$")
+    _key_of_dots(ax, f"model at $t = 2\\times 10^5$, {N_TASKS} tasks")
     ax.set_title(title, fontsize="medium")
     ax.legend(frameon=False, fontsize="small", **legend)
+
+
+def _key_of_dots(ax: Axes, label: str) -> None:
+    """One entry of the legend for the dots of all colours."""
+    ax.plot([], [], "o", color="0.4", markersize=4, label=label)
 
 
 def _trained(setup: Setup) -> tuple[Trajectory, np.ndarray]:
@@ -96,7 +97,7 @@ def errors_over_examples(setup: Setup, error: str) -> Drawing:
     run, y = _trained(setup)
     for ax, (name, values, symbol, fixed, title) in zip(figure.subplots(1, 3, sharey=True), PANELS):
         for i, value in enumerate(values):
-            there = _with(setup, **fixed, **{name: value})
+            there = setup.replace(**fixed, **{name: value})
             label = f"${symbol} = {value:g}$" + (_of_one_step(there, name) if error == "icl" else "")
             _draw_errors(ax, there, y, LENGTHS, {error: (f"C{i}", label)})
         _finish(ax, LENGTHS, title, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
@@ -113,12 +114,12 @@ def errors_over_examples(setup: Setup, error: str) -> Drawing:
 def condition_1(setup: Setup) -> Drawing:
     """Fig. 4: τ_o = 0.4, ρ_o = 0.1; with Condition 1 ICL improves with l_ts, without it ICL fails; CoT works."""
     figure = Figure(figsize=(8.4, 4.6), layout="constrained")
-    lengths, small = (5, 10, 20, 40, 80, 160, 320), _with(setup, K=3, M_test=10, style="attractor")
+    lengths, small = (5, 10, 20, 40, 80, 160, 320), setup.replace(K=3, M_test=10, style="attractor")
     run, y = _trained(small)
     for ax, is_satisfied in zip(figure.subplots(1, 2, sharey=True), (True, False)):
         p, beta = attractor_of(0.4, 0.1, is_satisfied)
         shown = {error: (f"C{i}", name) for i, (error, name) in enumerate(NAMES.items())}
-        _draw_errors(ax, _with(small, tau=p**3, beta=beta), y, lengths, shown)
+        _draw_errors(ax, small.replace(tau=p**3, beta=beta), y, lengths, shown)
         _finish(ax, lengths, f"Condition 1 {'holds' if is_satisfied else 'fails'} (p = {p:.3f}, β = {beta:.3f})")
     figure.axes[0].set_ylabel("error, mean over queries off the attractor")
     figure.suptitle(f"lines: all attention on matching examples (ICL by exact counting, CoT by a vote on "
@@ -131,48 +132,35 @@ def condition_1(setup: Setup) -> Drawing:
 
 def attention_along_training(setup: Setup, n_seeds: int = 3) -> Drawing:
     """Fig. 5: attention on the four kinds of testing columns, the end of stage 1 dashed."""
-    times = np.geomspace(0.5, min(1e5, setup["t_max"]), 40)
-    theory = solve(SYSTEM, setup, at=times, observe=("loss", "p_min"))
-    stage = solve(SYSTEM, setup, at=["T_1"], observe=())
-    few = _with(setup, n_prompts=min(setup["n_prompts"], 400))
-    masses = lambda y, seed: testing.tested({**few, "seed": seed}, y).masses.mean(axis=0)
-    lines = np.array([[masses(y, seed) for y in theory.states] for seed in range(N_TASKS)])
-    rate = 20.0
+    few, names = setup.replace(n_prompts=min(setup["n_prompts"], 400)), [f"test_mass_{kind}" for kind in MASSES]
+    times, rate = np.geomspace(0.5, min(1e5, setup["t_max"]), 40), 20.0
+    theory = [solve(SYSTEM, few.replace(seed=seed), at=times, observe=names) for seed in range(N_TASKS)]
     marks = rate * np.unique(np.round(np.geomspace(1, 250, 12)))
-    sgd = np.array([[masses(S, seed) for S in _sgd(few, seed, rate, marks)] for seed in range(n_seeds)])
+    sgd = train(SYSTEM, few.replace(learning_rate=rate, d_X=setup["M"]), variant="sgd", at=list(marks), records=1,
+                steps=round(marks[-1] / rate), observe=names, seeds=n_seeds)  # fmt: skip
+    lines = np.array([[run[name] for name in names] for run in theory])  # draws × kinds × times
+    trained = np.array([[sgd.at(float(t))["values"][name] for t in marks] for name in names])  # kinds × times × seeds
+    spread, of_seeds = lines.std(axis=0, ddof=1), trained.std(axis=2, ddof=1)
     figure = Figure(figsize=(7.2, 4.6), layout="constrained")
     ax = figure.subplots()
-    spread = lines.std(axis=0, ddof=1)
-    for i, where in enumerate(MASSES.values()):
-        middle = lines[:, :, i].mean(axis=0)
+    for i, (where, middle, bar) in enumerate(zip(MASSES.values(), lines.mean(axis=0), spread)):
         line(ax, times, middle, where, f"C{i}")
-        ax.fill_between(times, middle - spread[:, i], middle + spread[:, i], color=f"C{i}", alpha=0.2, linewidth=0)
-        dots(ax, marks, sgd[:, :, i].T, "", f"C{i}")
-    label = f"SGD, {n_seeds} seeds, $\\eta = {rate:g}$, $l_{{tr}} = {setup['l_tr']}$"
-    ax.plot([], [], "o", color="0.4", markersize=4, label=label)
-    ax.axvline(stage.t[0], color="0.3", linestyle="--", linewidth=1)
+        ax.fill_between(times, middle - bar, middle + bar, color=f"C{i}", alpha=0.2, linewidth=0)
+        dots(ax, marks, trained[i], "", f"C{i}")
+    _key_of_dots(ax, f"SGD, {n_seeds} seeds, $\\eta = {rate:g}$, $l_{{tr}} = {setup['l_tr']}$")
+    ax.axvline(solve(SYSTEM, setup, at=["T_1"], observe=()).t[0], color="0.3", linestyle="--", linewidth=1)
     ax.set(xscale="log", xlabel="training time $t$", ylabel="attention on testing columns")
     ax.legend(frameon=False, fontsize="small")
     ax.set_title(f"M = {setup['M']}, K = {setup['K']}, α = {setup['alpha']:g}, α' = {setup['alpha_test']:g}; dashed: "
-                 f"$T_1$\nbands: {N_TASKS} draws of test patterns and prompts, standard deviation at most "
-                 f"{spread.max():.2g}; bars: SGD's, at most {sgd.std(axis=0, ddof=1).max():.2g}",
-                 fontsize="medium")  # fmt: skip
-    return Drawing(figure, {"theory": theory}, "other steps vanish first, then other patterns")
-
-
-def _sgd(setup: Setup, seed: int, rate: float, times: np.ndarray) -> list[np.ndarray]:
-    """Frame entries of Algorithm 1 at given times."""
-    there = _with(setup, learning_rate=rate, seed=seed, d_X=setup["M"])
-    run = train(SYSTEM, there, variant="sgd", at=[float(t) for t in times], steps=round(times[-1] / rate), records=1,
-                observe=("loss",))  # fmt: skip
-    block = SYSTEM.concrete(there, "L0", "population").blocks["W"]
-    return [np.asarray(block.seen({"W": run.blocks(float(t))["W"]})["W"]) for t in times]
+                 f"$T_1$\nstandard deviation at most {spread.max():.2g} over {N_TASKS} test draws (bands), "
+                 f"{of_seeds.max():.2g} over seeds (bars)", fontsize="medium")  # fmt: skip
+    return Drawing(figure, {"theory": theory[0], "sgd": sgd}, "other steps vanish first, then other patterns")
 
 
 def gradients_in_bounds(setup: Setup) -> Drawing:
     """Lemma F.5: the gradients Γ between the bounds (30)–(33), in the proofs' regime; C = 1 of the window dashed."""
     K, alpha = setup["K"], setup["alpha"]
-    there = _with(setup, M=max(setup["M"], int(np.ceil(10 * K**4 / alpha))))
+    there = setup.replace(M=max(setup["M"], int(np.ceil(10 * K**4 / alpha))))
     end, steps = float(stage_1_time(setup["epsilon_1"], K, alpha)), [f"mass_same_same_{k}" for k in range(1, K + 1)]
     run = solve(SYSTEM, there, at=np.geomspace(1.0, 3 * end, 120), observe=[*(f"Gamma_{k}" for k in MASSES), *steps])
     bounds = stage_1_bounds(np.array([run[name] for name in steps]), there["M"], K, alpha)

@@ -52,8 +52,8 @@ def variables(K: int) -> tuple[str, ...]:
 
 
 def _flow(setup: Setup, level: str, variant: str | None = None, **changes: float):
-    there = SYSTEM.setup(**(dict(setup) | changes))
-    return solve(SYSTEM, there, level=level, variant=variant, at=[END], observe=variables(setup["K"]), rtol=1e-10)
+    observe = variables(setup["K"])
+    return solve(SYSTEM, setup.replace(**changes), level=level, variant=variant, at=[END], observe=observe, rtol=1e-10)
 
 
 def start_error(setup: Setup, xi: float) -> float:

@@ -20,7 +20,7 @@ import numpy as np
 from flowsys.systems.prompt import inference, transitions
 from flowsys.systems.prompt.examples import Examples, n_matching_examples, sampled_prompts
 from flowsys.systems.prompt.inference import Scorer, Tested
-from flowsys.systems.prompt.model import orthonormal_rows
+from flowsys.systems.prompt.model import MASSES, orthonormal_rows
 from flowsys.systems.prompt.plurality import N_MOST_EXAMPLES, Chains, examples_needed, win_table
 from flowsys.systems.prompt.symmetric import SymmetricScores, orbits_from_zero
 from flowsys.systems.prompt.transitions import Law
@@ -164,6 +164,9 @@ TESTED: dict[str, tuple[str, Callable[[Mapping[str, Any], np.ndarray, Law | None
                   lambda s, y, law: _remembered(tested, s, law, y).icl),
     "attention_matching": ("attention on matching examples along chain-of-thought inference (Proposition 1)",
                            lambda s, y, law: float(_remembered(tested, s, law, y).attention.mean())),
+    **{f"test_mass_{kind}": (f"attention on {where} along chain-of-thought inference (Fig. 5)",
+                             lambda s, y, law, i=i: float(_remembered(tested, s, law, y).masses[:, i].mean()))
+       for i, (kind, where) in enumerate(MASSES.items())},
     "cot_error_limit": ("error of chain-of-thought inference with all attention on matching examples",
                         lambda s, y, law: _remembered(limit_errors, s, law).cot),
     "icl_error_limit": ("error of one-step inference with all attention on matching examples",
