@@ -132,7 +132,10 @@ def condition_1(setup: Setup) -> Drawing:
 
 def attention_along_training(setup: Setup, n_seeds: int = 3) -> Drawing:
     """Fig. 5: attention on the four kinds of testing columns, the end of stage 1 dashed."""
-    few, names = setup.replace(n_prompts=min(setup["n_prompts"], 400)), [f"test_mass_{kind}" for kind in MASSES]
+    few, names = (
+        setup.replace(n_prompts=min(setup["n_prompts"], 400)),
+        ["attention_matching", *(f"test_mass_{kind}" for kind in [*MASSES][1:])],
+    )
     times, rate = np.geomspace(0.5, min(1e5, setup["t_max"]), 40), 20.0
     theory = [solve(SYSTEM, few.replace(seed=seed), at=times, observe=names) for seed in range(N_TASKS)]
     marks = rate * np.unique(np.round(np.geomspace(1, 250, 12)))

@@ -20,7 +20,11 @@ LATEX |= {
     "attention_overlap": r"p_{\mathrm{test}}(\lambda)",
 }  # fmt: skip
 LATEX |= {f"mass_{kind}": sign + prime for kind, (sign, prime) in _KIND.items()}
-LATEX |= {f"test_mass_{kind}": rf"{sign}{prime}_{{\mathrm{{test}}}}" for kind, (sign, prime) in _KIND.items()}
+LATEX |= {
+    f"test_mass_{kind}": rf"{sign}{prime}_{{\mathrm{{test}}}}"
+    for kind, (sign, prime) in _KIND.items()
+    if kind != "same_same"
+}
 LATEX |= {f"Gamma_{kind}": rf"\Gamma_{{{sign}{prime}}}" for kind, (sign, prime) in _KIND.items()}
 LATEX |= {f"gamma_{x}_{y}": rf"\partial_{{{x}_{y}}}\mathcal{{L}}" for x in "AB" for y in "sd"}
 for _k in range(1, 10):

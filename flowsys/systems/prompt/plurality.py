@@ -35,7 +35,7 @@ def win_table(row: Any, correct: int, n_most: int) -> np.ndarray:
     poisson = lambda p: np.exp(xlogy(j, rate * p) - rate * p - gammaln(j + 1))
     right, others, series = poisson(row[correct]), poisson(row.sum() - row[correct]), [poisson(p) for p in each]
     table = np.zeros((n_most + 1, n_most + 1))
-    for c in j:
+    for c in range(n_most + 1):
         is_sure = c > n_most // 2  # no other label can be as frequent
         rest = others[: n_most - c + 1] if is_sure else _not_above(c, series, multiplicity, n_most - c)
         table[c:, c] = right[c] * rest

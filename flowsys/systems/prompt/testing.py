@@ -13,6 +13,7 @@ at every state, so errors at two times differ by the model alone. The law of the
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -157,6 +158,10 @@ def _remembered(find: Callable[..., Tested], setup: Mapping[str, Any], law: Law 
     return _last[key]
 
 
+def _mass(kind: str, setup: Mapping[str, Any], state: np.ndarray, law: Law | None) -> float:
+    return float(_remembered(tested, setup, law, state).masses[:, [*MASSES].index(kind)].mean())
+
+
 TESTED: dict[str, tuple[str, Callable[[Mapping[str, Any], np.ndarray, Law | None], float]]] = {
     "cot_error": ("error of chain-of-thought inference on test prompts (Eq. 7), by Monte-Carlo",
                   lambda s, y, law: _remembered(tested, s, law, y).cot),
@@ -164,9 +169,8 @@ TESTED: dict[str, tuple[str, Callable[[Mapping[str, Any], np.ndarray, Law | None
                   lambda s, y, law: _remembered(tested, s, law, y).icl),
     "attention_matching": ("attention on matching examples along chain-of-thought inference (Proposition 1)",
                            lambda s, y, law: float(_remembered(tested, s, law, y).attention.mean())),
-    **{f"test_mass_{kind}": (f"attention on {where} along chain-of-thought inference (Fig. 5)",
-                             lambda s, y, law, i=i: float(_remembered(tested, s, law, y).masses[:, i].mean()))
-       for i, (kind, where) in enumerate(MASSES.items())},
+    **{f"test_mass_{kind}": (f"attention on {where} along chain-of-thought inference (Fig. 5)", partial(_mass, kind))
+       for kind, where in MASSES.items() if kind != "same_same"},
     "cot_error_limit": ("error of chain-of-thought inference with all attention on matching examples",
                         lambda s, y, law: _remembered(limit_errors, s, law).cot),
     "icl_error_limit": ("error of one-step inference with all attention on matching examples",
