@@ -110,9 +110,9 @@ def above_surrogate(run: Kit, swap: bool = False) -> float:
 
 
 def too_little_left(run: Kit, swap: bool = False) -> Sides:
-    """Attention on other steps at t = 1e5 M of training, and of the paper's bound."""
-    sides = [run.run(1e5 * run.p.M, observe=("mass_other_step_max",), level=level)["mass_other_step_max"][0]
-             for level in (None, "L4")]  # fmt: skip
+    """Attention on other steps at t = 1e5 M of training, and of the paper's bound, which may be 0 to all digits."""
+    left = lambda level: run.run(1e5 * run.p.M, observe=("mass_other_step_max",), level=level)["mass_other_step_max"][0]
+    sides = [max(float(left(level)), np.finfo(float).tiny) for level in (None, "L4")]
     return Sides(*(sides[::-1] if swap else sides))
 
 
