@@ -121,7 +121,7 @@ def test_many_passes_in_the_kept_runs():
     assert len(with_chain) == 3 and max(with_chain) < min(by_heads)
     assert RECORD["multi_pass"]["verdict"] == "reproduced"
     falls = lambda r: r["entropy"][0] - r["entropy"][-1]
-    shapes = {shape: passes(*shape) for shape in ((1, 1), (1, 4), (2, 3)) if 10**6 in passes(*shape)}
+    shapes = {shape: passes(*shape) for shape in ((1, 1), (1, 4))}
     for runs in shapes.values():
         learned = [r for strings, r in runs.items() if r["samples"] is not None]
         assert learned and runs[10**6]["samples"] is None and min(map(falls, learned)) > falls(runs[10**6])
