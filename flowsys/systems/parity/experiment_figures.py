@@ -208,7 +208,7 @@ def courses(panels: dict[str, Runs], shown: Shown, ylabel: str, epochs: bool = F
 
 
 def told(figure: Figure, notes: str) -> Drawing:
-    figure.legend(loc="outside lower center", frameon=False, ncols=3, fontsize="small")
+    figure.legend(loc="outside lower center", frameon=False, ncols=2, fontsize="small")
     return Drawing(figure, {}, notes)
 
 
