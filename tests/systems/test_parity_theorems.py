@@ -88,6 +88,18 @@ def test_lemmas_18_and_19_by_summing_over_every_string():
     assert np.isclose(-K[2, 0], 1 / (16 * (n + 1)))  # off target: the common mode
     found = checked("lemma_18", n=n, k=k)
     assert str(found.word) == "holds in part" and np.isclose(found.values["at_first"], -K[0, 0] * 16 * (n + 1))
+    assert np.isclose(checked("lemma_19", n=n, k=k).values["common"], -K[2, 0])
+
+
+def test_lemma_19s_bound_is_far_below_the_common_mode_in_the_papers_range():
+    n, k = 4e9, 11_000
+    L = np.log(10 * n)
+    bound = (
+        10 * np.sqrt(n * k / (1.28e7 * n * L**20 * k * L**1.1)) / n * np.log(300 * 2 * k * n * 1.28e7 * n * L**20 * 10)
+    )
+    found = CLAIMS["lemma_19"].check(PARITY)
+    assert n / L**5 < k < n / L**4 and str(found.word) == "does not hold"
+    assert np.isclose(found.constant, 1 / (16 * (n + 1)) / bound, rtol=1e-6)
 
 
 def test_lemma_7s_bound_is_0_off_target_where_a_batch_is_not_balanced():
