@@ -53,7 +53,8 @@ class Reading:
 
     def __init__(self, problem):
         program, data = problem.field.program, problem.stages[0].arguments
-        self._rates, self._surfaces = (self._printed(program, names) for names in (program.derivatives, program.kinks))
+        self._rates = self._printed(program, program.derivatives)
+        self._surfaces = self._printed(program, program.kinks) if program.kinks else None
         tables, links = ({name: exact_numbers(x) for name, x in of.items()} for of in (data.tables, data.links))
         self._arguments = lambda gates: (exact_numbers(data.parameters), tables, links, gates, 0)
         self.initial = [mpmath.mpf(float(x)) for x in problem.initial]
@@ -72,8 +73,8 @@ class Reading:
         return list(self._rates(y, self._arguments(gates)))
 
     def surfaces(self, y, gates) -> np.ndarray:
-        found = self._surfaces(y, self._arguments(gates))
-        return np.concatenate([np.atleast_1d(x) for x in found]) if found else np.zeros(0)
+        found = self._surfaces(y, self._arguments(gates)) if len(gates) else ()
+        return np.concatenate([np.zeros(0), *(np.atleast_1d(x) for x in found)])
 
 
 def high_precision(problem, t: float, steps: int, switches=()) -> list:
