@@ -198,7 +198,7 @@ def initial_gradients() -> str:
     spec = {(100, 2): (1.86, 1.19), (100, 3): (3.25, 0.88), (1000, 2): (2.64, 2.09), (1000, 3): (4.86, 1.33),
             (10000, 2): (3.40, 3.03), (10000, 3): (6.48, 1.78)}  # fmt: skip
     rows = ["| d | C_B | ours | reference |", "|---|---|---|---|"]
-    group = groups.cyclic(5)
+    group = groups.named("C5")
     for (d, C_B), theirs in spec.items():
         features = final_features(5, 5, clip_level(C_B, d))
         _, gradient = printed_stage_2(np.zeros(4), features, group, 1, d, 4)

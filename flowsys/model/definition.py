@@ -148,6 +148,14 @@ class Model(System):
     def content(self) -> Any:
         return self.given
 
+    def alone(self, mode: str, **changed: Any) -> "Model":
+        """One mode as a model of its own, some of its declaration replaced: a reading of the same model."""
+        events = {name: replace(event, modes=None) for name, event in self.declaration.events_in(mode).items()}
+        of_mode = {"stages": {mode: self.declaration.stages[mode]}, "events": events, "modes": None, "looks": None,
+                   "variants": None, "mode_defaults": {}, "clocks": {}}  # fmt: skip
+        name, given = self.given
+        return Model(name, **given | of_mode | changed)
+
     # -- what the declaration says ------------------------------------------------------------------------------
 
     def _parameters(

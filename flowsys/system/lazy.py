@@ -13,6 +13,12 @@ def late(place: str) -> Callable:
     return lambda *arguments: getattr(import_module(module), name)(*arguments)
 
 
+def late_form(place: str, **given: Any) -> Callable:
+    """The same for a form of a level that takes a start of its own, and what else is given."""
+    module, name = place.split(":")
+    return lambda *arguments, start=None: getattr(import_module(module), name)(*arguments, start=start, **given)
+
+
 def late_value(place: str) -> Callable[[], Any]:
     """A function that gives the value at "module:name", imported when it is asked for."""
     module, name = place.split(":")

@@ -44,9 +44,8 @@ WORSE = {
 
 
 def keep(monkeypatch, kept):
-    monkeypatch.setattr(section_7, "packaged", lambda group, adds_query=True, seed=0: kept(group, seed))
-    monkeypatch.setattr(section_7, "packaged_seeds", lambda group, adds_query=True: [0, 1])
-    monkeypatch.setattr(section_7, "packaged_controls", lambda group, adds_query=True: {0: AS_IN_THE_PAPER[group][0]})
+    found = lambda group, adds_query=False, longer=0: {seed: kept(group, seed) for seed in (0, 1)}
+    monkeypatch.setattr(section_7, "kept", found)
 
 
 @pytest.mark.parametrize("id", IDS)

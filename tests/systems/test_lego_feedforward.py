@@ -63,22 +63,3 @@ def test_smooth_clip_gates_the_gradient_by_a_sigmoid():
     with jax.enable_x64(True):
         clip = jax.grad(lambda F: feedforward("azl", clip="smooth", clip_width=0.1).clip_logits(ops, F))
         assert float(clip(B + 0.2)) == pytest.approx(1 / (1 + np.exp(2)), rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {"q": 5},
-        {"q": 2},
-        {"rho": 0.0},
-        {"rho": np.nan},
-        {"activation": "relu"},
-        {"clip": "soft"},
-        {"bias": -1.0},
-        {"clip": "hard"},
-        {"activation": "B2"},
-    ],
-)
-def test_bad_numbers_are_refused(bad):
-    with pytest.raises(ValueError, match=r"needed|needs"):
-        FeedForward(**bad)

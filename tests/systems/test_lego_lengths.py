@@ -30,7 +30,7 @@ def accuracy(name, scores, L, **options):
 
 
 def test_length_grid_grows_by_a_third_of_an_octave():
-    assert lengths.length_grid(130) == [2, 3, 4, 6, 8, 11, 14, 18, 23, 29, 37, 47, 60, 76, 96, 121]
+    assert list(lengths.length_grid(130)) == [2, 3, 4, 6, 8, 11, 14, 18, 23, 29, 37, 47, 60, 76, 96, 121]
 
 
 def test_longest_length_is_the_last_before_the_first_failure():
@@ -48,7 +48,8 @@ def test_sampled_accuracy_at_length_two_is_the_exact_expectation():
     scores, l = Scores(1.6, 0.0, 1.4, 0.0), layer("C3")
     exact = 0.0
     with jax.enable_x64(True):
-        losses = jax.jit(lambda table: stage_2.configuration_losses(ops, scores, l.features, table, D, FEEDFORWARD))
+        logits = lambda table: stage_2.configuration_logits(ops, scores, l.features, table, FEEDFORWARD)
+        losses = jax.jit(lambda table: stage_2.logit_losses(ops, logits(table), D, FEEDFORWARD))
         for table in (configurations.exact(l.group, 2, ell) for ell in (1, 2)):
             exact += float((table.weight * np.exp(-np.asarray(losses(table)))).sum()) / 2
     assert accuracy("C3", scores, 2, size=4096) == pytest.approx(exact, abs=3e-3)
@@ -56,7 +57,7 @@ def test_sampled_accuracy_at_length_two_is_the_exact_expectation():
 
 def test_all_readings_agree_when_attention_is_concentrated():
     scores = Scores(12.0, 0.0, 12.0, 0.0)
-    readings = [accuracy("S3", scores, 30, reading=reading, size=64) for reading in lengths.READINGS]
+    readings = [accuracy("S3", scores, 30, reading=reading, size=64) for reading in ("sampled", "greedy", "rollout")]
     assert readings == pytest.approx([1, 1, 1], abs=2 * D ** (1 - 3))  # the loss floor is d^(1 - C_B)
 
 
@@ -108,11 +109,6 @@ def test_tested_lengths_stop_where_the_variables_end():
     assert [SYSTEM.problem(s).derived["L_star"](np.array(long)) for s in (few, many)] == [11, 37]
     settled = SYSTEM.settled(SYSTEM.setup(n_x_finite=4), "L2", "full", "stage_2")
     assert (settled["L_test"], settled["ell_test"]) == (3, 3)
-
-
-def test_an_unknown_reading_is_refused():
-    with pytest.raises(ValueError, match="reading = 'beam', but one of sampled, greedy, rollout"):
-        accuracy("C3", Scores(1.0, 0.0, 1.0, 0.0), 4, reading="beam")
 
 
 def test_training_on_all_steps_uses_a_table_for_each():

@@ -14,8 +14,8 @@ from flowsys.runs.solving import solve
 from flowsys.systems import load
 from flowsys.systems.lego import closed_forms, configurations, groups, lengths, stage_2
 from flowsys.systems.lego.feedforward import FeedForward
-from flowsys.systems.lego.limits import program
-from flowsys.systems.lego.rounds import layer_of, rounds
+from flowsys.systems.lego.limits import layer_of, program
+from flowsys.systems.lego.rounds import rounds
 from flowsys.systems.lego.stage_2 import Scores
 
 SYSTEM = load("lego")
@@ -85,10 +85,11 @@ def test_inner_products_follow_the_weights_with_every_activation(activation):
 
 
 def test_all_preactivations_of_the_second_step_are_at_most_the_bias_at_the_start():
-    table = configurations.exact(groups.cyclic(5), 2, 2)
+    table = configurations.exact(groups.named("C5"), 2, 2)
     B, bias = closed_forms.clip_level(3, 1e3), 0.1
     features = closed_forms.final_features(5, 5, B)
-    columns = (table.hit, table.distractors, table.current[:, None, :], table.past[:, None, :])
+    current = np.eye(5)[0]
+    columns = (table.hit, table.distractors, current[None, None], table.past[:, None, :])
     with jax.enable_x64(True):
         Λ = np.asarray(stage_2.preactivation(ops, Scores(0.0, 0.0, 0.0, 0.0), features, *columns, 2.0, 2.0, bias))
     apart = (table.distractors[:, 0, 0] == 0) & (table.past[:, 0] == 0)
@@ -96,7 +97,7 @@ def test_all_preactivations_of_the_second_step_are_at_most_the_bias_at_the_start
 
 
 def test_multisets_of_fourteen_distractors():
-    assert configurations.n_multisets(groups.symmetric(3), 15) == 11_628
+    assert configurations.n_multisets(groups.named("S3"), 15) == 11_628
 
 
 @pytest.mark.parametrize(

@@ -218,10 +218,11 @@ def made(group, adds_query=False, seed=0):
 
 @pytest.fixture
 def results(monkeypatch):
-    monkeypatch.setattr(figures, "packaged", made)
-    monkeypatch.setattr(figures, "self_trained", lambda group: {seed: made(group, seed=seed) for seed in (0, 1)})
-    monkeypatch.setattr(figures, "packaged_controls", lambda group, adds_query: {1: made(group, seed=1)[0]})
-    monkeypatch.setattr(figures, "packaged_seeds", lambda group, adds_query: [0, 1] if group == "S5" else [0])
+    """Two seeds of S5 that were self-trained, one of them with a control; one seed of C6."""
+    seeds = lambda group, longer: [1] if longer else [0, 1] if group == "S5" else [0]
+    found = lambda group, adds_query=False, longer=0: {seed: made(group, seed=seed) for seed in seeds(group, longer)}
+    monkeypatch.setattr(figures, "kept", found)
+    monkeypatch.setattr(figures, "DOUBLED_LENGTHS", (10,))
 
 
 @pytest.mark.parametrize("number", figures.FIGURES)
@@ -243,15 +244,16 @@ def test_figures_1a_and_1b_hold_the_curves_of_every_seed(results):
 def test_at_the_papers_size_a_figure_runs_the_experiment_with_the_seed_asked_for(number, monkeypatch):
     asked, said = [], []
 
-    def run(group, directory, *, doubled_lengths, experiment, on_epochs):
-        asked.append((group, tuple(doubled_lengths), experiment.seed))
-        on_epochs(experiment, 10)
-        return made(group, seed=experiment.seed)
+    def run(cases, folder, on_epochs):
+        first, *later = [case.experiment for case in cases]
+        asked.append((first.group, tuple(stage.L for stage in later), first.seed))
+        on_epochs(first, 10)
+        return made(first.group, seed=first.seed)
 
     monkeypatch.setattr(figures, "run", run)
     drawing = SYSTEM.figures[number](SYSTEM.setup(seed=3), on_run=said.append)
     assert asked == ([("S5", (10, 20, 40), 3)] if number == "1b" else [("C6", (), 3), ("S5", (), 3)])
-    assert said[0] == "C6, L = 5: epoch 10 of 300" and "seed 3" in drawing.notes
+    assert said[0] == f"{asked[0][0]}, L = 5: epoch 10 of 300" and "seed 3" in drawing.notes
 
 
 def test_a_figure_shows_the_seed_asked_for_and_refuses_what_plays_no_part(results):
@@ -265,7 +267,7 @@ def test_a_figure_shows_the_seed_asked_for_and_refuses_what_plays_no_part(result
 
 @pytest.mark.parametrize("group", figures.GROUPS)
 def test_packaged_results_are_those_of_the_stated_experiment(group):
-    stages = section_7.packaged(group)
+    stages = section_7.kept(group)[0]
     first = stages[0]["experiment"]
     assert (first["L"], first["learning_rate"], first["architecture"]["n_heads"]) == (5, 1e-4, 2)
     assert all(len(s["losses"]) == s["experiment"]["epochs"] for s in stages)

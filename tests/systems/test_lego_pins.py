@@ -14,7 +14,6 @@ from flowsys import load, solve, train
 from flowsys.model.starts import Given
 from flowsys.sweeps import Axis, make_sweep
 from flowsys.sweeps.memory import run_in_memory
-from flowsys.systems.lego.derive import derive
 from flowsys.systems.lego.groups import sizes
 
 SYSTEM = load("lego")
@@ -85,8 +84,3 @@ def test_finite_levels_give_the_numbers_they_gave_from_the_same_weights(case):
         run = solve(SYSTEM, setup, level=case["level"], **of, rtol=1e-10, solver="tsit5")
     for name, values in case["values"].items():
         close(run[name][-len(at) :].tolist(), values, 5e-8)
-
-
-@pytest.mark.parametrize("variant", ["isotropic", "many_variables"])
-def test_derived_systems_have_the_classes_they_had(variant):
-    assert derive(SYSTEM.setup(group="C3", n_x_finite=3), variant).n_classes == 4

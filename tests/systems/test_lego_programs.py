@@ -1,17 +1,21 @@
 """The LEGO limits' programs against autodiff and the oracle, what they observe, and set-ups that are refused."""
 
+from dataclasses import replace
+
 import jax
 import numpy as np
 import pytest
 
 from flowsys.errors import InputError
 from flowsys.model import ops
+from flowsys.model.values import Values
 from flowsys.program.arrays import observed, vector_field
 from flowsys.runs.solving import solve
 from flowsys.systems import load
 from flowsys.systems.lego import closed_forms, configurations, groups, stage_2
+from flowsys.systems.lego.feedforward import feedforward
 from flowsys.systems.lego.isotropic import Layer
-from flowsys.systems.lego.limits import expectation, feedforward, limit_problem, program, stage_2_problem
+from flowsys.systems.lego.limits import limit_problem, program, stage_2_problem
 from flowsys.systems.lego.stage_2 import Scores
 from tests.systems import lego_oracle as oracle
 
@@ -62,12 +66,16 @@ def test_stage_2_program_is_the_brute_force_sum(group, n_x):
 @pytest.mark.parametrize("clip", ["none", "smooth"])
 def test_stage_2_program_is_the_gradient_of_the_model_on_sampled_configurations(clip):
     setup, y = SYSTEM.setup(group="S3", n_x=12, L=7), Scores(1.5, 0.2, 1.1, -0.3)
-    tables = [configurations.sampled(groups.symmetric(3), 7, ell, 40, seed=ell) for ell in (1, 2, 5)]
-    features, nonlinearity = closed_forms.final_features(6, 3, 14.0), feedforward(setup, clip)
-    problem = stage_2_problem(setup, Layer(groups.symmetric(3), features, 1e3, nonlinearity), tables)
+    group = groups.named("S3")
+    drawn = {ell: configurations.sequences(group, 7, 40, seed=ell) for ell in (1, 2, 5)}
+    tables = [configurations.from_sequences(group, *drawn[ell], ell) for ell in drawn]
+    features = closed_forms.final_features(6, 3, 14.0)
+    nonlinearity = replace(feedforward(np, Values(setup), clip), F_0=setup["F_0"])
+    problem = stage_2_problem(setup, Layer(group, features, 1e3, nonlinearity), tables)
 
     def loss(y):
-        losses = lambda table: stage_2.configuration_losses(ops, y, features, table, 1e3, nonlinearity)
+        logits = lambda table: stage_2.configuration_logits(ops, y, features, table, nonlinearity)
+        losses = lambda table: stage_2.logit_losses(ops, logits(table), 1e3, nonlinearity)
         return sum((table.weight * losses(table)).sum() for table in tables)
 
     with jax.enable_x64(True):
@@ -101,8 +109,8 @@ def test_other_powers_and_activations_are_derived_when_asked_for():
 
 
 def test_a_long_chain_is_sampled_and_a_short_one_exact():
-    assert len(expectation(groups.symmetric(4), 2, 2, 50, 0).weight) == 21
-    assert len(expectation(groups.symmetric(4), 8, 2, 50, 0).weight) == 50
+    n_rows = lambda L: len(configurations.expectation(groups.named("S4"), L, [2], 50, 0)[0].weight)
+    assert (n_rows(2), n_rows(8)) == (24 * 4, 50)
 
 
 # -- what is refused ------------------------------------------------------------------------------------------------

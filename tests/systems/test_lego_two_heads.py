@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from flowsys.systems.lego import data, section_7, two_heads, two_heads_evaluation, two_heads_training
-from flowsys.systems.lego.section_7 import Architecture, Experiment
+from flowsys.systems.lego import data, section_7, two_heads, two_heads_training
+from flowsys.systems.lego.section_7 import Architecture, Experiment, Trained, stages
 
 TINY = Experiment(
     group="C2",
@@ -29,7 +29,7 @@ forward = jax.jit(two_heads.forward, static_argnums=2)
 
 
 def sentences(L, size=6):
-    return data.clauses(VOCABULARY, data.sample(np.random.default_rng(0), VOCABULARY.group, 4, L, size))
+    return data.clauses(VOCABULARY, *data.sample(np.random.default_rng(0), VOCABULARY.group, 4, L, size))
 
 
 def same(left, right):
@@ -62,7 +62,7 @@ def test_tokens_drawn_for_training_are_well_formed_sentences():
     L, group = 2, VOCABULARY.group
     values = tokens[:, L:, 4] - VOCABULARY.values.start
     actions = tokens[:, :L, 1] - VOCABULARY.actions.start
-    written = data.clauses(VOCABULARY, data.Sentences(tokens[:, L:, 3], actions, values))
+    written = data.clauses(VOCABULARY, tokens[:, L:, 3], actions, values)
     np.testing.assert_array_equal(tokens, written)
     np.testing.assert_array_equal(values[:, 1:], group.action[actions, values[:, :-1]])
 
@@ -78,7 +78,7 @@ def test_one_adam_step_moves_every_weight_by_the_learning_rate():
 @pytest.mark.slow
 def test_a_stopped_and_resumed_run_makes_the_same_numbers(tmp_path):
     whole = two_heads_training.train(TINY)
-    two_heads_training.train(TINY, tmp_path / "run.npz", epochs_now=1)
+    two_heads_training.train(replace(TINY, epochs=1), tmp_path / "run.npz")
     resumed = two_heads_training.train(TINY, tmp_path / "run.npz")
     assert resumed.epoch == 4 and same(whole[:4], resumed[:4])
     np.testing.assert_array_equal(whole.losses, resumed.losses)
@@ -88,12 +88,12 @@ def test_what_was_learnt_are_the_weights_after_the_epoch_of_least_loss(monkeypat
     losses = iter((3.0, 1.0, 2.0, 1.5))
     epoch = lambda experiment, parameters, *rest: ((parameters + 1, *rest[:2]), next(losses))
     monkeypatch.setattr(two_heads_training, "_epoch", epoch)
-    run = two_heads_training.train(TINY, initial=jnp.zeros(()))
+    run = two_heads_training.train(TINY, previous=jnp.zeros(()))
     assert (run.parameters, run.learnt, run.losses.tolist()) == (4, 2, [3.0, 1.0, 2.0, 1.5])
 
 
 def test_a_checkpoint_of_another_experiment_is_refused(tmp_path):
-    two_heads_training.train(TINY, tmp_path / "run.npz", epochs_now=1)
+    two_heads_training.train(replace(TINY, epochs=1), tmp_path / "run.npz")
     with pytest.raises(ValueError, match=r"batch = 16, but the checkpoint .* was made with 8"):
         two_heads_training.train(replace(TINY, batch=16), tmp_path / "run.npz")
 
@@ -102,31 +102,39 @@ def test_a_checkpoint_of_another_experiment_is_refused(tmp_path):
 def test_training_learns_a_small_task_and_answers_by_itself():
     run = two_heads_training.train(replace(TINY, steps_per_epoch=150, batch=32, learning_rate=5e-3))
     assert run.losses[-1] < 0.1 * run.losses[0]
-    assert two_heads_evaluation.rollout_accuracy(run.learnt, VOCABULARY, 2, size=100)["all_right"] > 0.9
+    assert two_heads_training.rollouts(run.learnt, TINY, 2, size=100).all(axis=1).mean() > 0.9
 
 
 @pytest.mark.slow
 def test_self_training_learns_the_previous_models_answers(tmp_path):
-    stages = section_7.doubling(replace(TINY, L=1, epochs=1), (2,), epochs=1)
-    cases = section_7.in_turn(stages)
-    first, second = two_heads_training.self_train(cases, tmp_path)
-    again = list(two_heads_training.self_train(cases, tmp_path))
-    assert {path.name for path in tmp_path.iterdir()} == {case.weights for case in cases}
-    on_truth = two_heads_training.train(stages[1], initial=first.learnt)
-    assert same(second[:3], again[1][:3]) and not same(second.parameters, on_truth.parameters)
+    one, two = (case.experiment for case in stages(replace(TINY, L=1, epochs=1), (2,), epochs=1))
+    previous = two_heads_training.train(one).learnt
+    first, again = (two_heads_training.train(two, previous=previous) for _ in range(2))
+    on_truth = two_heads_training.train(two)
+    assert same(first[:3], again[:3]) and not same(first.parameters, on_truth.parameters)
+
+
+def test_labels_of_another_model_make_other_steps():
+    """One step on a model's own answers against one on true ones, from the same weights."""
+    one = replace(TINY, epochs=1)
+    told = two_heads_training._epoch(one, *two_heads_training.start(one, PARAMETERS)[:3], jnp.asarray(0), PARAMETERS)
+    true = two_heads_training._epoch(one, *two_heads_training.start(one, PARAMETERS)[:3], jnp.asarray(0), None)
+    assert not same(told[0][0], true[0][0])
 
 
 def test_batches_of_doubled_lengths_hold_as_many_clauses():
-    stages = section_7.doubling(Experiment(), (10, 20, 40), epochs=7)
-    assert [(s.L, s.batch, s.epochs) for s in stages] == [(5, 64, 300), (10, 32, 7), (20, 16, 7), (40, 8, 7)]
+    cases = stages(Experiment(), (10, 20, 40), epochs=7)
+    sizes = [(case.experiment.L, case.experiment.batch, case.experiment.epochs) for case in cases]
+    assert sizes == [(5, 64, 300), (10, 32, 7), (20, 16, 7), (40, 8, 7)]
+    assert [case.after for case in cases] == [(), (5,), (5, 10), (5, 10, 20)]
 
 
 def test_permuted_predicates_permute_the_map_and_not_its_diagonals():
     order = np.array([2, 0, 1])
-    plain = two_heads_evaluation.attention_map(PARAMETERS, VOCABULARY, 3, size=10)
-    shown = two_heads_evaluation.attention_map(PARAMETERS, VOCABULARY, 3, size=10, order=order)
-    for name, diagonal in two_heads_evaluation.diagonals(plain).items():
-        np.testing.assert_allclose(two_heads_evaluation.diagonals(shown, order)[name], diagonal, atol=1e-5)
+    in_order = np.arange(3)
+    plain, shown = (two_heads_training.attention_map(PARAMETERS, VOCABULARY, 3, o, size=10) for o in (in_order, order))
+    for name, diagonal in two_heads_training.diagonals(plain, in_order).items():
+        np.testing.assert_allclose(two_heads_training.diagonals(shown, order)[name], diagonal, atol=1e-5)
     np.testing.assert_allclose(shown[:, :3], plain[:, order], atol=1e-5)
 
 
@@ -135,7 +143,7 @@ def test_permuted_predicates_permute_the_map_and_not_its_diagonals():
     [{"group": "D4"}, {"L": 4}, {"batch": 0}, {"learning_rate": 0.0}, {"epochs": 1.5}],
 )
 def test_impossible_experiments_are_refused(bad):
-    with pytest.raises(ValueError, match="needed"):
+    with pytest.raises(ValueError, match=r"needed|is not allowed"):
         replace(TINY, **bad)
 
 
@@ -145,13 +153,15 @@ def test_heads_must_divide_the_clause():
 
 
 @pytest.mark.slow
-def test_the_whole_experiment_resumes_and_keeps_its_results(tmp_path):
-    sizes = {"doubled_lengths": (3,), "doubled_epochs": 2, "test_lengths": (2, 3), "map_lengths": (2,), "size": 20}
-    sizes["diagonal_lengths"] = (2, 3)
-    assert section_7.run("C2", tmp_path, experiment=TINY, epochs_now=2, **sizes) == []
-    results = section_7.run("C2", tmp_path, experiment=TINY, **sizes)
-    assert [r["trained_to"] for r in results] == [2, 3]
-    assert results == section_7.run("C2", tmp_path, experiment=TINY, **sizes)
+def test_the_whole_experiment_resumes_and_keeps_its_results(tmp_path, monkeypatch):
+    monkeypatch.setattr(two_heads_training, "TEST_LENGTHS", (2, 3))
+    monkeypatch.setattr(two_heads_training, "DIAGONAL_LENGTHS", (2, 3))
+    monkeypatch.setattr(two_heads_training, "SENTENCES", 20)
+    told, cases = [], stages(TINY, (3,), epochs=2)
+    two_heads_training.train(replace(TINY, epochs=2), tmp_path / Trained(TINY).weights)
+    results = section_7.run(cases, tmp_path, lambda stage, epoch: told.append((stage.L, epoch)))
+    assert told == [(2, 4), (3, 2)] and [r["trained_to"] for r in results] == [2, 3]
+    assert results == section_7.run(cases, tmp_path, lambda stage, epoch: pytest.fail("it is kept"))
     assert [steps for steps, *_ in results[0]["course"]] == [3.0, 6.0, 9.0, 12.0]
     assert set(results[0]["all_right"]) == {"2", "3"}
     assert np.shape(results[0]["attention"]["2"]["shuffled"]["map"]) == (2, 4)
@@ -159,17 +169,16 @@ def test_the_whole_experiment_resumes_and_keeps_its_results(tmp_path):
 
 
 @pytest.mark.slow
-def test_kept_runs_are_told_apart_by_every_setting(tmp_path):
-    sizes = {
-        "groups": ("C2",),
-        "seeds": (0,),
-        "residuals": (False,),
-        "L": 2,
-        "n_x": 6,
-        "steps_per_epoch": 2,
-        "batch": 4,
-    }
-    section_7.fill(tmp_path, **sizes, epochs=1)
-    section_7.fill(tmp_path, **sizes, epochs=2)
+def test_runs_of_the_command_line_are_told_apart_by_every_setting(tmp_path):
+    given = "--groups C2 --seeds 0 --L 2 --n_x 6 --steps_per_epoch 2 --batch 4 --folder".split()
+    for epochs in ("1", "2"):
+        section_7.main([*given, str(tmp_path), "--epochs", epochs])
     kept = [json.loads(path.read_text())["case"]["experiment"] for path in tmp_path.glob("*.json")]
     assert sorted(case["epochs"] for case in kept) == [1, 2] and not kept[0]["architecture"]["adds_query"]
+    assert {(case["n_x"], case["batch"], case["L"]) for case in kept} == {(6, 4, 2)}
+
+
+def test_impossible_settings_end_the_command_with_a_sentence(tmp_path, capsys):
+    with pytest.raises(SystemExit) as end:
+        section_7.main(["--n_x", "3", "--folder", str(tmp_path)])
+    assert end.value.code == 2 and "L = 5 is not allowed" in capsys.readouterr().err

@@ -31,9 +31,9 @@ from math import isinf, log
 
 import flowsys as fs
 from flowsys.errors import InputError
-from flowsys.system import FINITE, Setup, late, packaged
+from flowsys.system import FINITE, Setup, late, late_form, packaged
 from flowsys.system.names import Clock
-from flowsys.systems.lego.closed_forms import outside_logit
+from flowsys.systems.lego.data import check_length
 from flowsys.systems.lego.groups import sizes
 from flowsys.systems.lego.model import LAYER, SCORES, blocks, one_step, one_step_loss, sentence_loss, sentences
 from flowsys.systems.lego.notation import LATEX
@@ -47,13 +47,15 @@ from flowsys.systems.lego.vocabulary import (
     OBSERVABLES,
     PARAMETERS,
     WIDTH,
-    whole_bias,
+    of_neurons,
 )
 
 UNTRAPPED = {"group": "C3", "bias": 0.01}  # a larger bias leaves stage 1 with an additive function
 LARGEST_CLIP = 520.0  # logits start at 1.36 C_B log d, and their exponentials must be finite
 LARGEST_FLOW = 20_000  # variables of the flow of lumped classes, which may be stiff: beyond, a run takes minutes
 LARGEST_WORK = 20_000_000  # neurons × sentences, which one evaluation of a finite model's loss goes through
+STAGE_1 = "flowsys.systems.lego.exchangeable:problem"  # forms of stage 1 alone
+LUMPED = ("exchangeable", "many_variables")  # forms of stage 1 whose classes outside the values are one
 COLUMNS = (
     *("C_B", "d", "rho", "bias", "bias_scale", "F_0", "clip_width", "varpi", "V_0", "sigma_0", "delta_2"),
     *("miss_target", "V_level", "clip_margin", "loss_target", "alpha_1", "alpha_2", "eps_first", "eps_target"),
@@ -77,7 +79,7 @@ def _validate(values) -> None:
 
 def _modes(level: str, variant: str) -> tuple[str, ...]:
     """The modes that a form has."""
-    if level == "L4" or variant in ("exchangeable", "frozen_x", "many_variables"):
+    if level == "L4" or variant in (*LUMPED, "frozen_x"):
         return ("stage_1",)
     return tuple(MODES) if level == "L0" or variant == "isotropic" else ("stage_1", "stage_2", "algorithm_1")
 
@@ -88,21 +90,16 @@ def _fixes(setup: Setup, level: str, variant: str, mode: str) -> dict[str, float
         raise InputError(
             f"mode = {mode} is not allowed at {level}, variant {variant}: it must be {' or '.join(modes)}."
         )
-    if variant in ("exchangeable", "many_variables"):
-        _check_width(setup, variant)
-        n_x = {"n_x": setup["n_x_finite"]} if level in FINITE and isinf(setup["n_x"]) else {}
-        of_neurons = lambda m: outside_logit(m, whole_bias(setup), setup["rho"], setup["q"])
-        is_given = setup["F_0"] != of_neurons(sizes(setup["group"])[1])
-        return n_x if is_given else n_x | {"F_0": of_neurons(setup["width"])}
-    if level not in FINITE and variant != "found":
+    is_finite = level in FINITE or variant == "found"
+    n_x = setup["n_x_finite"] if is_finite and isinf(setup["n_x"]) else setup["n_x"]
+    if mode != "stage_1":
+        check_length(setup["L"], n_x)
+    if is_finite and variant not in LUMPED:
+        _check_work(setup, level, mode, n_x)
+        return {"n_x": n_x, "d": float(n_x + sum(sizes(setup["group"])) + 1)}
+    if variant not in LUMPED:
+        _check_test(setup)
         return {}
-    n_x = setup["n_x_finite"] if isinf(setup["n_x"]) else setup["n_x"]
-    _check_finite(setup, level, mode, n_x)
-    return {"n_x": n_x, "d": float(n_x + sum(sizes(setup["group"])) + 1)}
-
-
-def _check_width(setup: Setup, variant: str) -> None:
-    """Refuse more neurons than there is a flow for."""
     n_g, n_y = sizes(setup["group"])
     of_one = n_y * (n_g + n_y + 1)
     if setup["width"] * of_one > LARGEST_FLOW:
@@ -111,19 +108,19 @@ def _check_width(setup: Setup, variant: str) -> None:
             f"most {LARGEST_FLOW // of_one}, because the flow has {of_one} variables a neuron, and at most "
             f"{LARGEST_FLOW} in all."
         )
+    is_given = setup["F_0"] != of_neurons(setup, n_y)
+    return {"n_x": n_x} | ({} if is_given else {"F_0": of_neurons(setup, setup["width"])})
 
 
-def _check_finite(setup: Setup, level: str, mode: str, n_x: int) -> None:
-    """Refuse chains without enough variables, and finite models whose population does not fit."""
+def _check_work(setup: Setup, level: str, mode: str, n_x: int) -> None:
+    """Refuse finite models whose population does not fit."""
     (n_g, n_y), L = sizes(setup["group"]), setup["L"]
-    if mode != "stage_1" and n_x < L + 1:
-        raise InputError(f"L = {L} is not allowed: a chain needs L + 1 distinct variables, but n_x = {n_x:g}.")
     if mode not in ("stage_1", "algorithm_2") and L != 2:
         raise InputError(f"L = {L} is not allowed at {level} in {mode}: the full population is listed for L = 2 only.")
-    inputs = n_x * (n_x - 1) * n_g * n_y
-    neurons = (n_x + n_g + n_y + 1) * setup["width"]
-    size = inputs * neurons if mode == "stage_1" else inputs * n_g * n_y**2 if mode == "stage_2" else 0
-    size = inputs * n_g * (n_x - 2) * neurons if mode == "algorithm_1" else size
+    inputs, neurons = n_x * (n_x - 1) * n_g * n_y, (n_x + n_g + n_y + 1) * setup["width"]
+    has_layer = mode == "algorithm_1" or (mode == "algorithm_2" and setup["features"] == "trained")
+    of_two_steps = inputs * n_g * ((n_x - 2) * neurons if has_layer else n_y**2)
+    size = inputs * neurons if mode == "stage_1" else of_two_steps if L == 2 else 0
     if size > LARGEST_WORK:
         raise InputError(
             f"n_x, group and width are too large together for the exact population: {size:.0f} neurons × sentences, "
@@ -131,33 +128,21 @@ def _check_finite(setup: Setup, level: str, mode: str, n_x: int) -> None:
         )
 
 
+def _check_test(setup: Setup) -> None:
+    """A test needs its variables, too, and the step that is looked at must be one of its steps."""
+    L_test, ell_test = setup["L_test"], setup["ell_test"]
+    if L_test + 1 > setup["n_x"]:
+        raise InputError(
+            f"L_test = {L_test} is not allowed: a chain needs L + 1 distinct variables, but n_x = {setup['n_x']:g}."
+        )
+    if ell_test > L_test:
+        raise InputError(f"ell_test = {ell_test} is not allowed: it must be at most L_test = {L_test}.")
+
+
 def _columns(setup: Setup, level: str, variant: str, mode: str) -> tuple[str, ...]:
     """What the four-variable flows read as numbers (stage 2 over the ideal layer), or not at all."""
     is_ideal = mode == "stage_1" or (mode == "stage_2" and setup["features"] == "ideal")
     return COLUMNS if variant == "isotropic" and is_ideal else ()
-
-
-def _limit(setup: Setup, mode: str, start=None):
-    from flowsys.systems.lego.limits import limit_problem
-
-    return limit_problem(setup, mode, start)
-
-
-def _stage_1(variant: str):
-    """A form of stage 1 alone."""
-
-    def build(setup: Setup, mode: str, start=None):
-        from flowsys.systems.lego import exchangeable
-
-        return exchangeable.PROBLEMS[variant](setup, mode, start)
-
-    return build
-
-
-def _descent(setup: Setup, mode: str, seeds: int | None, start=None):
-    from flowsys.systems.lego.rounds import descent
-
-    return descent(setup, mode, seeds, start)
 
 
 SYSTEM = fs.Model(
@@ -192,16 +177,19 @@ SYSTEM = fs.Model(
     looks={"stage_1": ("phase_1", "phase_2_1"), "stage_2": ("stage_2_1", "stage_2_2")},
     mode_defaults=dict.fromkeys(("stage_1", "algorithm_1"), UNTRAPPED),
     variants={
-        "L0": {"weights": ("gradient descent on the weights; algorithm_2: its last round", _descent)},
+        "L0": {"weights": ("gradient descent on the weights; algorithm_2: its last round",
+                           late_form("flowsys.systems.lego.rounds:descent"))},
         "L2": {
             "full": "reduced",
             "exchangeable": ("stage 1 with variable slots constant in the variable, n_x a number",
-                             _stage_1("exchangeable")),
-            "frozen_x": ("stage 1 with variable slots frozen (Assumption B.1)", _stage_1("frozen_x")),
+                             late_form(STAGE_1, variant="exchangeable")),
+            "frozen_x": ("stage 1 with variable slots frozen (Assumption B.1)", late_form(STAGE_1, variant="frozen_x")),
         },
         "L3": {
-            "isotropic": ("four features (stage 1), four scores (stage 2)", _limit),
-            "many_variables": ("stage 1 with random neurons and n_x = inf", _stage_1("many_variables")),
+            "isotropic": ("four features (stage 1), four scores (stage 2)",
+                          late_form("flowsys.systems.lego.limits:limit_problem")),
+            "many_variables": ("stage 1 with random neurons and n_x = inf",
+                               late_form(STAGE_1, variant="many_variables")),
         },
         "L4": {"phase_1": ("the winner's power law (stage 1)",
                            late("flowsys.systems.lego.limits:surrogate_problem"))},

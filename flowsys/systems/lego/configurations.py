@@ -1,10 +1,10 @@
 """What the clauses hold, as tables: the configurations whose weighted sum is Loss_5^{L,ℓ} of an isotropic layer.
 
 The loss reads a sentence only through the matrix of the right predicate, the count matrix of the L - 1 others, the
-query's value and the counts of the earlier values. Relabelling classes by g_ℓ⁻¹ makes the first the identity, and by
-transitivity the query's value is 0; then class 0 is the target. So a configuration is (distractors, past) with a
-weight, where distractors = Σ_k Perm(h_k), h_k = g_ℓ⁻¹ g_k independent and uniform. For ℓ = 1 nothing is past; for ℓ = 2
-the past value is y_0, uniform and independent of h_1. Rows equal up to a relabelling of 1 … n_y - 1 are merged.
+query's value and the counts of the earlier values. Any relabelling of classes and any of values leaves it as it is, so
+that the label and the query's value are 0. With true labels the first matrix is then the identity, and a configuration
+is (distractors, past) with a weight, where distractors = Σ_k Perm(h_k), h_k = g_ℓ⁻¹ g_k independent and uniform. For
+ℓ = 1 nothing is past; for ℓ = 2 the past value is y_0, uniform and independent of h_1.
 
 A program's neuron sees a configuration only through (hit, distractors, current, past, ℓ), a class through the multiset
 of its neurons, a configuration through its target class and the multiset of the others. Each of its tables lists what
@@ -13,8 +13,7 @@ is distinct; the links count how often.
 
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import permutations
-from math import comb, factorial
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -23,29 +22,20 @@ from flowsys.errors import InputError
 from flowsys.systems.lego.data import states
 from flowsys.systems.lego.groups import GroupAction
 
-LARGEST_TABLE = 1_000_000
-LARGEST_RELABELLING = 120
+LARGEST_EXACT = 2_000  # multisets of distractors
 LARGEST_LINK = 40_000_000  # 320 MB
 LARGEST_SAMPLE = 1_000_000  # neurons looked at: more would not fit into the tables of a program
 
 
 class Configurations(NamedTuple):
-    """Step ℓ of length L: hit, distractors (rows, j, y); current, past (rows, y); weight (rows,). The target is 0."""
+    """Step ℓ of length L: hit, distractors (rows, j, y); past (rows, y); weight (rows,). Label and query are 0."""
 
     L: int
     ell: int
     hit: np.ndarray
     distractors: np.ndarray
-    current: np.ndarray
     past: np.ndarray
     weight: np.ndarray
-
-
-def _check_step(L, ell):
-    if not isinstance(L, (int, np.integer)) or L < 1:
-        raise ValueError(f"L = {L}, but an integer of at least 1 is needed.")
-    if not isinstance(ell, (int, np.integer)) or not 1 <= ell <= L:
-        raise ValueError(f"ell = {ell}, but an integer from 1 to L = {L} is needed.")
 
 
 def distinct_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -64,28 +54,18 @@ def distinct_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return rows[first], place.ravel()
 
 
-def _merged(rows, weight):
-    """Equal rows as one, their weights added."""
-    distinct, place = distinct_rows(rows)
-    return distinct, np.bincount(place, weights=weight, minlength=len(distinct))
-
-
-def distractor_counts(group: GroupAction, n: int):
+def distractor_counts(group: GroupAction, n: int) -> tuple[np.ndarray, np.ndarray]:
     """The distribution of Σ_{k ≤ n} Perm(h_k) for independent uniform h_k: matrices (rows, j, y) and their weights.
 
     Added one element at a time and merged, so that the cost is that of the distinct count matrices: for C_n the
     multisets, for S_n fewer.
     """
     n_y, elements = group.n_y, group.matrices.reshape(group.n_g, -1).astype(np.int32)
-    rows, weight = np.zeros((1, n_y * n_y), dtype=np.int32), np.ones(1)
+    rows: np.ndarray = np.zeros((1, n_y * n_y), dtype=np.int32)
+    weight: np.ndarray = np.ones(1)
     for _ in range(n):
-        if len(rows) * group.n_g > LARGEST_TABLE:
-            raise ValueError(
-                f"group = {group.name} with {n} distractors has too many count matrices to list; use a fixed sample."
-            )
-        rows, weight = _merged(
-            (rows[:, None] + elements[None]).reshape(-1, n_y * n_y), np.repeat(weight, group.n_g) / group.n_g
-        )
+        rows, place = distinct_rows((rows[:, None] + elements[None]).reshape(-1, n_y * n_y))
+        weight = np.bincount(place, np.repeat(weight, group.n_g) / group.n_g)
     return rows.reshape(-1, n_y, n_y), weight
 
 
@@ -94,72 +74,35 @@ def n_multisets(group: GroupAction, L: int) -> int:
     return comb(L - 2 + group.n_g, group.n_g - 1)
 
 
+def is_exact(group: GroupAction, L: int, ell: int) -> bool:
+    """Whether the whole distribution of step ℓ is listed."""
+    return ell <= 2 and n_multisets(group, L) <= LARGEST_EXACT
+
+
 @lru_cache(maxsize=16)
 def exact(group: GroupAction, L: int, ell: int) -> Configurations:
     """The whole distribution of configurations at ℓ = 1 or 2."""
-    _check_step(L, ell)
-    if ell > 2:
-        raise ValueError(f"ell = {ell}, but the exact expectation is written for 1 and 2; use a fixed sample.")
-    counts, weight = distractor_counts(group, L - 1)
-    past = np.zeros((len(counts), group.n_y), dtype=np.int32)
-    if ell == 2:
-        # h_1 is one of the L - 1 distractors, and y_0 is uniform whatever h_1 is.
-        past = np.tile(np.eye(group.n_y, dtype=np.int32), (len(counts), 1))
-        counts, weight = np.repeat(counts, group.n_y, axis=0), np.repeat(weight, group.n_y) / group.n_y
-    return _table(group.n_y, L, ell, counts, past, weight)
+    (counts, weight), n_y = distractor_counts(group, L - 1), group.n_y
+    # at ℓ = 2, h_1 is one of the L - 1 distractors, and y_0 is uniform whatever h_1 is
+    pasts = np.eye(n_y) if ell == 2 else np.zeros((1, n_y))
+    counts, past = np.repeat(counts, len(pasts), axis=0), np.tile(pasts, (len(counts), 1))
+    hit = np.broadcast_to(np.eye(n_y), counts.shape)
+    return Configurations(L, ell, hit, counts.astype(float), past, np.repeat(weight, len(pasts)) / len(pasts))
 
 
-def _table(n_y, L, ell, counts, past, weight) -> Configurations:
-    rows = np.concatenate([counts.reshape(len(counts), -1), past], axis=1)
-    rows, weight = _merged(_canonical(rows, n_y), weight)
-    if len(rows) > LARGEST_TABLE:
-        raise ValueError(
-            f"L = {L} gives {len(rows)} configurations, but at most {LARGEST_TABLE} are kept; use a fixed sample."
-        )
-    hit = np.broadcast_to(np.eye(n_y), (len(rows), n_y, n_y))
-    current = np.broadcast_to(np.eye(n_y)[0], (len(rows), n_y))
-    distractors = rows[:, : n_y * n_y].reshape(-1, n_y, n_y).astype(float)
-    return Configurations(L, ell, hit, distractors, current, rows[:, n_y * n_y :].astype(float), weight)
-
-
-def _canonical(rows, n_y):
-    """The smallest relabelling of each row by permutations of 1 … n_y - 1 of classes and values together."""
-    if factorial(n_y - 1) > LARGEST_RELABELLING:
-        return rows
-    relabellings = [(0, *rest) for rest in permutations(range(1, n_y))]
-    smallest = rows
-    matrix = np.arange(n_y * n_y).reshape(n_y, n_y)
-    for relabel in relabellings[1:]:
-        order = np.concatenate([matrix[np.ix_(relabel, relabel)].ravel(), n_y * n_y + np.array(relabel)])
-        image = rows[:, order]
-        first = np.argmax(image != smallest, axis=1)
-        at = np.arange(len(rows))
-        smaller = image[at, first] < smallest[at, first]
-        smallest = np.where(smaller[:, None], image, smallest)
-    return smallest
-
-
-def from_sequences(group: GroupAction, actions, values, ell: int, labels=None) -> Configurations:
+def from_sequences(group: GroupAction, actions, values, ell: int) -> Configurations:
     """Configurations of given sequences at step ℓ, each with weight 1/N.
 
-    `values` are y_0 … y_{ℓ-1} (or more) as they stand in the context; `labels` are the answers to be predicted,
-    g_ℓ(y_{ℓ-1}) unless given (self-labels may be wrong).
+    `values` are y_0 … y_{ℓ-1} as they stand in the context, and the label y_ℓ, which need not be right.
     """
-    L = actions.shape[1]
-    _check_step(L, ell)
-    n_y, size = group.n_y, len(actions)
+    n_y, at = group.n_y, np.arange(len(actions))
     hit = group.matrices[actions[:, ell - 1]]
     distractors = np.einsum("ng,gjy->njy", occurrences(actions, group.n_g), group.matrices) - hit
-    past = occurrences(values[:, : ell - 1], n_y)
-    query = values[:, ell - 1]
-    labels = group.action[actions[:, ell - 1], query] if labels is None else labels
-    # Any relabelling of classes and any of values leaves the loss as it is: bring the label and the query's value to 0.
-    swap_rows, swap_columns = _to_front(labels, n_y), _to_front(query, n_y)
-    at = np.arange(size)
-    relabelled = lambda matrix: matrix[at[:, None, None], swap_rows[:, :, None], swap_columns[:, None, :]]
-    current = np.broadcast_to(np.eye(n_y)[0], (size, n_y))
-    past = past[at[:, None], swap_columns]
-    return Configurations(L, ell, relabelled(hit), relabelled(distractors), current, past, np.full(size, 1 / size))
+    rows, columns = (_to_front(values[:, k], n_y) for k in (ell, ell - 1))
+    relabelled = lambda matrix: matrix[at[:, None, None], rows[:, :, None], columns[:, None, :]]
+    past = occurrences(values[:, : ell - 1], n_y)[at[:, None], columns]
+    L, weight = actions.shape[1], np.full(len(at), 1 / len(at))
+    return Configurations(L, ell, relabelled(hit), relabelled(distractors), past, weight)
 
 
 def occurrences(rows: np.ndarray, n: int) -> np.ndarray:
@@ -176,12 +119,21 @@ def _to_front(index, n_y):
     return order
 
 
-def sampled(group: GroupAction, L: int, ell: int, size: int = 1024, seed: int = 0) -> Configurations:
-    """A fixed sample: common random numbers make the sampled loss a deterministic smooth function."""
-    if not isinstance(size, (int, np.integer)) or size < 1:
-        raise ValueError(f"size = {size}, but a positive integer is needed.")
-    actions, values = sequences(group, L, size, seed)
-    return from_sequences(group, actions, values, ell)
+def sequences(group: GroupAction, L: int, size: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """`size` random action sequences g_1 … g_L and their states y_0 … y_L."""
+    rng = np.random.default_rng(seed)
+    actions = rng.integers(group.n_g, size=(size, L))
+    return actions, states(group, actions, rng.integers(group.n_y, size=size))
+
+
+def expectation(group: GroupAction, L: int, steps: Sequence[int], size: int, seed: int) -> list[Configurations]:
+    """The tables of steps with true labels: exact where there are few configurations, else of a fixed sample.
+
+    Common random numbers make the sampled loss a deterministic smooth function.
+    """
+    check_sample(group, sum(not is_exact(group, L, ell) for ell in steps), size)
+    drawn = sequences(group, L, size, seed)
+    return [exact(group, L, ell) if is_exact(group, L, ell) else from_sequences(group, *drawn, ell) for ell in steps]
 
 
 def check_sample(group: GroupAction, n_steps: int, size: int) -> None:
@@ -193,39 +145,26 @@ def check_sample(group: GroupAction, n_steps: int, size: int) -> None:
         )
 
 
-def sequences(group: GroupAction, L: int, size: int, seed: int):
-    """`size` random action sequences g_1 … g_L and their states y_0 … y_L."""
-    rng = np.random.default_rng(seed)
-    actions = rng.integers(group.n_g, size=(size, L))
-    return actions, states(group, actions, rng.integers(group.n_y, size=size))
-
-
 # -- tables of the stage-2 program ------------------------------------------------------------------------------------
 
 
 def program_tables(steps: Sequence[Configurations]) -> tuple[dict, dict]:
     """Tables and links of the loss Σ over the given steps (their weights as they are)."""
-    n_rows, n_y = sum(len(step.weight) for step in steps), steps[0].hit.shape[-1]
+    n_y = steps[0].hit.shape[-1]
     columns, kind = _distinct_neurons(steps)
-    is_target = np.tile(np.arange(n_y) == 0, n_rows).astype(int)
     multisets = np.sort(kind.reshape(-1, n_y), axis=1)
+    is_target = np.arange(len(multisets)) % n_y == 0
     classes, of_class = distinct_rows(np.column_stack([is_target, multisets]))
-    weight = np.concatenate([step.weight for step in steps])
+    of_class = of_class.reshape(-1, n_y)
     ell = np.repeat([step.ell for step in steps], [len(step.weight) for step in steps])
-    held = np.sort(of_class.reshape(n_rows, n_y)[:, 1:], axis=1)
-    held = np.column_stack([np.minimum(ell, 3), of_class.reshape(n_rows, n_y)[:, 0], held])
+    held = np.column_stack([np.minimum(ell, 3), of_class[:, 0], np.sort(of_class[:, 1:], axis=1)])
     configurations, of_row = distinct_rows(held)
-    merged = np.bincount(of_row, weight, len(configurations))
-    step = configurations[:, 0]
+    merged = np.bincount(of_row, np.concatenate([step.weight for step in steps]))
+    of_step = {f"weight_{ell}": np.where(configurations[:, 0] == ell, merged, 0.0) for ell in (1, 2)}
     tables = {
         "neurons": columns,
         "classes": {"is_target": classes[:, 0].astype(float)},
-        "configurations": {
-            "weight": merged,
-            "share": merged / merged.sum(),
-            "weight_1": np.where(step == 1, merged, 0.0),
-            "weight_2": np.where(step == 2, merged, 0.0),
-        },
+        "configurations": {"weight": merged, "share": merged / merged.sum(), **of_step},
     }
     links = {
         "neurons_to_classes": _counts(classes[:, 1:], len(columns["hit"])),
@@ -241,19 +180,16 @@ def _distinct_neurons(steps: Sequence[Configurations]) -> tuple[dict, np.ndarray
     """
     names, L = ("hit", "distractors", "current", "past", "earlier"), steps[0].L
     box = (2, L + 1, 2, L + 1, L + 1)
-    seen = np.concatenate([np.ravel_multi_index(_seen_by_neurons(step), box).ravel() for step in steps])
-    is_there = np.zeros(np.prod(box), dtype=bool)
-    is_there[seen] = True
-    distinct = np.flatnonzero(is_there)
+    seen = []
+    for step in steps:
+        current = np.arange(step.past.shape[1]) == 0
+        counts = (step.hit, step.distractors, current, step.past[:, None, :], np.array(step.ell - 1))
+        each = [np.broadcast_to(x.astype(np.int32), step.hit.shape) for x in counts]
+        seen.append(np.ravel_multi_index(each, box).ravel())
+    everything = np.concatenate(seen)
+    distinct = np.flatnonzero(np.bincount(everything, minlength=1))
     columns = np.array(np.unravel_index(distinct, box), dtype=float)
-    return dict(zip(names, columns)), np.searchsorted(distinct, seen)
-
-
-def _seen_by_neurons(step: Configurations) -> list[np.ndarray]:
-    """hit, distractors, current, past, ℓ - 1 of every neuron, each (configurations, j, y)."""
-    by_value = [x[:, None, :] for x in (step.current, step.past)]
-    counts = (step.hit, step.distractors, *by_value, np.array(step.ell - 1))
-    return [np.broadcast_to(x.astype(np.int32), step.hit.shape) for x in counts]
+    return dict(zip(names, columns)), np.searchsorted(distinct, everything)
 
 
 def _counts(members: np.ndarray, size: int) -> np.ndarray:
@@ -263,6 +199,4 @@ def _counts(members: np.ndarray, size: int) -> np.ndarray:
             f"the trained steps need a table of {len(members)} × {size} numbers, more than is kept in memory: "
             "choose a smaller n_samples or L, or fewer trained_steps."
         )
-    counts = np.zeros((len(members), size))
-    np.add.at(counts, (np.arange(len(members))[:, None], members), 1.0)
-    return counts
+    return occurrences(members, size)

@@ -7,14 +7,12 @@ y_k = g_k(y_{k-1}). Tokens are numbered variables first, then actions, then valu
 
 from dataclasses import dataclass
 from itertools import permutations, product
-from math import perm
 from typing import NamedTuple
 
 import numpy as np
 
+from flowsys.errors import InputError
 from flowsys.systems.lego.groups import GroupAction
-
-LARGEST_POPULATION = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -23,10 +21,6 @@ class Vocabulary:
 
     n_x: int
     group: GroupAction
-
-    def __post_init__(self):
-        if not isinstance(self.n_x, (int, np.integer)) or self.n_x < 2:
-            raise ValueError(f"n_x = {self.n_x}, but an integer of at least 2 is needed.")
 
     @property
     def d(self) -> int:
@@ -56,10 +50,6 @@ class Sentences(NamedTuple):
     actions: np.ndarray
     values: np.ndarray
 
-    @property
-    def L(self) -> int:
-        return self.actions.shape[1]
-
 
 def states(group: GroupAction, actions, y_0) -> np.ndarray:
     """y_0 … y_L along y_k = g_k(y_{k-1})."""
@@ -70,25 +60,18 @@ def states(group: GroupAction, actions, y_0) -> np.ndarray:
     return values
 
 
-def population(group: GroupAction, n_x: int, L: int, variables_read: int | None = None) -> Sentences:
+def population(group: GroupAction, n_x: int, L: int, variables_read: int) -> Sentences:
     """Every sentence of length L, equally likely.
 
-    With `variables_read` = k only x_0 … x_{k-1} vary, and the others are index 0: exact for a loss that does not read
-    them (stage 2 without variable slots reads x_0 … x_{L-1}).
+    Only the first `variables_read` variables vary, and the others are index 0: exact for a loss that does not read them
+    (stage 2 without variable slots reads x_0 … x_{L-1}).
     """
     check_length(L, n_x)
-    n_read = L + 1 if variables_read is None else variables_read
-    if not 1 <= n_read <= L + 1:
-        raise ValueError(f"variables_read = {variables_read}, but a number from 1 to L + 1 = {L + 1} is needed.")
-    size = perm(n_x, n_read) * group.n_g**L * group.n_y
-    if size > LARGEST_POPULATION:
-        raise ValueError(f"L = {L} and n_x = {n_x} give {size} sentences, but at most {LARGEST_POPULATION} are listed.")
-    names = np.array(list(permutations(range(n_x), n_read)))
-    names = np.concatenate([names, np.zeros((len(names), L + 1 - n_read), dtype=int)], axis=1)
+    names = np.array(list(permutations(range(n_x), variables_read)))
+    names = np.pad(names, ((0, 0), (0, L + 1 - variables_read)))
     inner = np.array(list(product(range(group.n_y), *[range(group.n_g)] * L)))
-    inner = np.tile(inner, (len(names), 1))
-    actions = inner[:, 1:]
-    return Sentences(np.repeat(names, len(inner) // len(names), axis=0), actions, states(group, actions, inner[:, 0]))
+    names, inner = np.repeat(names, len(inner), axis=0), np.tile(inner, (len(names), 1))
+    return Sentences(names, inner[:, 1:], states(group, inner[:, 1:], inner[:, 0]))
 
 
 def sample(rng: np.random.Generator, group: GroupAction, n_x: int, L: int, size: int) -> Sentences:
@@ -101,17 +84,15 @@ def sample(rng: np.random.Generator, group: GroupAction, n_x: int, L: int, size:
 
 def check_length(L, n_x):
     """Refuse a length whose L + 1 distinct variables do not exist."""
-    if not isinstance(L, (int, np.integer)) or not 1 <= L <= n_x - 1:
-        raise ValueError(f"L = {L}, but an integer from 1 to n_x - 1 = {n_x - 1} is needed.")
+    if not 1 <= L <= n_x - 1:
+        raise InputError(f"L = {L} is not allowed: a chain needs L + 1 distinct variables, but n_x = {n_x:g}.")
 
 
-def clauses(vocabulary: Vocabulary, sentences: Sentences) -> np.ndarray:
+def clauses(vocabulary: Vocabulary, variables, actions, values, xp=np):
     """Token numbers of all clauses, predicates 1 … L then answers 0 … L (Definition 3.1): (N, 2 L + 1, 5)."""
-    names = sentences.variables
-    actions = sentences.actions + vocabulary.actions.start
-    values = sentences.values + vocabulary.values.start
-    L = sentences.L
-    tokens = np.full((len(names), 2 * L + 1, 5), vocabulary.blank)
-    tokens[:, :L, 0], tokens[:, :L, 1], tokens[:, :L, 2] = names[:, 1:], actions, names[:, :-1]
-    tokens[:, L:, 3], tokens[:, L:, 4] = names, values
-    return tokens
+    size, L = actions.shape
+    blank = lambda n: xp.full((size, n), vocabulary.blank)
+    actions, values = actions + vocabulary.actions.start, values + vocabulary.values.start
+    predicates = xp.stack([variables[:, 1:], actions, variables[:, :-1], blank(L), blank(L)], axis=2)
+    answers = xp.stack([blank(L + 1), blank(L + 1), blank(L + 1), variables, values], axis=2)
+    return xp.concatenate([predicates, answers], axis=1)

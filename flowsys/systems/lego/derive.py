@@ -22,7 +22,7 @@ from flowsys.runs.asking import AskedField, field
 from flowsys.runs.solving import solve
 from flowsys.runs.training import train
 from flowsys.symbolic.derivation import Derivation, Stated
-from flowsys.symbolic.lumping import Partition, lump
+from flowsys.symbolic.lumping import lump
 from flowsys.system import Setup
 from flowsys.systems.lego import SYSTEM, groups
 from flowsys.systems.lego.closed_forms import phase_1_time
@@ -59,12 +59,11 @@ def _derived_layer(setup: Setup) -> Derivation:
     V_g = np.where(np.moveaxis(group.matrices, 0, -1) > 0, 0.5, 0.1)
     V_y = np.broadcast_to(np.where(np.eye(n_y) > 0, 0.3, 0.2), (n_y, n_y, n_y))
     start = np.concatenate([V_g.ravel(), V_y.ravel(), np.zeros(n_y * n_y)])
-    other = int(np.flatnonzero(group.action[:, 0] != 0)[0])
     return _certified(
         stage_1_statement(Structure(setup["q"], setup["activation"], setup["clip"])),
         full, start, stated,
         f"stage 1, group {setup['group']}, {n_y} neurons a class, n_x = inf",
-        (f"V_g_0_0_{group.identity}", f"V_g_0_0_{other}", "V_y_0_0_0", "V_y_0_0_1"),
+        (f"V_g_0_0_{group.fibre(0, 0)[0]}", f"V_g_0_0_{group.fibre(1, 0)[0]}", "V_y_0_0_0", "V_y_0_0_1"),
     )  # fmt: skip
 
 
@@ -72,9 +71,11 @@ def _certified(statement, full: AskedField, start: np.ndarray, stated: AskedFiel
     """The stated program beside the lumping found; its state stands for the entries of these names."""
     names_of_all, rates = full.names, _compiled(full)
     derived, partition = Stated.assembled(statement), lump(rates, start)
-    at = np.array([names_of_all.index(name) for name in names])
-    arguments = stated.problem.stages[0].arguments
-    agreement = _agreement(vector_field(derived.program, "exact", np), arguments, rates, partition, at)
+    field, arguments = vector_field(derived.program, "exact", np), stated.problem.stages[0].arguments
+    at, rng, agreement = np.array([names_of_all.index(name) for name in names]), np.random.default_rng(0), 0.0
+    for _ in range(5):  # at random points of the subspace
+        y = partition.lift(0.7 * rng.standard_normal(partition.n_classes))
+        agreement = float(np.maximum(agreement, apart(field(y[at], arguments), rates(y)[at])))  # NaN stays
     return derived.beside(partition, rates, names_of_all, agreement, size, LATEX)
 
 
@@ -89,27 +90,10 @@ def _compiled(asked: AskedField) -> Callable[[np.ndarray], np.ndarray]:
     return evaluate
 
 
-def _agreement(stated, arguments, full: Callable, partition: Partition, at: np.ndarray, seed: int = 0) -> float:
-    """The largest difference between the stated field and the unlumped one at random points of the subspace."""
-    rng, worst = np.random.default_rng(seed), 0.0
-    for _ in range(5):
-        y = partition.lift(0.7 * rng.standard_normal(partition.n_classes))
-        worst = float(np.maximum(worst, np.abs(stated(y[at], arguments) - full(y)[at]).max()))  # NaN stays
-    return worst
-
-
 # -- the ladder -------------------------------------------------------------------------------------------------------
 
-RANDOM = {"group": "C3", "width": 2, "n_x": 3, "bias": 0.3, "rho": 0.5, "sigma_0": 0.15, "clip": "none"}
-MANY: dict[str, Any] = {
-    "group": "C3",
-    "width": 4,
-    "bias": 0.02,
-    "rho": 0.5,
-    "sigma_0": 0.02,
-    "d": 1000.0,
-    "clip": "none",
-}
+RANDOM: dict[str, Any] = {"group": "C3", "width": 2, "n_x": 3, "bias": 0.3, "rho": 0.5, "sigma_0": 0.15, "clip": "none"}
+MANY: dict[str, Any] = {"group": "C3", "width": 4, "bias": 0.02, "rho": 0.5, "sigma_0": 0.02, "d": 1e3, "clip": "none"}
 FEATURES = ("a", "b_prime", "c", "e", "loss")
 SCORES = ("alpha", "beta", "gamma", "delta")
 LAYER_END, LAYER_LATE, ATTENTION_EARLY, ATTENTION_END = 40.0, 3e4, 5.0, 30.0
@@ -132,9 +116,9 @@ def ladder(setup: Setup) -> list[Rung]:
         Rung("L0", "L1, stage 2", f"scores at τ = {ATTENTION_EARLY:g}, C3, n_x = {N_X}", attention_descent_error,
              "learning_rate", SMALL_STEPS, 1.0, 0.1),
         Rung("L1", "L2, stage 1", f"features and loss at t = {LAYER_END:g}, C3, n_x = 3, m = 2, rtol 1e-9",
-             layer_closure_error, tolerance=1e-6),
+             lambda _: apart(_layer("L1"), _layer("L2")), tolerance=1e-6),
         Rung("L2", f"L3, stage 2 at n_x = {N_X}", f"Q against four scores, τ = {ATTENTION_END:g}, rtol 1e-9",
-             attention_closure_error, tolerance=1e-6),
+             lambda _: apart(_attention("L2", ATTENTION_END), _attention("L3", ATTENTION_END)), tolerance=1e-6),
         Rung("L2", "L3, stage 1", f"V(g), V(y) of 12 random neurons at t = {LAYER_LATE:g}, exchangeable to n_x = inf",
              variables_error, "n_x", VARIABLES, -1.0, 0.1),
         Rung("L2", f"L3, stage 1 at n_x = {OTHER_BASIN:g}", "the same, where the flow goes to another basin",
@@ -146,8 +130,13 @@ def ladder(setup: Setup) -> list[Rung]:
     ]  # fmt: skip
 
 
+def apart(left: np.ndarray, right: np.ndarray) -> float:
+    return float(np.abs(left - right).max())
+
+
 @lru_cache(maxsize=8)
 def _layer(level: str) -> np.ndarray:
+    """Features and loss late in stage 1."""
     run = solve(SYSTEM, SYSTEM.setup("stage_1", **RANDOM), level=level, mode="stage_1", at=[LAYER_END],
                 observe=FEATURES, rtol=1e-9, solver="tsit5")  # fmt: skip
     return np.array([run[name][0] for name in FEATURES])
@@ -157,18 +146,13 @@ def layer_descent_error(learning_rate: float) -> float:
     """|L0 - L1| of features and loss from the same random weights; the flow on inner products stands for L1's."""
     setup = SYSTEM.setup("stage_1", **RANDOM, learning_rate=learning_rate)
     trained = train(SYSTEM, setup, mode="stage_1", at=[LAYER_END], observe=FEATURES, records=1)
-    return float(np.abs(np.array([trained[name][-1] for name in FEATURES]) - _layer("L2")).max())
-
-
-def layer_closure_error(_) -> float:
-    """|L1 - L2| of features and loss."""
-    return float(np.abs(_layer("L1") - _layer("L2")).max())
+    return apart(np.array([trained[name][-1] for name in FEATURES]), _layer("L2"))
 
 
 @lru_cache(maxsize=8)
 def _attention(level: str, time: float) -> np.ndarray:
-    n_g, n_y = groups.sizes("C3")
-    setup = SYSTEM.setup(group="C3", n_x=N_X, d=N_X + n_g + n_y + 1)
+    """The scores at a time of stage 2."""
+    setup = SYSTEM.setup(group="C3", n_x=N_X, d=N_X + sum(groups.sizes("C3")) + 1)
     run = solve(SYSTEM, setup, level=level, at=[time], observe=SCORES, rtol=1e-9)
     return np.array([run[name][0] for name in SCORES])
 
@@ -177,38 +161,29 @@ def attention_descent_error(learning_rate: float) -> float:
     """|L0 - L1| of the scores; four scores stand for the flow of Q, which they follow exactly."""
     setup = SYSTEM.setup(group="C3", n_x=N_X, learning_rate=learning_rate)
     trained = train(SYSTEM, setup, at=[ATTENTION_EARLY], observe=SCORES, records=1)
-    return float(np.abs(np.array([trained[name][-1] for name in SCORES]) - _attention("L3", ATTENTION_EARLY)).max())
-
-
-def attention_closure_error(_) -> float:
-    """|L2 - L3| of the scores at the same n_x."""
-    return float(np.abs(_attention("L2", ATTENTION_END) - _attention("L3", ATTENTION_END)).max())
-
-
-@lru_cache(maxsize=8)
-def _neurons(n_x: float) -> np.ndarray:
-    level, variant = ("L3", "many_variables") if np.isinf(n_x) else ("L2", "exchangeable")
-    setup = SYSTEM.setup("stage_1", **MANY, n_x=n_x)
-    run = solve(SYSTEM, setup, level=level, variant=variant, mode="stage_1", at=[LAYER_LATE], observe=("loss",))
-    n_g, n_y = groups.sizes(MANY["group"])
-    return run.states[-1][: n_y * MANY["width"] * (n_g + n_y)]  # V(g) and V(y), without χ
+    return apart(np.array([trained[name][-1] for name in SCORES]), _attention("L3", ATTENTION_EARLY))
 
 
 def variables_error(n_x: float) -> float:
     """The largest |V(n_x) - V(∞)|."""
-    return float(np.abs(_neurons(n_x) - _neurons(np.inf)).max())
+    return apart(_neurons(n_x), _neurons(np.inf))
 
 
-@lru_cache(maxsize=16)
-def _alpha(items: tuple) -> float:
-    run = solve(SYSTEM, SYSTEM.setup(**dict(items)), at=["loss_threshold"], observe=("alpha",), rtol=1e-9)
-    return float(run["alpha"][0])
+@lru_cache(maxsize=8)
+def _neurons(n_x: float) -> np.ndarray:
+    """V(g) and V(y), without χ."""
+    level, variant = ("L3", "many_variables") if np.isinf(n_x) else ("L2", "exchangeable")
+    setup = SYSTEM.setup("stage_1", **MANY, n_x=n_x)
+    run = solve(SYSTEM, setup, level=level, variant=variant, mode="stage_1", at=[LAYER_LATE], observe=("loss",))
+    n_g, n_y = groups.sizes(MANY["group"])
+    return run.states[-1][: n_y * MANY["width"] * (n_g + n_y)]
 
 
 def scores_error(setup: Setup, n_x: float) -> float:
     """|α(n_x) - α(∞)| where the loss reaches loss_target."""
-    finite, limit = (_alpha(tuple((dict(setup) | {"n_x": n}).items())) for n in (n_x, np.inf))
-    return abs(finite - limit)
+    of = lambda n: solve(SYSTEM, SYSTEM.setup(**dict(setup) | {"n_x": n}), at=["loss_threshold"], observe=("alpha",),
+                         rtol=1e-9)["alpha"]  # fmt: skip
+    return apart(of(n_x), of(np.inf))
 
 
 def surrogate_error(setup: Setup, d: float) -> float:

@@ -15,7 +15,7 @@ import flowsys as fs
 from flowsys.system import Setup
 from flowsys.system.problem import Problem
 from flowsys.systems.lego import SYSTEM, groups
-from flowsys.systems.lego.model import cross_entropy, feedforward, logits
+from flowsys.systems.lego.model import cross_entropy, logits, nonlinearity
 from flowsys.systems.lego.observables import ABOUT_LAYER, layer_observables
 
 
@@ -46,12 +46,12 @@ def _logits(ops, w, X, p, layer):
 
 def input_loss(ops, w, X, p):
     """Loss_5¹ of every input."""
-    F = _logits(ops, w, X, p, feedforward(ops, p))
+    F = _logits(ops, w, X, p, nonlinearity(ops, p))
     return cross_entropy(ops, F, X.values[:, 1], (p.d - F.shape[0], p.F_0))
 
 
 def _observed(ops, w, X, p):
-    F = _logits(ops, w, X, p, feedforward(ops, p, clips=False))
+    F = _logits(ops, w, X, p, nonlinearity(ops, p, clips=False))
     return layer_observables(ops, X, p, w.V_g, w.V_y, F, input_loss(ops, w, X, p))
 
 
@@ -63,30 +63,13 @@ def observe(p):
     }
 
 
-ALONE = SYSTEM.given[1] | {
-    "stages": {"stage_1": [fs.Stage("stage_1")]}, "modes": None, "looks": None, "mode_defaults": {}, "clocks": {},
-    "variants": None, "events": {name: replace(event, modes=None)
-                                 for name, event in SYSTEM.declaration.events_in("stage_1").items()},
-}  # fmt: skip
-FROZEN_X = fs.Model("frozen_layer", **ALONE | {"stages": {"stage_1": [fs.Stage("stage_1", trains=("V_g", "V_y"))]}})
-EXCHANGEABLE = fs.Model(
-    "exchangeable_layer",
-    **ALONE | {"blocks": blocks, "samples": samples, "loss": input_loss, "observe": observe},
-)
+FROZEN_X = SYSTEM.alone("stage_1", stages={"stage_1": [fs.Stage("stage_1", trains=("V_g", "V_y"))]})
+EXCHANGEABLE = SYSTEM.alone("stage_1", blocks=blocks, samples=samples, loss=input_loss, observe=observe)
 
 
-def _exchangeable(setup: Setup, mode: str, start=None) -> Problem:
-    """The flow from the seed's neurons, or from given ones."""
-    return EXCHANGEABLE.started(setup, "L2", "reduced", mode, start)
-
-
-def _many_variables(setup: Setup, mode: str, start=None) -> Problem:
-    return _exchangeable(replace(setup, values={**setup, "n_x": np.inf}), mode, start)
-
-
-def _frozen_x(setup: Setup, mode: str, start=None) -> Problem:
-    """The full flow, X and U as they start (Assumption B.1)."""
-    return FROZEN_X.started(setup, "L2", "reduced", mode, start)
-
-
-PROBLEMS = {"exchangeable": _exchangeable, "many_variables": _many_variables, "frozen_x": _frozen_x}
+def problem(setup: Setup, mode: str, start, variant: str) -> Problem:
+    """The flow from the seed's neurons, or from given ones; `frozen_x`: X and U as they start (Assumption B.1)."""
+    if variant == "many_variables":
+        setup = replace(setup, values={**setup, "n_x": np.inf})
+    reading = FROZEN_X if variant == "frozen_x" else EXCHANGEABLE
+    return reading.started(setup, "L2", "reduced", mode, start)

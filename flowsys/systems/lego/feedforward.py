@@ -9,8 +9,6 @@ F̃ = B - ω softplus((B - F) / ω). In a flow the hard clip slides along F = B,
 """
 
 from dataclasses import dataclass
-from math import isfinite
-from numbers import Real
 from typing import Any
 
 ACTIVATIONS = ("azl", "even", "B2")
@@ -31,22 +29,6 @@ class FeedForward:
     B: Any = None
     clip_width: Any = 0.1
     F_0: Any = None
-
-    def __post_init__(self):
-        if self.activation not in ACTIVATIONS:
-            raise ValueError(f"activation = {self.activation!r}, but one of {', '.join(ACTIVATIONS)} is needed.")
-        if self.clip not in CLIPS:
-            raise ValueError(f"clip = {self.clip!r}, but one of {', '.join(CLIPS)} is needed.")
-        if not isinstance(self.q, int) or self.q < 4 or self.q % 2:
-            raise ValueError(f"q = {self.q}, but an even integer of at least 4 is needed.")
-        if self.B is None and (self.clip != "none" or self.activation == "B2"):
-            raise ValueError(f"B = None, but clip {self.clip} with activation {self.activation} needs a number.")
-        for name in ("rho", "varpi", "B", "clip_width"):
-            value = getattr(self, name)
-            if isinstance(value, Real) and not (value > 0 and isfinite(value)):
-                raise ValueError(f"{name} = {value}, but a positive number is needed.")
-        if isinstance(self.bias, Real) and not self.bias >= 0:
-            raise ValueError(f"bias = {self.bias}, but a number of at least 0 is needed.")
 
     @property
     def numbers(self) -> dict[str, Any]:
@@ -78,3 +60,14 @@ class FeedForward:
         if self.clip == "hard":
             return ops.clip_above(F, self.B)
         return self.B - ops.smooth_relu(self.B - F, self.clip_width)
+
+
+def whole_bias(ops, p):
+    """`bias`, and the multiple of d^(-1/2) log d that was asked for."""
+    return p.bias + p.bias_scale * ops.log(p.d) / ops.sqrt(p.d)
+
+
+def feedforward(ops, p, clip: str) -> FeedForward:
+    """The nonlinearity at given parameters."""
+    B = p.C_B * ops.log(p.d)
+    return FeedForward(whole_bias(ops, p), p.rho, p.q, p.activation, p.varpi, clip, B, p.clip_width)

@@ -5,10 +5,10 @@
     rollout    share of steps right when the model continues its own greedy answers
 
 Only the token that has to be computed, the value, is scored. The first two may look at a few steps ℓ only, spread over
-1 … L; a rollout goes through all of them.
+1 … L; a rollout goes through all of them. `missed` is 1 - `sampled` with all its digits where it is tiny.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from math import ceil
 from typing import Any
@@ -26,25 +26,23 @@ from flowsys.systems.lego.groups import GroupAction
 from flowsys.systems.lego.isotropic import Layer
 from flowsys.systems.lego.stage_2 import Scores
 
-READINGS = ("sampled", "greedy", "rollout")
+READINGS = ("sampled", "greedy", "missed")
 FEW = 6  # steps that Acc_L looks at unless told
 
 
-def steps(L: int, n_steps: int | None) -> np.ndarray:
-    """At most `n_steps` steps ℓ, spread evenly over 1 … L with both ends; all of them if None."""
-    if n_steps is None or n_steps >= L:
-        return np.arange(1, L + 1)
-    return np.unique(np.rint(np.linspace(1, L, n_steps)).astype(int))
+def steps(L: int, n_steps: int) -> np.ndarray:
+    """At most `n_steps` steps ℓ, spread evenly over 1 … L with both ends."""
+    return np.unique(np.rint(np.linspace(1, L, min(n_steps, L))).astype(int))
 
 
 @lru_cache(maxsize=64)
 def _step_scores(q: int, activation: str, clip: str):
-    """p(right value), whether it is the likeliest, and 1 - p: means over the rows of the tables of several steps."""
+    """The readings, each a mean over the rows of the table, of the tables of several steps."""
 
     def of_step(scores, features, table, d, numbers):
         feedforward = FeedForward(q=q, activation=activation, clip=clip, **numbers)
-        losses = stage_2.configuration_losses(ops, scores, features, table, d, feedforward)
         F = stage_2.configuration_logits(ops, scores, features, table, feedforward)
+        losses = stage_2.logit_losses(ops, F, d, feedforward)
         rivals = jnp.maximum(F[:, 1:].max(axis=1), feedforward.outside_logit(ops, F.shape[1]))
         return jnp.exp(-losses).mean(), (F[:, 0] > rivals).mean(dtype=losses.dtype), -jnp.expm1(-losses).mean()
 
@@ -62,12 +60,10 @@ def _tables(group: GroupAction, L: int, at: tuple[int, ...], size: int, seed: in
     return jax.device_put(Configurations(**stacked))
 
 
-def step_accuracies(scores: Scores, layer: Layer, L: int, *, at=None, size=256, seed=0) -> dict:
-    """Teacher-forced accuracy of each step in `at` (all if None), over `size` sequences.
-
-    `missed` is 1 - `sampled` with all its digits where it is tiny.
-    """
-    at = np.arange(1, L + 1) if at is None else np.asarray(at)
+def step_accuracies(
+    scores: Scores, layer: Layer, L: int, at: Sequence[int] | np.ndarray, size: int = 256, seed: int = 0
+) -> dict[str, np.ndarray]:
+    """Teacher-forced accuracy of each step in `at`, by reading, over `size` sequences."""
     # the last step stands in for those that are fewer, so that one compilation serves all lengths
     asked = tuple(int(ell) for ell in at) + (int(at[-1]),) * (FEW - len(at))
     nonlinearity = layer.feedforward
@@ -75,8 +71,7 @@ def step_accuracies(scores: Scores, layer: Layer, L: int, *, at=None, size=256, 
         tables = _tables(layer.group, L, asked, size, seed)
         of_steps = _step_scores(nonlinearity.q, nonlinearity.activation, nonlinearity.clip)
         found = of_steps(scores, layer.features, tables, float(layer.d), nonlinearity.numbers)
-        sampled, greedy, missed = (np.asarray(mean)[: len(at)] for mean in found)
-    return {"steps": at, "sampled": sampled, "greedy": greedy, "missed": missed}
+        return {reading: np.asarray(mean)[: len(at)] for reading, mean in zip(READINGS, found)}
 
 
 def greedy_answers(scores: Scores, layer: Layer, actions, y_0, n_answers: int) -> tuple[np.ndarray, np.ndarray]:
@@ -105,7 +100,7 @@ def greedy_answers(scores: Scores, layer: Layer, actions, y_0, n_answers: int) -
         return np.asarray(chosen).T, np.asarray(is_value).T
 
 
-def rollout(scores: Scores, layer: Layer, L: int, *, size=256, seed=0) -> np.ndarray:
+def rollout(scores: Scores, layer: Layer, L: int, size: int = 256, seed: int = 0) -> np.ndarray:
     """Whether each greedy self-generated answer y_1 … y_L is right: booleans (size, L).
 
     An answer whose likeliest token is no value at all counts as wrong; the likeliest value then stands in the context.
@@ -116,24 +111,12 @@ def rollout(scores: Scores, layer: Layer, L: int, *, size=256, seed=0) -> np.nda
 
 
 def accuracy(
-    scores: Scores, layer: Layer, L: int, *, reading="sampled", n_steps: int | None = FEW, size=256, seed=0
+    scores: Scores, layer: Layer, L: int, reading: str = "sampled", n_steps: int = FEW, size: int = 256, seed: int = 0
 ) -> float:
-    """Acc_L in one of the three readings, or 1 - Acc_L (`missed`)."""
-    if reading not in (*READINGS, "missed"):
-        raise ValueError(f"reading = {reading!r}, but one of {', '.join(READINGS)} is needed.")
+    """Acc_L in a reading."""
     if reading == "rollout":
-        return float(rollout(scores, layer, L, size=size, seed=seed).mean())
-    return float(step_accuracies(scores, layer, L, at=steps(L, n_steps), size=size, seed=seed)[reading].mean())
-
-
-def length_grid(L_max: int) -> list[int]:
-    """2, 3, 4, 6, 8, 11, …: L ← ⌈2^(1/3) L⌉ up to L_max."""
-    if L_max < 2:
-        raise ValueError(f"L_max = {L_max}, but a number of at least 2 is needed.")
-    grid = [2]
-    while (longer := following(grid[-1])) <= L_max:
-        grid.append(longer)
-    return grid
+        return float(rollout(scores, layer, L, size, seed).mean())
+    return float(step_accuracies(scores, layer, L, steps(L, n_steps), size, seed)[reading].mean())
 
 
 def following(L: int) -> int:
@@ -141,7 +124,15 @@ def following(L: int) -> int:
     return ceil(2 ** (1 / 3) * L)
 
 
-def L_star(accuracy_at, threshold: float = 0.9, L_max: int = 10_000) -> int:
+def length_grid(L_max: int) -> Iterator[int]:
+    """2, 3, 4, 6, 8, 11, …: L ← ⌈2^(1/3) L⌉ up to L_max."""
+    L = 2
+    while L_max >= L:
+        yield L
+        L = following(L)
+
+
+def L_star(accuracy_at: Callable[[int], float], threshold: float = 0.9, L_max: int = 10_000) -> int:
     """The longest length on the grid up to which accuracy_at(L) stays at least `threshold`; 1 if it fails at 2."""
     longest = 1
     for L in length_grid(L_max):
@@ -154,7 +145,7 @@ def L_star(accuracy_at, threshold: float = 0.9, L_max: int = 10_000) -> int:
 def measured(setup: Setup, layer: Layer) -> dict[str, Callable[[np.ndarray], float]]:
     """What a run of stage 2 is measured by after the fact, as functions of (α, β, γ, δ).
 
-    ε and Δ at L_test and ell_test; p(right value) there; Acc at L_test in three readings; the solvable length.
+    ε and Δ at L_test and ell_test; p(right value) there; Acc at L_test in its readings; the solvable length.
     """
     L, ell = setup["L_test"], setup["ell_test"]
     sample = {"size": setup["n_sequences"], "seed": setup["seed"]}
@@ -165,12 +156,12 @@ def measured(setup: Setup, layer: Layer) -> dict[str, Callable[[np.ndarray], flo
             return float(measure(ops, Scores(*map(float, y)), float(L), float(ell)))
 
     def read(y: np.ndarray, reading: str, L: int = L) -> float:
-        return accuracy(Scores(*map(float, y)), layer, L, reading=reading, n_steps=setup["n_steps"], **sample)
+        return accuracy(Scores(*map(float, y)), layer, L, reading, setup["n_steps"], **sample)
 
     return {
         "eps_test": partial(attention, measure=stage_2.eps_attention),
         "gap_test": partial(attention, measure=stage_2.gap),
-        "p_test": lambda y: step_accuracies(Scores(*map(float, y)), layer, L, at=[ell], **sample)["sampled"][0],
+        "p_test": lambda y: step_accuracies(Scores(*map(float, y)), layer, L, [ell], **sample)["sampled"][0],
         "accuracy": partial(read, reading="sampled"),
         "inaccuracy": partial(read, reading="missed"),
         "accuracy_greedy": partial(read, reading="greedy"),

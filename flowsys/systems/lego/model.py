@@ -21,7 +21,7 @@ import numpy as np
 import flowsys as fs
 from flowsys.systems.lego import data, groups
 from flowsys.systems.lego.closed_forms import final_features
-from flowsys.systems.lego.feedforward import FeedForward
+from flowsys.systems.lego.feedforward import FeedForward, feedforward
 from flowsys.systems.lego.isotropic import Isotropic
 
 LAYER, SCORES = ("V_g", "V_y", "X", "U"), ("Q_43", "Q_44")
@@ -98,11 +98,9 @@ def has_trained_layer(p) -> bool:
     return p.mode in ("stage_1", "algorithm_1") or (p.mode == "algorithm_2" and p.features == "trained")
 
 
-def feedforward(ops, p, clips: bool = True) -> FeedForward:
+def nonlinearity(ops, p, clips: bool = True) -> FeedForward:
     """The layer's nonlinearity; the ideal layer needs no clip."""
-    clip = p.clip if clips and has_trained_layer(p) else "none"
-    bias = p.bias + p.bias_scale * ops.log(p.d) / ops.sqrt(p.d)
-    return FeedForward(bias, p.rho, p.q, p.activation, p.varpi, clip, p.C_B * ops.log(p.d), p.clip_width)
+    return feedforward(ops, p, p.clip if clips and has_trained_layer(p) else "none")
 
 
 def blocks(p) -> dict[str, fs.Direct]:
@@ -124,14 +122,10 @@ def blocks(p) -> dict[str, fs.Direct]:
     return found
 
 
-def _samples(sentences: data.Sentences) -> fs.Samples:
-    return fs.Samples(variables=sentences.variables, actions=sentences.actions, values=sentences.values)
-
-
 def one_step(p) -> fs.Samples:
     """Every sentence of length 1."""
     tokens = vocabulary(p)
-    return _samples(data.population(tokens.group, tokens.n_x, 1))
+    return fs.Samples(**data.population(tokens.group, tokens.n_x, 1, variables_read=2)._asdict())
 
 
 def sentences(p) -> fs.Samples:
@@ -141,8 +135,10 @@ def sentences(p) -> fs.Samples:
         return one_step(p)
     rng = np.random.default_rng((p.seed, p.L)) if p.mode == "algorithm_2" else None
     if rng is not None and p.L > 2:
-        return _samples(data.sample(rng, tokens.group, tokens.n_x, p.L, p.n_samples))
-    return _samples(data.population(tokens.group, tokens.n_x, 2, variables_read=3 if has_trained_layer(p) else 2))
+        drawn = data.sample(rng, tokens.group, tokens.n_x, p.L, p.n_samples)
+    else:
+        drawn = data.population(tokens.group, tokens.n_x, 2, variables_read=3 if has_trained_layer(p) else 2)
+    return fs.Samples(**drawn._asdict())
 
 
 def one_step_logits(ops, w, X, p, layer: FeedForward):
@@ -156,7 +152,7 @@ def one_step_logits(ops, w, X, p, layer: FeedForward):
 def one_step_loss(ops, w, X, p):
     """Loss_5¹ of every sentence at Q = 0."""
     target = X.values[:, 1] + vocabulary(p).values.start
-    return cross_entropy(ops, one_step_logits(ops, w, X, p, feedforward(ops, p)), target)
+    return cross_entropy(ops, one_step_logits(ops, w, X, p, nonlinearity(ops, p)), target)
 
 
 def isotropic_features(y: Isotropic, group: groups.GroupAction) -> Features:
@@ -175,7 +171,7 @@ def trained_steps(choice: str, mode: str, L: int) -> tuple[int, ...]:
 
 def step_logits(ops, w, X, p, ell: int):
     """Logits for the value of ans_ℓ given what stands before it: the d classes, or those in Y over the ideal layer."""
-    layer, tokens = feedforward(ops, p), vocabulary(p)
+    layer, tokens = nonlinearity(ops, p), vocabulary(p)
     if has_trained_layer(p):
         features = Features(w.X, w.V_g, w.U[:, :, 0], w.U[:, :, 1], w.V_y)
     else:

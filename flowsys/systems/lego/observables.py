@@ -15,7 +15,7 @@ from flowsys.systems.lego import groups
 from flowsys.systems.lego.groups import GroupAction
 from flowsys.systems.lego.isotropic import Isotropic
 from flowsys.systems.lego.model import (
-    feedforward,
+    nonlinearity,
     one_step_logits,
     one_step_loss,
     sentence_loss,
@@ -56,6 +56,7 @@ def of_scores(ops, scores: Scores, velocity: Scores, L, log_eps_target, gap_targ
     gap_rate, eps_rate = rates.alpha - rates.gamma, (L - 1) * rates.beta + rates.delta
     return {
         **scores._asdict(), "alpha_minus_gamma": scores.alpha - scores.gamma,
+        "alpha_rate": velocity.alpha, "gamma_rate": velocity.gamma,
         "eps_attention": eps, "gap": apart, "log_eps": ops.log(eps),
         "eps_22": eps_attention(ops, scores, 2, 2), "gap_22": gap(ops, scores, 2, 2),
         "gap_rate": gap_rate, "eps_rate": eps_rate, "gap_growth": apart * gap_rate, "log_eps_rate": eps_rate / eps,
@@ -98,7 +99,7 @@ def of_logits(F, target) -> tuple[Any, Any]:
 
 def layer_observables(ops, X, p, V_g, V_y, F, losses) -> dict[str, Any]:
     """Stage 1 at finite width, from features and logits of the values."""
-    group, bias = groups.named(p.group), feedforward(ops, p).bias
+    group, bias = groups.named(p.group), nonlinearity(ops, p).bias
     y, more = of_neurons(ops, V_g, V_y, group)
     size = losses.shape[0]
     miss = (ops.tanh(losses / 2) * (1 + ops.exp(-losses))).sum() / size  # 1 - e^-loss with all its digits
@@ -109,7 +110,7 @@ def layer_observables(ops, X, p, V_g, V_y, F, losses) -> dict[str, Any]:
 
 def _of_layer(ops, w, X, p) -> dict[str, Any]:
     inside = vocabulary(p).values
-    F = one_step_logits(ops, w, X, p, feedforward(ops, p, clips=False))[inside]
+    F = one_step_logits(ops, w, X, p, nonlinearity(ops, p, clips=False))[inside]
     return layer_observables(ops, X, p, w.V_g[inside], w.V_y[inside], F, one_step_loss(ops, w, X, p))
 
 
@@ -147,7 +148,7 @@ def log_loss(ops, w, X, p):
     return ops.log((X.weight * sentence_loss(ops, w, X, p)).sum())
 
 
-RATES = ("gap_rate", "eps_rate", "gap_growth", "log_eps_rate")
+RATES = ("alpha_rate", "gamma_rate", "gap_rate", "eps_rate", "gap_growth", "log_eps_rate")
 ABOUT_SCORES = (
     "alpha", "beta", "gamma", "delta", "alpha_minus_gamma", "eps_attention", "gap", "log_eps", "eps_22", "gap_22",
     "unsettled",

@@ -12,6 +12,8 @@ Time is τ = t / n_x: α and γ stand for n_x entries, β and δ for n_x (n_x - 
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from flowsys.systems.lego.configurations import Configurations
 from flowsys.systems.lego.feedforward import FeedForward
 from flowsys.systems.lego.isotropic import Isotropic
@@ -20,10 +22,13 @@ from flowsys.systems.lego.isotropic import Isotropic
 class Scores(NamedTuple):
     """Diagonal and off-diagonal value of Q_43, then of Q_44."""
 
-    alpha: Any
-    beta: Any
-    gamma: Any
-    delta: Any
+    alpha: Any = 0.0
+    beta: Any = 0.0
+    gamma: Any = 0.0
+    delta: Any = 0.0
+
+
+AT_REST = Scores()
 
 
 def attention(ops, scores: Scores, L, ell) -> Scores:
@@ -65,13 +70,13 @@ def logits(ops, scores: Scores, features: Isotropic, hit, distractors, current, 
 
 def configuration_logits(ops, scores: Scores, features: Isotropic, table: Configurations, feedforward: FeedForward):
     """F_j of every row of a table: (rows, n_y); the target is class 0."""
-    columns = (table.hit, table.distractors, table.current, table.past)
+    current = np.eye(table.past.shape[-1])[0]
+    columns = (table.hit, table.distractors, current[None], table.past)
     return logits(ops, scores, features, *columns, table.L, table.ell, feedforward)
 
 
-def configuration_losses(ops, scores: Scores, features: Isotropic, table: Configurations, d, feedforward: FeedForward):
-    """-log p(target) of every row, as softplus of a log-sum: accurate down to the smallest float."""
-    F = configuration_logits(ops, scores, features, table, feedforward)
+def logit_losses(ops, F, d, feedforward: FeedForward):
+    """-log p(target) of logits (rows, n_y), as softplus of a log-sum: accurate down to the smallest float."""
     n_y = F.shape[-1]
     outside = feedforward.outside_logit(ops, n_y)
     others = ops.concatenate([F[..., 1:] - F[..., :1], outside - F[..., :1]], axis=-1)

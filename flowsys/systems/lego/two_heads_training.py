@@ -1,4 +1,4 @@
-"""Training for Section 7: Adam on fresh sentences, checkpoints that resume exactly, self-training by doubling lengths.
+"""Training and looking at the transformer of Section 7: Adam on fresh sentences, own rollouts, attention.
 
 An epoch is `steps_per_epoch` batches of new sentences. Every batch is drawn from (seed, epoch, step), so a run that was
 stopped and resumed makes the same numbers as one that was not. In self-training the frozen previous model writes the
@@ -7,11 +7,15 @@ answers (greedy rollout) that the next one learns at twice the length.
 Late in training the loss is tiny but for single epochs, where it jumps by orders of magnitude and comes back: Adam
 divides by second moments that have nearly vanished. What a run has learnt are therefore its weights after the epoch of
 least loss (`Run.learnt`), not those it happens to end with.
+
+Accuracy is the share of sentences all of whose values are right when the model writes every answer itself. An attention
+map has the queries ans_0 … ans_{L-1} as rows and the 2 L clauses as columns, averaged over heads and sentences; its
+diagonals are ans_ℓ → pred_{ℓ+1} and ans_ℓ → ans_ℓ.
 """
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -22,11 +26,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from flowsys.systems.lego import two_heads
-from flowsys.systems.lego.data import Vocabulary
-from flowsys.systems.lego.section_7 import COURSE_LENGTHS, Experiment, Trained
-from flowsys.systems.lego.two_heads_evaluation import rollout_accuracy
+from flowsys.systems.lego.data import Vocabulary, clauses, sample
+from flowsys.systems.lego.section_7 import COURSE_LENGTHS, DIAGONAL_LENGTHS, TEST_LENGTHS, Experiment
 
-COURSE_SIZE, LOOKS = 100, 12
+LOOKS, SAVED_EVERY = 12, 10
+SENTENCES, COURSE_SENTENCES, AT_ONCE = 500, 100, 100
+DIGITS = 4
 
 
 class Run(NamedTuple):
@@ -64,18 +69,8 @@ def draw_tokens(key, vocabulary: Vocabulary, L: int, size: int):
     actions = jax.random.randint(for_actions, (size, L), 0, group.n_g)
     y_0 = jax.random.randint(for_value, (size,), 0, group.n_y)
     table = jnp.asarray(group.action)
-
-    def act(y, g):
-        return table[g, y], table[g, y]
-
-    _, later = jax.lax.scan(act, y_0, actions.T)
-    values = jnp.concatenate([y_0[:, None], later.T], axis=1) + vocabulary.values.start
-    blank = lambda n: jnp.full((size, n), vocabulary.blank)
-    predicates = jnp.stack(
-        [names[:, 1:], actions + vocabulary.actions.start, names[:, :-1], blank(L), blank(L)], axis=2
-    )
-    answers = jnp.stack([blank(L + 1), blank(L + 1), blank(L + 1), names, values], axis=2)
-    return jnp.concatenate([predicates, answers], axis=1)
+    _, later = jax.lax.scan(lambda y, g: (table[g, y], table[g, y]), y_0, actions.T)
+    return clauses(vocabulary, names, actions, jnp.concatenate([y_0[:, None], later.T], axis=1), jnp)
 
 
 def adam_step(parameters, first, second, slope, step, learning_rate, decay=(0.9, 0.999), floor=1e-8):
@@ -108,80 +103,121 @@ def _epoch(experiment: Experiment, parameters, first, second, epoch, annotator):
 
 def train(
     experiment: Experiment,
-    checkpoint: Path | str | None = None,
-    *,
-    initial: dict | None = None,
-    annotator: dict | None = None,
-    save_every: int = 10,
-    epochs_now: int | None = None,
+    checkpoint: Path | None = None,
+    previous: dict | None = None,
     on_epochs: Callable[[Experiment, int], None] = lambda experiment, epoch: None,
 ) -> Run:
-    """Run (or resume from `checkpoint`) up to `experiment.epochs`, or `epochs_now` more.
+    """Run, or resume from `checkpoint`, up to `experiment.epochs`; from `previous` weights on, on their answers.
 
     Every few epochs it saves, and tells `on_epochs` how many are done.
     """
-    resumed = load(checkpoint, experiment) if checkpoint is not None and Path(checkpoint).exists() else None
-    run = start(experiment, initial) if resumed is None else resumed
-    last = experiment.epochs if epochs_now is None else min(experiment.epochs, run.epoch + epochs_now)
+    is_resumed = checkpoint is not None and checkpoint.exists()
+    run = load(checkpoint, experiment) if checkpoint is not None and is_resumed else start(experiment, previous)
     one_epoch = replace(experiment, epochs=1)  # how many follow is no part of what is compiled
-    while run.epoch < last:
-        state, loss = _epoch(one_epoch, *run[:3], jnp.asarray(run.epoch), annotator)
+    while run.epoch < experiment.epochs:
+        state, loss = _epoch(one_epoch, *run[:3], jnp.asarray(run.epoch), previous)
         learnt = state[0] if float(loss) <= run.losses.min(initial=np.inf) else run.learnt
         run = Run(state[0], state[1], state[2], learnt, run.epoch + 1, np.append(run.losses, float(loss)), run.course)
         if run.epoch % max(1, experiment.epochs // LOOKS) == 0:
-            run = run._replace(course=(*run.course, _looked(experiment, run)))
-        if run.epoch % save_every == 0 or run.epoch == last:
+            shares = [rollouts(run.learnt, experiment, L, COURSE_SENTENCES).all(axis=1).mean()
+                      for L in experiment.within(COURSE_LENGTHS)]  # fmt: skip
+            look = run.epoch * experiment.steps_per_epoch, run.losses.min(), *shares
+            run = run._replace(course=(*run.course, tuple(map(float, look))))
+        if run.epoch % SAVED_EVERY == 0 or run.epoch == experiment.epochs:
             if checkpoint is not None:
                 save(checkpoint, experiment, run)
             on_epochs(experiment, run.epoch)
     return run
 
 
-def _looked(experiment: Experiment, run: Run) -> tuple[float, ...]:
-    """Steps done, the least loss so far, and what share of rollouts is all right at some lengths by what is learnt."""
-    lengths = [L for L in COURSE_LENGTHS if experiment.n_x > L]
-    shares = [
-        rollout_accuracy(run.learnt, experiment.vocabulary, L, size=COURSE_SIZE,
-                         adds_query=experiment.architecture.adds_query)["all_right"]
-        for L in lengths
-    ]  # fmt: skip
-    return (float(run.epoch * experiment.steps_per_epoch), float(run.losses.min()), *shares)
-
-
-def self_train(cases: Sequence[Trained], directory: Path | str, **options) -> Iterator[Run]:
-    """Section 7, Fig. 1b: the first stage on true answers, each later one on the previous model's own answers."""
-    previous: Any = None
-    for case in cases:
-        run = train(case.experiment, Path(directory) / case.weights, initial=previous, annotator=previous, **options)
-        yield run
-        if run.epoch < case.experiment.epochs:
-            return
-        previous = run.learnt
-
-
-def save(path: Path | str, experiment: Experiment, run: Run) -> None:
+def save(path: Path, experiment: Experiment, run: Run) -> None:
     """Write a checkpoint; the file is replaced whole, so an interruption leaves the previous one."""
     arrays = {f"{part}/{name}": value for part in WEIGHTS for name, value in getattr(run, part).items()}
-    partial_file = Path(path).with_suffix(".partial.npz")
+    partial_file = path.with_suffix(".partial.npz")
     partial_file.parent.mkdir(parents=True, exist_ok=True)
-    settings = json.dumps(asdict(experiment), sort_keys=True)
-    course = json.dumps(run.course)
+    settings, course = json.dumps(asdict(experiment), sort_keys=True), json.dumps(run.course)
     np.savez(partial_file, **arrays, epoch=run.epoch, losses=run.losses, course=course, experiment=settings)
     os.replace(partial_file, path)
 
 
-def load(path: Path | str, experiment: Experiment) -> Run:
+def load(path: Path, experiment: Experiment) -> Run:
     """Read a checkpoint of the same experiment; only the number of epochs may differ."""
     with np.load(path) as stored:
         settings = json.loads(str(stored["experiment"]))
-        wanted = json.loads(json.dumps(asdict(experiment)))
-        for name in wanted:
-            if name != "epochs" and settings[name] != wanted[name]:
-                raise ValueError(f"{name} = {wanted[name]}, but the checkpoint {path} was made with {settings[name]}.")
+        for name, wanted in asdict(experiment).items():
+            if name != "epochs" and settings[name] != wanted:
+                raise ValueError(f"{name} = {wanted}, but the checkpoint {path} was made with {settings[name]}.")
         parts: dict[str, Any] = {part: {} for part in WEIGHTS}
-        for key in stored.files:
-            part, _, name = key.partition("/")
-            if part in parts:
-                parts[part][name] = jnp.asarray(stored[key])
+        for part, _, name in (key.partition("/") for key in stored.files if "/" in key):
+            parts[part][name] = jnp.asarray(stored[f"{part}/{name}"])
         course = tuple(map(tuple, json.loads(str(stored["course"]))))
         return Run(**parts, epoch=int(stored["epoch"]), losses=stored["losses"], course=course)
+
+
+# -- what is looked at ------------------------------------------------------------------------------------------------
+
+
+@partial(jax.jit, static_argnames=("L", "adds_query"))
+def _values_right(parameters, tokens, L, adds_query):
+    return two_heads.greedy_rollout(parameters, tokens, L, adds_query)[:, :, 4] == tokens[:, L + 1 :, 4]
+
+
+@partial(jax.jit, static_argnames=("L",))
+def _mean_attention(parameters, tokens, L):  # attention does not depend on what is added to it
+    return two_heads.forward(parameters, tokens, L)[1].mean(axis=(0, 1))
+
+
+def rollouts(parameters: dict, experiment: Experiment, L: int, size: int) -> np.ndarray:
+    """Whether each value of each of `size` sentences is right when the model writes every answer: (size, L)."""
+    vocabulary, rng, right = experiment.vocabulary, np.random.default_rng([0, L]), []
+    for done in range(0, size, AT_ONCE):
+        tokens = clauses(vocabulary, *sample(rng, vocabulary.group, vocabulary.n_x, L, min(AT_ONCE, size - done)))
+        right.append(_values_right(parameters, jnp.asarray(tokens), L, experiment.architecture.adds_query))
+    return np.concatenate(right)
+
+
+def attention_map(parameters: dict, vocabulary: Vocabulary, L: int, order: np.ndarray, size: int = 100) -> np.ndarray:
+    """Mean attention (L, 2 L) on true sentences whose predicates are shown in the order given (Fig. 5)."""
+    tokens = clauses(vocabulary, *sample(np.random.default_rng([0, L]), vocabulary.group, vocabulary.n_x, L, size))
+    tokens = np.concatenate([tokens[:, order], tokens[:, L:]], axis=1)
+    return np.asarray(_mean_attention(parameters, jnp.asarray(tokens), L))
+
+
+def diagonals(attention: np.ndarray, order: np.ndarray) -> dict[str, np.ndarray]:
+    """Attention of ans_ℓ on pred_{ℓ+1} and on itself, ℓ = 0 … L-1 (Figs. 6, 7)."""
+    at = np.arange(len(attention))
+    return {"predicate": attention[at, np.argsort(order)], "answer": attention[at, len(at) + at]}
+
+
+def results(experiment: Experiment, trained: Run) -> dict[str, Any]:
+    """What is kept of a trained model."""
+    right = {L: rollouts(trained.learnt, experiment, L, SENTENCES) for L in experiment.within(TEST_LENGTHS)}
+    return {
+        "group": experiment.group,
+        "trained_to": experiment.L,
+        "experiment": asdict(experiment),
+        "losses": _short(trained.losses),
+        "course": [list(look) for look in trained.course],
+        "sentences": SENTENCES,
+        "all_right": {str(L): float(values.all(axis=1).mean()) for L, values in right.items()},
+        "by_step": {str(L): _short(values.mean(axis=0)) for L, values in right.items()},
+        "attention": {str(L): _attention(experiment, trained, L) for L in experiment.within(DIAGONAL_LENGTHS)},
+    }
+
+
+def _attention(experiment: Experiment, trained: Run, L: int) -> dict[str, Any]:
+    """Diagonals of the mean attention at length L, predicates in order and shuffled; at the shortest the maps too."""
+    shuffled = np.random.default_rng(experiment.seed).permutation(L)
+    found: dict[str, Any] = {"order": shuffled.tolist()}
+    for name, order in (("in_order", np.arange(L)), ("shuffled", shuffled)):
+        attention = attention_map(trained.learnt, experiment.vocabulary, L, order)
+        found[name] = {kind: _short(line) for kind, line in diagonals(attention, order).items()}
+        if DIAGONAL_LENGTHS[0] == L:
+            found[name]["map"] = _short(attention)
+    return found
+
+
+def _short(numbers: np.ndarray) -> list:
+    """Numbers with a few significant digits."""
+    numbers = np.asarray(numbers, dtype=float)
+    return [_short(row) for row in numbers] if numbers.ndim > 1 else [float(f"{x:.{DIGITS}g}") for x in numbers]

@@ -8,13 +8,13 @@ import numpy as np
 
 import flowsys as fs
 from flowsys.errors import InputError
+from flowsys.model.values import Values
 from flowsys.system import FINITE, Parameter
 from flowsys.systems.lego.closed_forms import clip_level, log_loss_threshold, outside_logit
-from flowsys.systems.lego.feedforward import ACTIVATIONS, CLIPS
-from flowsys.systems.lego.group_files import is_file, read
-from flowsys.systems.lego.groups import LARGEST_SYMMETRIC, sizes
+from flowsys.systems.lego.feedforward import ACTIVATIONS, CLIPS, whole_bias
+from flowsys.systems.lego.groups import is_file, read, sizes
 
-GROUPS = (*(f"C{n}" for n in range(2, 13)), *(f"S{n}" for n in range(2, LARGEST_SYMMETRIC + 1)))
+GROUPS = (*(f"C{n}" for n in range(2, 13)), *(f"S{n}" for n in range(2, 7)))
 
 
 @dataclass(frozen=True)
@@ -41,19 +41,15 @@ class Group(fs.Choice):
         return GroupParameter(name, self.values[0], self.meaning, choices=self.values)
 
 
-def whole_bias(p) -> float:
-    """`bias`, and the multiple of d^(-1/2) log d that was asked for; p by name."""
-    return p["bias"] + p["bias_scale"] * np.log(p["d"]) / np.sqrt(p["d"])
-
-
-def _outside(p) -> float:
-    return outside_logit(sizes(p["group"])[1], whole_bias(p), p["rho"], p["q"])
+def of_neurons(p, m: int) -> float:
+    """F_0 = m s(b) of a layer with m neurons a class."""
+    return outside_logit(m, whole_bias(np, Values(p)), p["rho"], p["q"])
 
 
 PARAMETERS: dict[str, Any] = {
     "group": Group("C5", *(name for name in GROUPS if name != "C5"),
                    meaning="which group acts on the values: cyclic on itself, symmetric on n points, or the tables in "
-                   "a file (flowsys.systems.lego.group_files)"),
+                   "a file (flowsys.systems.lego.groups)"),
     "d": fs.Real(1000.0, 4, 1e15, "vocabulary size: free where classes outside the values are lumped (L3, L4, "
                  "exchangeable), n_x + n_g + n_y + 1 on other finite levels"),
     "C_B": fs.Real(3.0, 0.5, 75, "logit clip B = C_B log d, at most 520"),
@@ -62,7 +58,8 @@ PARAMETERS: dict[str, Any] = {
     "bias": fs.Real(0.1, 0, 1, "fixed bias b of every neuron"),
     "bias_scale": fs.Real(0.0, 0, 1, "added to the bias: this times d^(-1/2) log d (the paper's bias: 1, with bias = "
                           "0)"),
-    "F_0": fs.Real(_outside, -1e3, 1e3, "logit of the classes that are no values, where they are lumped",
+    "F_0": fs.Real(lambda p: of_neurons(p, sizes(p["group"])[1]), -1e3, 1e3, "logit of the classes that are no values, "
+                   "where they are lumped",
                    default_text="m s(b), m neurons a class (n_y where the layer is isotropic)"),
     "n_x": fs.Size(inf, 2, 10**12, "number of variables", infinite=True),
     "n_x_finite": fs.Size(5, 3, 1000, "number of variables at finite levels where n_x = inf", levels=FINITE),
