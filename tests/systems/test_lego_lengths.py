@@ -69,7 +69,7 @@ def test_rollout_is_right_throughout_exactly_where_every_greedy_step_is():
     with jax.enable_x64(True):
         logits = jax.jit(lambda table: stage_2.configuration_logits(ops, scores, l.features, table, FEEDFORWARD))
         for ell in range(1, L + 1):
-            F = np.asarray(logits(configurations.from_sequences(l.group, actions, values, ell)))
+            F = np.asarray(logits(configurations.from_sequences(l.group, actions, values, [ell])[0]))
             every_step &= F[:, 0] > F[:, 1:].max(axis=1)
     np.testing.assert_array_equal(right.all(axis=1), every_step)
     assert 0 < every_step.mean() < 1

@@ -68,7 +68,7 @@ def test_stage_2_program_is_the_gradient_of_the_model_on_sampled_configurations(
     setup, y = SYSTEM.setup(group="S3", n_x=12, L=7), Scores(1.5, 0.2, 1.1, -0.3)
     group = groups.named("S3")
     drawn = {ell: configurations.sequences(group, 7, 40, seed=ell) for ell in (1, 2, 5)}
-    tables = [configurations.from_sequences(group, *drawn[ell], ell) for ell in drawn]
+    tables = [configurations.from_sequences(group, *drawn[ell], [ell])[0] for ell in drawn]
     features = closed_forms.final_features(6, 3, 14.0)
     nonlinearity = replace(feedforward(np, Values(setup), clip), F_0=setup["F_0"])
     problem = stage_2_problem(setup, Layer(group, features, 1e3, nonlinearity), tables)

@@ -77,7 +77,7 @@ def test_equal_rows_are_merged_to_few_orbits():
 def test_sequences_become_rows_with_the_loss_of_the_unrelabelled_configuration():
     group, L, ell = groups.named("S3"), 5, 4
     actions, values = configurations.sequences(group, L, 40, seed=3)
-    table = configurations.from_sequences(group, actions, values, ell)
+    (table,) = configurations.from_sequences(group, actions, values, [ell])
     P = group.matrices
     hit = P[actions[:, ell - 1]]
     past = np.array([np.bincount(row[: ell - 1], minlength=3) for row in values])
@@ -92,8 +92,8 @@ def test_wrong_self_labels_change_the_target_only():
     group = groups.named("C3")
     actions, values = configurations.sequences(group, 3, 30, seed=0)
     wrong = np.column_stack([values[:, :2], (values[:, 2] + 1) % 3])
-    table = configurations.from_sequences(group, actions, wrong, 2)
-    right = configurations.from_sequences(group, actions, values, 2)
+    (table,) = configurations.from_sequences(group, actions, wrong, [2])
+    (right,) = configurations.from_sequences(group, actions, values, [2])
     assert (table.hit[:, 0, 0] == 0).all() and (right.hit[:, 0, 0] == 1).all()
     np.testing.assert_array_equal(table.past, right.past)
 
@@ -105,7 +105,7 @@ def test_a_sample_is_within_its_error_of_the_exact_loss():
         of = jax.jit(lambda table: loss(POINT, ideal("C3"), [table], 1e3))
         for seed in range(8):
             drawn = configurations.sequences(group, 6, 1024, seed)
-            losses.append(float(of(configurations.from_sequences(group, *drawn, 2))))
+            losses.append(float(of(configurations.from_sequences(group, *drawn, [2])[0])))
     exact, _ = loss_and_slope("C3", 6, (2,), POINT)
     assert abs(np.mean(losses) - exact) < 4 * np.std(losses, ddof=1) / np.sqrt(8)
 

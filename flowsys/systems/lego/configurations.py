@@ -90,19 +90,21 @@ def exact(group: GroupAction, L: int, ell: int) -> Configurations:
     return Configurations(L, ell, hit, counts.astype(float), past, np.repeat(weight, len(pasts)) / len(pasts))
 
 
-def from_sequences(group: GroupAction, actions, values, ell: int) -> Configurations:
-    """Configurations of given sequences at step ℓ, each with weight 1/N.
+def from_sequences(group: GroupAction, actions, values, steps: Sequence[int]) -> list[Configurations]:
+    """Configurations of given sequences at some steps ℓ, each with weight 1/N.
 
     `values` are y_0 … y_{ℓ-1} as they stand in the context, and the label y_ℓ, which need not be right.
     """
-    n_y, at = group.n_y, np.arange(len(actions))
-    hit = group.matrices[actions[:, ell - 1]]
-    distractors = np.einsum("ng,gjy->njy", occurrences(actions, group.n_g), group.matrices) - hit
-    rows, columns = (_to_front(values[:, k], n_y) for k in (ell, ell - 1))
-    relabelled = lambda matrix: matrix[at[:, None, None], rows[:, :, None], columns[:, None, :]]
-    past = occurrences(values[:, : ell - 1], n_y)[at[:, None], columns]
-    L, weight = actions.shape[1], np.full(len(at), 1 / len(at))
-    return Configurations(L, ell, relabelled(hit), relabelled(distractors), past, weight)
+    n_y, at, tables = group.n_y, np.arange(len(actions)), []
+    everything = np.einsum("ng,gjy->njy", occurrences(actions, group.n_g), group.matrices)
+    for ell in steps:
+        hit = group.matrices[actions[:, ell - 1]]
+        rows, columns = (_to_front(values[:, k], n_y) for k in (ell, ell - 1))
+        places = at[:, None, None], rows[:, :, None], columns[:, None, :]
+        past = occurrences(values[:, : ell - 1], n_y)[at[:, None], columns]
+        weight = np.full(len(at), 1 / len(at))
+        tables.append(Configurations(actions.shape[1], ell, hit[places], (everything - hit)[places], past, weight))
+    return tables
 
 
 def occurrences(rows: np.ndarray, n: int) -> np.ndarray:
@@ -131,9 +133,12 @@ def expectation(group: GroupAction, L: int, steps: Sequence[int], size: int, see
 
     Common random numbers make the sampled loss a deterministic smooth function.
     """
-    check_sample(group, sum(not is_exact(group, L, ell) for ell in steps), size)
-    drawn = sequences(group, L, size, seed)
-    return [exact(group, L, ell) if is_exact(group, L, ell) else from_sequences(group, *drawn, ell) for ell in steps]
+    listed = {ell: exact(group, L, ell) for ell in steps if is_exact(group, L, ell)}
+    rest = [ell for ell in steps if ell not in listed]
+    check_sample(group, len(rest), size)
+    if rest:
+        listed |= dict(zip(rest, from_sequences(group, *sequences(group, L, size, seed), rest)))
+    return [listed[ell] for ell in steps]
 
 
 def check_sample(group: GroupAction, n_steps: int, size: int) -> None:

@@ -54,7 +54,7 @@ def _step_scores(q: int, activation: str, clip: str):
 def _tables(group: GroupAction, L: int, at: tuple[int, ...], size: int, seed: int) -> Configurations:
     """The tables of several steps of the same sequences, one after the other along a leading axis."""
     actions, values = sequences(group, L, size, seed)
-    tables = [from_sequences(group, actions, values, ell) for ell in at]
+    tables = from_sequences(group, actions, values, at)
     stacked: dict[str, Any] = {name: np.stack(each) for name, each in zip(Configurations._fields, zip(*tables))}
     stacked |= {"L": float(L), "ell": stacked["ell"].astype(float)}
     return jax.device_put(Configurations(**stacked))

@@ -68,7 +68,7 @@ def round_tables(layer: Layer, scores: Scores, L: int, steps, size: int, seed: i
     configurations.check_sample(layer.group, len(steps), size)
     actions, truth = configurations.sequences(layer.group, L, size, seed)
     answers = np.column_stack([truth[:, 0], greedy_answers(scores, layer, actions, truth[:, 0], max(steps))[0]])
-    tables = [configurations.from_sequences(layer.group, actions, answers, ell) for ell in steps]
+    tables = configurations.from_sequences(layer.group, actions, answers, steps)
     return tables, float(np.mean(answers[:, 1:] == truth[:, 1 : max(steps) + 1]))
 
 
