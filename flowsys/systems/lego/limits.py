@@ -8,10 +8,9 @@ layer that stage 1 leaves (Algorithm 1).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
-import jax
 import numpy as np
 
 from flowsys.errors import InputError
@@ -22,7 +21,7 @@ from flowsys.model.values import Values
 from flowsys.program import Program
 from flowsys.program.arrays import arguments, in_columns
 from flowsys.runs.automatic import integrate
-from flowsys.runs.solving import observe_states
+from flowsys.runs.solving import double_precision, observe_states
 from flowsys.system import Setup
 from flowsys.system.problem import Problem, ProgramField
 from flowsys.systems.lego import SYSTEM, groups
@@ -40,6 +39,7 @@ from flowsys.systems.lego.feedforward import FeedForward, feedforward, whole_bia
 from flowsys.systems.lego.isotropic import Isotropic, Layer, conserved
 from flowsys.systems.lego.model import trained_steps
 from flowsys.systems.lego.stage_2 import AT_REST, Scores
+from flowsys.systems.lego.vocabulary import DEAR
 
 PACKAGED_POWER = 4
 RTOL = 1e-9  # of stages before the one that is shown
@@ -107,8 +107,6 @@ def stage_2_problem(
     setup: Setup, layer: Layer, steps: Sequence[Configurations], initial: Scores = AT_REST, start: float = 0.0
 ) -> Problem:
     """Attention over a fixed layer, on the configurations of the steps to train on; of all steps the mean counts."""
-    from flowsys.systems.lego.lengths import measured
-
     divisor = len(steps) if setup["trained_steps"] == "all" else 1
     tables, links = program_tables([step._replace(weight=step.weight / divisor) for step in steps])
     text = program("stage_2", setup["q"], setup["activation"], layer.feedforward.clip)
@@ -121,11 +119,20 @@ def stage_2_problem(
         "log_eps_target": np.log(setup["eps_target"]),
         "gap_target": setup["gap_target"],
     }
+    derived: dict[str, Any] = {"c_1": lambda y: c_1(setup["C_B"])}
+    derived |= {name: partial(_measured, setup, layer, name) for name in DEAR}
     problem = _posed(
         setup, "stage_2", text, values, np.array(initial, dtype=float), ("stage_2_1", "stage_2_2", "loss_threshold"),
-        tables, links, derived={"c_1": lambda y: c_1(setup["C_B"])} | measured(setup, layer), start=start,
+        tables, links, derived=derived, start=start,
     )  # fmt: skip
     return problem if start == 0 or setup["t_look"] > start else replace(problem, marks={})
+
+
+def _measured(setup: Setup, layer: Layer, name: str, y: np.ndarray) -> float:
+    """What a state is measured by after the fact."""
+    from flowsys.systems.lego.lengths import measured
+
+    return measured(setup, layer)[name](y)
 
 
 def limit_problem(setup: Setup, mode: str, start: Mapping[str, Any] | None = None) -> Problem:
@@ -180,7 +187,7 @@ def layer_of(setup: Setup, mode: str = "algorithm_2") -> Layer:
 
 def run_to(problem: Problem, event: str, most_steps: int) -> tuple[float, np.ndarray]:
     """When a problem reaches an event, and where."""
-    with jax.enable_x64(True):
+    with double_precision(problem):
         run = integrate(problem, (), (event,), Tolerances(RTOL, 1e-4 * RTOL * problem.scale, most_steps))
     for record in run.records:
         if record.label == event:

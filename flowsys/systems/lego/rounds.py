@@ -22,7 +22,7 @@ from flowsys.model.finite import training
 from flowsys.model.starts import seen_by_numpy, weights_from
 from flowsys.model.stated import started_from
 from flowsys.runs.automatic import integrate
-from flowsys.runs.solving import observe_states
+from flowsys.runs.solving import double_precision, observe_states
 from flowsys.runs.training import Training, train
 from flowsys.system import Setup
 from flowsys.system.lazy import first_of
@@ -97,7 +97,7 @@ def _why(setup: Setup, L: int, problem: Problem, label_accuracy: float, error: I
     n_labels = setup["n_samples"] * max(steps_of(setup, L))
     n_wrong = round((1 - label_accuracy) * n_labels)
     times = [t for t in 10.0 ** np.arange(16) if t <= problem.t_max] if n_wrong else []
-    with jax.enable_x64(True):
+    with double_precision(problem):
         run = integrate(problem, times, (), Tolerances(RTOL, 1e-4 * RTOL * problem.scale, ROUND_STEPS // 4))
     losses = observe_states(problem, run.records, ("loss",))["loss"]
     if len(losses) < 2 or losses[-1] <= 0.999 * losses[-2]:
