@@ -177,8 +177,10 @@ def creep(run: Kit, width: float = 1.0) -> Sides:
 STARTS: dict[str, Any] = {"bias": 0.01, "V_0": 0.01}
 EARLY = [{"group": g, "q": q, **STARTS} for g in ("C3", "C5", "S3") for q in (4, 6)]
 SMALLER_START = Path("bias", (0.01, 0.005, 0.0025, 0.00125, 0.000625), V_0=lambda p: p.bias)
-CYCLIC, SYMMETRIC_ONLY = Regime(TRANSITIVE), Regime(SYMMETRIC)
-LARGE_D = Regime(Condition("d ≥ D", lambda p, D: (p.d, D)), D=1e3)
+PHASE_1 = Condition("ϱ > b + V_0", lambda p: (p.rho, p.bias + p.V_0))
+"""There is a phase I: b = σ_0 log d is far below ϱ = 1/polylog d."""
+POWER_BRANCH, CYCLIC, SYMMETRIC_ONLY = Regime(PHASE_1), Regime(TRANSITIVE, PHASE_1), Regime(SYMMETRIC, PHASE_1)
+LARGE_D = Regime(Condition("d ≥ D", lambda p, D: (p.d, D)), PHASE_1, D=1e3)
 """What our closed forms of phase I leave out is the share 1/d that the softmax gives every class at the start."""
 LARGER_D = Path("d", (1e2, 1e3, 1e4, 1e6, 1e8, 1e10, 1e12))
 NARROWER = Path("d", LARGER_D.values, rho=lambda p: 1 / np.log(p.d))
@@ -191,13 +193,13 @@ FIBRES = [{"group": g, **SMALL} for g in ("S3", "S4", "S5")]
 STEP: dict[str, Any] = {"mode": MODE, "takes": SHAPE, "path": LARGER_D, "what": "proof step"}
 CLAIMS = [
     Claim("Eq16", "Eq. (16), Lemma B.2", "in phase I dV/dt ≥ Ω((V + b)^(q-1))", Inequality(">=", None), growth,
-          at={"group": "C3"}, path=SMALLER_START, mode=MODE, takes=SHAPE, control={"extra": -1}),
+          at={"group": "C3"}, path=SMALLER_START, regime=POWER_BRANCH, mode=MODE, takes=SHAPE, control={"extra": -1}),
     Claim("Eq16-rate", "Eq. (16)", "dV/dt = (1 + f)/(4 n_g n_y ϱ^(q-1)) (V + b)^(q-1)", Identity(5e-3),
           growth_and_its_rate, at=EARLY, mode=MODE, regime=LARGE_D, sharpens="Eq16", takes="d rho",
           control={"factor": 1.1}),
     Claim("phase_1_exponent", "Theorem 4.1, Lemma B.8", "phase I takes a time Õ(σ_0^-(q-2)), b and V_0 ∝ σ_0",
           Order("Õ", lambda p: p.bias ** -(p.q - 2.0)), time_of_phase_1, at=[{"group": "C3", "q": q} for q in (4, 6)],
-          path=SMALLER_START, mode=MODE, takes=f"{SHAPE} d",
+          path=SMALLER_START, regime=POWER_BRANCH, mode=MODE, takes=f"{SHAPE} d",
           control={"kind": Order("Õ", lambda p: p.bias ** -(p.q - 3.0))}),
     Claim("phase_1_time", "Theorem 4.1, Lemma B.13, Corollary B.1",
           "phase I ends at t_* (1 - (x_0/ϱ)^(q-2)), t_* = 4 n_g n_y ϱ^(q-1) / ((1 + f)(q - 2) x_0^(q-2))",
@@ -218,25 +220,25 @@ CLAIMS = [
                           "ϱ = 1/polylog d is larger than δ_1", "harmless", "Eq17-law")),
     Claim("Eq17-law", "Eq. (17), Eq. (18)", "V ends at B + ϱ(1 - 1/q) - b, where min(F, B) stops it, shared as C_α : 1",
           Identity(1e-3), features_and_closed_form, at=[{"group": g, **SMALL} for g in ("C3", "C5", "S3", "S4")],
-          mode=MODE, sharpens="Eq17ab", takes=f"{SHAPE} d", control={"clip": "none"}),
+          regime=POWER_BRANCH, mode=MODE, sharpens="Eq17ab", takes=f"{SHAPE} d", control={"clip": "none"}),
     Claim("Eq17c_18c", "Eqs. (17), (18), Theorem B.1, Theorem C.1, Inductions B.4, C.4",
           "(B) confounding features cancel: they tend to -b, b = σ_0 log d = o(1)", Limit(0.0), confounders,
           at=[{"group": g, **SMALL, "clip": clip} for g in ("C3", "S3") for clip in ("hard", "smooth")],
-          mode=MODE, takes=f"{SHAPE} d", control={"at": {"group": "C3", **SMALL, "clip": "none"}}),
+          regime=POWER_BRANCH, mode=MODE, takes=f"{SHAPE} d", control={"at": {"group": "C3", **SMALL, "clip": "none"}}),
     Claim("C.1_C", "Theorem C.1, Induction C.4", "(C) V(g)/V(y) → C_α", Limit(
           lambda p: float(C_alpha(*sizes(p.group))), 1e-3), ratio, at=[{"group": g, **CLIPPED} for g in ("S3", "S4",
-          "S5")], path=SMALLER_START, mode=MODE, takes=f"{SHAPE} d",
+          "S5")], path=SMALLER_START, regime=POWER_BRANCH, mode=MODE, takes=f"{SHAPE} d",
           control={"at": {"group": "S3", **CLIPPED, "clip": "none"}}),
     Claim("C.7", "Lemma C.7", "|V(g) - C_α V(y)| ≤ O(δ), δ the largest confounding feature", Inequality("<="),
           ratio_and_confounders, at=[{"group": g, **CLIPPED} for g in ("S3", "S4", "S5")], path=SMALLER_START,
-          mode=MODE, takes=f"{SHAPE} d", control={"scale": 0.01}),
+          regime=POWER_BRANCH, mode=MODE, takes=f"{SHAPE} d", control={"scale": 0.01}),
     Claim("Eq18", "Eq. (18)", "V(g) = 2B and V(y) = 2B/n_y to leading order in 1/n_y", Order("O", lambda p: 1 / p.n),
           symmetric_features, at=SMALL, path=Path("n", (3, 4, 5, 6), group=lambda p: f"S{p.n}"), mode=MODE,
           regime=SYMMETRIC_ONLY, takes="d rho q", control={"kind": Order("O", lambda p: p.n**-3.0)}),
     Claim("B.3_a", "Induction B.3", "(a) p ≤ O(d^(-1/2)) up to V = log(d)/2", Order("O", lambda p: p.d**-0.5),
           probability_in_phase_2_1, at=BOTH, regime=CYCLIC, **STEP, control={"kind": Order("O", lambda p: 1 / p.d)}),
     Claim("B.3_c", "Inductions B.3, C.3", "(c) V(g'), V(y') ≤ O(μ) off the combination", Inequality("<=", None),
-          largest_other, at=[*BOTH, *FIBRES], **STEP, control={"kind": Inequality("<=", 1e-3)}),
+          largest_other, at=[*BOTH, *FIBRES], regime=POWER_BRANCH, **STEP, control={"kind": Inequality("<=", 1e-3)}),
     Claim("B.3_below", "Induction B.3", "(c) V(g'), V(y') ≥ -B - O(1)", Order("O"), beyond_B, at=BOTH, regime=CYCLIC,
           **STEP, control={"times": 0.5}),
     Claim("C.3_below", "Induction C.3", "V(g'), V(y') ≥ -B - O(1)", Order("O"), beyond_B, at=FIBRES,
@@ -247,9 +249,9 @@ CLAIMS = [
           at=FIBRES, regime=SYMMETRIC_ONLY, sharpens="C.3_below", mode=MODE, takes=SHAPE, path=LARGER_D,
           control=beyond_B),
     Claim("B.3_d", "Inductions B.3, C.1", "(d) V falls for a bounded time until 1 - p = d^(-1/2)", Order("O"),
-          time_of_falling, at=[*BOTH, *FIBRES], **STEP, control={"sign": 1.0}),
+          time_of_falling, at=[*BOTH, *FIBRES], regime=POWER_BRANCH, **STEP, control={"sign": 1.0}),
     Claim("C.2", "Induction C.2", "V(y) grows Ω(n_g/n_y) times as fast as V(g) in phase I", Inequality(">=", None),
-          growth_of_the_value, at={"bias": 0.01, "V_0": 0.01}, mode=MODE, what="proof step",
+          growth_of_the_value, at={"bias": 0.01, "V_0": 0.01}, regime=POWER_BRANCH, mode=MODE, what="proof step",
           path=Path("n", (3, 4, 5, 6), group=lambda p: f"S{p.n}"), takes="d rho q",
           control={"kind": Inequality(">=", 2.0)}),
     Claim("additive_trap", "Section 6.1.2 [ours]", "too large a bias traps the layer: F_c = F_w, loss log n_y",
