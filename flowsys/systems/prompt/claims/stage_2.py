@@ -1,5 +1,7 @@
 """Stage 2, patterns: the gradients of Lemma F.7 and the times of the proof of Theorem 1 (G.1)."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from flowsys.claims import Claim, Condition, Erratum, Inequality, Kit, Limit, Order, Path, Regime, Sides, Sign
@@ -89,16 +91,24 @@ def last_low_score(run: Kit, shift: float = 0.0) -> float:
     return last_time(there.t, there["a"] < printed.pattern_score_bound(there.t, p.M, p.K, p.alpha) + shift)
 
 
+def in_the_end(excess: Callable[[float], float], M: float) -> float:
+    """The end of a series that comes near it like t^-1/2, as 1 - p does: 2 e(4t) - e(t) at t = 1e8 M."""
+    return 2 * excess(4e8 * M) - excess(1e8 * M)
+
+
 def late_score_excess(run: Kit, factor: float = 1.0) -> float:
-    """a - ½ log(2 (1-α)² t/(α² (M-1))) at t = 1e8 M."""
-    t = 1e8 * run.p.M
-    return run.values(t, observe=("a",))["a"] - float(planar.late_pattern_score(factor * t, run.p.M, run.p.alpha))
+    """a - ½ log(2 (1-α)² t/(α² (M-1))) as t → ∞."""
+    M, alpha = run.p.M, run.p.alpha
+    score = lambda t: run.values(t, observe=("a",))["a"] - float(planar.late_pattern_score(factor * t, M, alpha))
+    return in_the_end(score, M)
 
 
 def late_loss_excess(run: Kit, factor: float = 1.0) -> float:
-    """L 4t/(M-1) - 1 at t = 1e8 M."""
-    t = 1e8 * run.p.M
-    return run.values(t, observe=("loss",))["loss"] / float(factor * planar.late_loss(t, run.p.M)) - 1
+    """L 4t/(M-1) - 1 as t → ∞."""
+    M = run.p.M
+    return in_the_end(
+        lambda t: run.values(t, observe=("loss",))["loss"] / float(factor * planar.late_loss(t, M)) - 1, M
+    )
 
 
 def above_surrogate(run: Kit, swap: bool = False) -> float:
