@@ -100,6 +100,9 @@ def self_trained_lengths(run: Kit, last: int = -1) -> dict[str, Sides]:
     found: dict[str, Any] = {
         f"seed {seed} solves": Sides(solved_length(stages[last]), FAR) for seed, stages in runs.items()
     }
+    found |= {f"seed {seed} beyond as many steps at the first length":
+              Sides(curve(runs[seed][last])[FAR], curve(results[0])[FAR]) for seed, results in more.items()
+              if seed in runs}  # fmt: skip
     later = [curve(b)[FAR] - curve(a)[FAR] for stages in runs.values() for a, b in pairwise(stages)]
     return found | {"every stage extends it": min(later) >= 0}
 
