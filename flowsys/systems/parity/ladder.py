@@ -18,7 +18,7 @@ BEFORE_LOCK, AFTER_LOCK = (3.0, 6.0, 9.0), (20.0, 45.0)
 
 def ladder(setup: Setup) -> list[Rung]:
     """L0 → L1 and the closure at a tiny size, the width at n = 12 before and after lock, the surrogate over n."""
-    tiny, hypercube = (SYSTEM.setup(n=5, k=3, m=8, **more) for more in ({}, {"d": 40, "tokens": "all"}))
+    tiny, hypercube = SYSTEM.setup(n=5, k=3, m=8), SYSTEM.setup(n=5, k=3, m=8, d=40, tokens="all")
     attention = f"mean over {SEEDS} seeds of the attention's deviation at n+3, frozen gates, n = 12, k = 3"
     return [
         Rung("L0", "L1", f"descent to t = {END:g}, n = 5, k = 3, m = 8, largest deviation of a weight",
