@@ -163,7 +163,7 @@ DIAGRAMS = {
     ),
     "examples_rho": NamedDiagram(
         # the vote at the one noisy step decides CoT and ICL alike, so both errors are counted exactly
-        title="Error of CoT and of ICL over examples and the primacy ρ (one noisy step), by exact counting",
+        title="Error of CoT and ICL over examples and the primacy ρ (one noisy step), counted exactly",
         axes=("l_ts=5:80:20:log", "rho=0.05:0.85:20"),
         observables=("icl_error_exact@t=0",),
         fixed={"style": "one", "alpha_test": 0.8, "tau": 0.5},
