@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flowsys.program import Block, Line, Link, Program
+from flowsys.program import Block, Line, Link, Program, written
 from flowsys.program.arrays import arguments, function, observed, switching_functions, vector_field
 
 TOY = """\
@@ -54,6 +54,22 @@ def with_lines(*lines: tuple[str, str], **changes) -> Program:
         "observables": {},
     }
     return Program(**fields | changes)
+
+
+def test_a_written_flow_has_its_rates_and_sees_its_state_or_what_is_told():
+    y, rates = np.array([2.0, 3.0]), {"x": "-rate*both", "y": "0"}
+    seen, told = (written(rates, ("rate",), {"both": "x*y"}, of) for of in (None, {"difference": "x - both"}))
+    data = arguments(seen, {"rate": 0.5})
+    assert np.array_equal(vector_field(seen, "exact", np)(y, data), [-3.0, 0.0])
+    assert np.array_equal(observed(seen, ("x", "y"), "exact", np)(y, data), y) and tuple(told.observables) == (
+        "difference",
+    )
+    assert observed(told, ("difference",), "exact", np)(y, data) == [-4.0]
+
+
+def test_a_written_flow_may_not_read_what_is_not_there():
+    with pytest.raises(ValueError, match="reads"):
+        written({"x": "-rate*x"})
 
 
 def test_text_and_back():

@@ -11,48 +11,33 @@ solves.
 """
 
 from dataclasses import replace
-from functools import lru_cache
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from flowsys.errors import InputError
 from flowsys.model.stated import stated_problem
+from flowsys.program import written
+from flowsys.program.arrays import arguments
 from flowsys.system import Setup
-from flowsys.system.problem import FunctionField, Problem
+from flowsys.system.problem import Problem, ProgramField
 from flowsys.systems.mixture import SYSTEM
 from flowsys.systems.mixture.limits import onset_of_group_signal, stage_1_neurons
 
-STATE = {
-    "linear": ("S_cv_same", "KK_cc_same", "QQ_vv_same", "w_c", "w_v"),
-    "sinh": ("S_cv_difference", "cosh_cv", "S_vc_difference", "cosh_vc", "w_c", "w_v"),
-}
-SEEN = {"linear": STATE["linear"], "sinh": ("S_cv_same", "S_cv_diff", "S_vc_same", "S_vc_diff", "w_c", "w_v")}
-
-
-class LinearFlow(NamedTuple):
-    """dx/dt = generator x; what is observed is `seen` x."""
-
-    generator: Any
-    seen: Any
-
-
-@lru_cache(maxsize=2)
-def _field(variant: str) -> FunctionField:
-    observed = lambda x, a: dict(zip(SEEN[variant], a.seen @ x))
-    return FunctionField(STATE[variant], lambda x, a: a.generator @ x, observed, SEEN[variant])
-
-
-def linear_flow(variant: str, w_c: float, K: int) -> LinearFlow:
-    """The flow of stage 2, neurons at rest."""
-    n = len(STATE[variant])
-    generator, seen = np.zeros((n, n)), np.eye(n)
-    if variant == "linear":
-        generator[[0, 0, 1, 2], [1, 2, 0, 0]] = w_c / (9 * K)
-        return LinearFlow(generator, seen)
-    generator[[0, 1, 2, 3], [1, 0, 3, 2]] = np.array([2, 2, -1, -1]) * w_c / (9 * (K - 1))
-    seen[:4, :4] = np.kron(np.eye(2), [[(K - 1) / K, 0], [-1 / K, 0]])
-    return LinearFlow(generator, seen)
+PROGRAMS = {
+    "linear": written(
+        {"S_cv_same": "beta*(KK_cc_same + QQ_vv_same)", "KK_cc_same": "beta*S_cv_same", "QQ_vv_same": "beta*S_cv_same",
+         "w_c": "0", "w_v": "0"},
+        ("beta",),
+    ),
+    "sinh": written(
+        {"S_cv": "2*gamma*cosh_cv", "cosh_cv": "2*gamma*S_cv", "S_vc": "-gamma*cosh_vc", "cosh_vc": "-gamma*S_vc",
+         "w_c": "0", "w_v": "0"},
+        ("gamma", "K"),
+        observables={"w_c": "w_c", "w_v": "w_v"}
+        | {f"S_{x}_{part}": text for x in ("cv", "vc")
+           for part, text in (("same", f"(K - 1)/K*S_{x}"), ("diff", f"-S_{x}/K"))},
+    ),
+}  # fmt: skip
 
 
 def surrogate_problem(variant: str, setup: Setup, mode: str) -> Problem:
@@ -62,11 +47,12 @@ def surrogate_problem(variant: str, setup: Setup, mode: str) -> Problem:
             raise InputError(
                 f"{name} = {value} is not allowed at level L4: the surrogates are stated for {name} = {needed}."
             )
-    w_c, w_v = stage_1_neurons(setup["T_1"], setup["K"], setup["b"])
-    flow, ω2 = linear_flow(variant, w_c, setup["K"]), setup["omega"] ** 2
+    K, ω2, program = setup["K"], setup["omega"] ** 2, PROGRAMS[variant]
+    w_c, w_v = stage_1_neurons(setup["T_1"], K, setup["b"])
     initial = np.array([*((0.0, ω2, ω2) if variant == "linear" else (0.0, ω2, 0.0, ω2)), w_c, w_v])
-    rests = flow._replace(generator=0 * flow.generator)
-    problem = stated_problem(SYSTEM.declaration, setup, mode, _field(variant), initial,
-                             lambda stage: flow if stage.where else rests, scale=ω2)  # fmt: skip
-    marks = {"T_0.5": onset_of_group_signal(setup["K"], setup["b"]), **problem.marks}
+    rates = {"beta": w_c / (9 * K), "gamma": w_c / (9 * (K - 1))}
+    moves = lambda stage: {name: rate * (stage.where is not None) for name, rate in rates.items()}
+    problem = stated_problem(SYSTEM.declaration, setup, mode, ProgramField(program), initial,
+                             lambda stage: arguments(program, {"K": K} | moves(stage)), scale=ω2)  # fmt: skip
+    marks = {"T_0.5": onset_of_group_signal(K, setup["b"]), **problem.marks}
     return replace(problem, stages=problem.stages[:2], marks=marks, default_at=("T_1", "T_2"))
