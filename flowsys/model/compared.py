@@ -48,7 +48,7 @@ def stated_against_found(
     """The largest difference in rates and in `shared` observables (or all) at random points of the found classes.
 
     `state_of` gives the stated coordinates, clocks apart, of blocks as symmetric as the limit, linearly; without it
-    they are observables of the found limit.
+    they are observables of the found limit, or follow from what both observe linearly.
     """
     found = found_limit(concrete)
     own, n = arguments_of(found, concrete, 0), found.partition.n_classes
@@ -57,11 +57,11 @@ def stated_against_found(
     rate_of, rate_stated = vector_field(found.program, "exact", np), vector_field(stated, "exact", np)
     nothing = lambda y, data: np.zeros(0)
     see, see_stated = (observed(p, seen, "exact", np) if seen else nothing for p in (found.program, stated))
-    coordinates = None if state_of else observed(found.program, stated.state, "exact", np)
+    recovered = None if state_of else _from_observables(found.program, own, stated, data)
 
     def named(z: np.ndarray) -> np.ndarray:
-        if coordinates is not None:
-            return np.asarray(coordinates(z, own))
+        if recovered is not None:
+            return recovered(z)
         assert state_of is not None
         values = state_of(concrete.coordinates.split(found.partition.lift(z[:n])))
         values |= dict(zip(found.program.state[n:], z[n:]))
@@ -74,3 +74,20 @@ def stated_against_found(
         apart = [rate_stated(y, data) - named(rate_of(z, own)), see_stated(y, data) - np.asarray(see(z, own))]
         worst = float(np.maximum(worst, max(np.abs(difference).max(initial=0.0) for difference in apart)))  # NaN stays
     return worst
+
+
+def _from_observables(found: Program, own: Arguments, stated: Program, data: Arguments) -> Callable:
+    """The stated state of a found one: observed by its names, or through what both observe and is linear in it."""
+    if set(stated.state) <= set(found.observables):
+        coordinates = observed(found, stated.state, "exact", np)
+        return lambda z: np.asarray(coordinates(z, own))
+    shared, n = tuple(name for name in stated.observables if name in found.observables), len(stated.state)
+    see, see_found = (observed(program, shared, "exact", np) for program in (stated, found))
+    at = lambda y: np.asarray(see(y, data), dtype=float)
+    with np.errstate(all="ignore"):  # what is a ratio or a logarithm is not linear, and need not be defined
+        columns, tried = np.array([at(e) for e in np.eye(n)]).T, np.random.default_rng(0).standard_normal((3, n))
+        linear = np.all([np.isclose(columns @ y, at(y), rtol=1e-10, atol=1e-12) for y in tried], axis=0)
+    if np.linalg.matrix_rank(columns[linear]) < n:
+        raise ValueError("what the stated and the found limit both observe does not determine the stated state")
+    inverse = np.linalg.pinv(columns[linear])
+    return lambda z: inverse @ np.asarray(see_found(z, own))[linear]

@@ -33,6 +33,19 @@ class Line(NamedTuple):
         return Line(x[kept], y[kept], self.label)
 
 
+def outline(x: np.ndarray, y: np.ndarray, inside: np.ndarray, label: str) -> Line:
+    """The edges between cells of a plane where `inside[x, y]` changes, piece by piece."""
+    edges = []
+    for places in (np.asarray(x, float), np.asarray(y, float)):
+        middle = (places[1:] + places[:-1]) / 2
+        edges.append([2 * places[0] - middle[0], *middle, 2 * places[-1] - middle[-1]])
+    X, Y = edges
+    upright = [((X[i + 1],) * 2, (Y[j], Y[j + 1])) for i, j in np.argwhere(inside[1:] != inside[:-1])]
+    level = [((X[i], X[i + 1]), (Y[j + 1],) * 2) for i, j in np.argwhere(inside[:, 1:] != inside[:, :-1])]
+    drawn = np.array([[(*ends, np.nan) for ends in piece] for piece in (*upright, *level)]).reshape(-1, 2, 3)
+    return Line(drawn[:, 0].ravel(), drawn[:, 1].ravel(), label)
+
+
 def outer_edges(values: np.ndarray) -> tuple[float, float]:
     """Half a cell beyond an axis' ends, by factors where its values are spaced by factors; names count from 0."""
     if values.dtype.kind not in "iuf":

@@ -269,14 +269,16 @@ def _canonical_order(scores, counts) -> list[int]:
     return sorted(range(len(keys)), key=keys.__getitem__)
 
 
-def _attention_mean(values, scores, counts) -> AttentionMean:
-    """The mean over keys in canonical order, equal keys merged."""
+def _attention_mean(values, scores, counts) -> sp.Expr:
+    """The mean over keys in canonical order, equal keys merged; under equal scores a plain mean."""
     merged: dict[tuple, sp.Expr] = {}
     for v, s, n in zip(values, scores, counts):
         key = (sp.sympify(v), sp.sympify(s))
         merged[key] = merged.get(key, 0) + sp.sympify(n)
     merged = {key: n for key, n in merged.items() if n != 0}
     v, s, n = [k[0] for k in merged], [k[1] for k in merged], list(merged.values())
+    if len(set(s)) == 1:
+        return sp.Add(*(x * count for x, count in zip(v, n))) / sp.Add(*n)
     order = _canonical_order(s, n)
     return AttentionMean(*(v[i] for i in order), *(s[i] for i in order), *(n[i] for i in order))
 

@@ -7,10 +7,12 @@ from importlib import import_module
 from typing import Any
 
 
-def late(place: str) -> Callable:
+def late(place: str, meaning: str | None = None) -> Callable:
     """The function at "module:name", imported when it is first called: a system can be listed without its libraries."""
     module, name = place.split(":")
-    return lambda *arguments: getattr(import_module(module), name)(*arguments)
+    found = lambda *arguments: getattr(import_module(module), name)(*arguments)
+    found.__doc__ = meaning
+    return found
 
 
 def late_form(place: str, **given: Any) -> Callable:

@@ -9,7 +9,7 @@ from flowsys.plot import phase as draw
 from flowsys.plot.outcomes import rectangles, told
 from flowsys.sweeps import Axis, PhaseDiagram
 from flowsys.sweeps.diagram import CODES, OUTCOMES, has_value
-from flowsys.sweeps.named import Line
+from flowsys.sweeps.named import Line, outline
 
 
 def diagram(*shape: int) -> PhaseDiagram:
@@ -67,3 +67,13 @@ def test_lines_reach_to_the_edges_of_the_outermost_cells_and_keep_their_gaps():
     np.testing.assert_allclose(steps.y, [4.5, 5.5, np.nan, 4.0])
     factors = Line(np.array([0.3, 0.32, 310.0, 320.0]), np.full(4, 4.0), "").within(np.array([1.0, 10.0, 100.0]), L)
     np.testing.assert_allclose(factors.x, [0.32, 310.0])
+
+
+def test_an_outline_runs_between_cells_that_differ():
+    x, y = np.array([1.0, 2.0, 4.0]), np.array([3.0, 4.0])
+    inside = np.array([[True, False], [True, False], [False, False]])
+    found = outline(x, y, inside, "edge")
+    pieces = {tuple(zip(found.x[i : i + 2], found.y[i : i + 2])) for i in range(0, len(found.x), 3)}
+    upright = {((3.0, 2.5), (3.0, 3.5))}
+    assert pieces == upright | {((0.5, 3.5), (1.5, 3.5)), ((1.5, 3.5), (3.0, 3.5))}
+    assert np.isnan(found.x[2::3]).all() and not len(outline(x, y, inside & False, "none").x)

@@ -152,3 +152,11 @@ def test_attention_merges_equal_keys_so_equal_samples_are_equal_expressions():
     one = primitives.attend(np.array([a, b, a], dtype=object), np.array([b, c, b], dtype=object))
     other = primitives.attend(np.array([b, a], dtype=object), np.array([c, b], dtype=object), np.array([1, 2]))
     assert one == other
+
+
+def test_attention_under_equal_scores_is_a_plain_mean():
+    v, n, score = sp.symbols("v0:3"), sp.symbols("n0:3"), sp.Symbol("s")
+    for scores in ([0, 0, 0], [score] * 3):
+        mean = primitives.attend(np.array(v), np.array(scores, dtype=object), np.array(n))
+        assert sp.simplify(mean - sum(a * b for a, b in zip(v, n)) / sum(n)) == 0
+    assert primitives.attend(np.array(v), np.array([0, 0, score], dtype=object), np.array(n)).has(score)

@@ -32,7 +32,7 @@ from flowsys.systems.cooccurrence.model import blocks, sample_loss
 from flowsys.systems.cooccurrence.notation import LATEX
 from flowsys.systems.cooccurrence.observables import OBSERVE
 from flowsys.systems.cooccurrence.phases import DEFAULT, EVENTS, MODES
-from flowsys.systems.cooccurrence.scales import condition_1, in_units_of_tau
+from flowsys.systems.cooccurrence.scales import condition_1, in_units_of_tau, of_reading
 from flowsys.systems.cooccurrence.sentences import samples, validate
 
 _limit = late("flowsys.systems.cooccurrence.limits:limit_problem")
@@ -43,7 +43,7 @@ LIMIT = ("L3", "L4")
 
 
 def fixes(setup: Setup, level: str, variant: str, mode: str) -> dict[str, float]:
-    """The scales that rho, delta and lambda, or the paper's m, m1, L and kappa, stand for."""
+    """The scales that rho, delta and lambda, the paper's m, m1, L and kappa, or a reading of Appendix A stand for."""
     if mode == "dimensionless":
         if level in FINITE:
             raise InputError("mode = dimensionless is not allowed at finite width: use limit, condition_1 or data.")
@@ -51,6 +51,8 @@ def fixes(setup: Setup, level: str, variant: str, mode: str) -> dict[str, float]
     if mode == "condition_1":
         scales = condition_1(setup["m"], setup["m1"], setup["L"], setup["kappa"], setup["logs"])
         return scales._asdict() | ({"width": int(setup["m"])} if level in FINITE else {})
+    if mode == "data" and setup["reading"] != "gaussian":
+        return of_reading(setup["reading"], setup["width"], setup["m1"], setup["d"])
     return {}
 
 

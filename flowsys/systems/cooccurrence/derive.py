@@ -14,26 +14,21 @@ from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
-from scipy.linalg import expm
 
 from flowsys.ladder import Rung
 from flowsys.model.compared import derived_beside, stated_against_found
 from flowsys.model.concrete import Concrete
 from flowsys.model.derivation import derivation
-from flowsys.model.limit import draws_of
-from flowsys.model.lumping import Lumping
 from flowsys.model.rungs import rungs
-from flowsys.program import Program
 from flowsys.runs.solving import solve
 from flowsys.symbolic.derivation import Derivation
-from flowsys.symbolic.lumping import Partition
 from flowsys.system import Setup
 from flowsys.systems.cooccurrence import SYSTEM
 from flowsys.systems.cooccurrence.limits import program, program_arguments
 from flowsys.systems.cooccurrence.notation import LATEX
 from flowsys.systems.cooccurrence.scales import condition_1
 from flowsys.systems.cooccurrence.sectors import SECTORS, TYPES, bases
-from flowsys.systems.cooccurrence.sentences import Sentences, training_sentences
+from flowsys.systems.cooccurrence.sentences import training_sentences
 from flowsys.systems.cooccurrence.statement import limit_statement
 
 MATRICES = ("VV", "S", "KK", "QQ")
@@ -45,22 +40,16 @@ def derive(setup: Setup, variant: str) -> Derivation:
         return derivation(SYSTEM.concrete(setup, "L3", SYSTEM.mode(setup.mode)))
     small = small_setup(setup)
     concrete = SYSTEM.concrete(small, "L3", "limit")
-    own, generic = (Lumping(draws_of(concrete, start)).partition for start in (None, generic_start(concrete)))
-    size = (
-        f"n = {small['n']:g}, L = {small['L']:g} ({_counted(concrete, generic)} from a generic symmetric start; "
-        f"{_counted(concrete, own)} from the limit's)"
-    )
+    size = f"n = {small['n']:g}, L = {small['L']:g}, from the limit's own start"
     # what is eliminated holds on the limit's own manifold only: random points are compared with all variables
-    carried = program("113" if variant == "88" else variant)
-    statement = limit_statement(variant)
-    return derived_beside(concrete, statement, LATEX, size, lambda: agreement(carried, concrete, small))
+    carried = "113" if variant == "88" else variant
+    return derived_beside(concrete, limit_statement(variant), LATEX, size, partial(agreement, carried, concrete, small))
 
 
-def agreement(text: Program, concrete: Concrete, setup: Setup) -> float:
+def agreement(variant: str, concrete: Concrete, setup: Setup) -> float:
     """How far a stated program with all variables is from the found one, at random points."""
-    variant = "without_swap" if "g_mu1" in text.state else "113"
-    state_of = partial(sector_state, concrete, variant)
-    return stated_against_found(concrete, text, program_arguments(setup, variant), state_of=state_of)
+    state_of, data = partial(sector_state, concrete, variant), program_arguments(setup, variant)
+    return stated_against_found(concrete, program(variant), data, state_of=state_of)
 
 
 def small_setup(setup: Setup) -> Setup:
@@ -70,40 +59,6 @@ def small_setup(setup: Setup) -> Setup:
         return setup
     kept = {name: setup[name] for name in ("alpha", "beta", "m1", "score_scale")}
     return SYSTEM.setup(n=12, L=5, **kept)
-
-
-def sentences_of(concrete: Concrete) -> Sentences:
-    return training_sentences(concrete.p({}))
-
-
-def generic_start(concrete: Concrete, split: float = 0.0) -> dict[str, np.ndarray]:
-    """VV, S, KK, QQ multiples of exp(C), C how often two words occur in one sentence, over n; G(μ1) = split.
-
-    Nothing but the data is put in. Words that a symmetry of the data exchanges start alike, and with every power of C
-    in the exponential no others do; `split` ≠ 0 takes the swap of μ1 and μ2 away.
-    """
-    start = concrete.seen_at_limit()
-    occurs = np.zeros((len(sentences_of(concrete).words), start["VV"].shape[0]))
-    for sample, words in enumerate(sentences_of(concrete).words):
-        occurs[sample, words] = 1
-    start["G"][0, 0] = split
-    alike = expm(occurs.T @ occurs / len(occurs))
-    return start | {name: factor * alike for name, factor in zip(MATRICES, (1.0, 0.3, 1.1, 1.2))}
-
-
-def class_counts(concrete: Concrete, partition: Partition) -> dict[str, int]:
-    """How many classes the words that are trained on have in G, c and each matrix."""
-    d, counts = int(sentences_of(concrete).words.max()) + 1, {}
-    for name, places in concrete.coordinates.positions.items():
-        trained = places[:, :d] if name == "G" else places[:d, :d]
-        labels = partition.labels[trained]
-        counts["c" if name == "UU" else name] = len(set(labels[labels >= 0].tolist()))
-    return {name: counts[name] for name in ("G", "c", *MATRICES)}
-
-
-def _counted(concrete: Concrete, partition: Partition) -> str:
-    counts = class_counts(concrete, partition)
-    return f"{sum(counts.values())} classes: {', '.join(f'{name} {count}' for name, count in counts.items())}"
 
 
 def sector_state(concrete: Concrete, variant: str, seen: Mapping[str, np.ndarray]) -> dict[str, float]:
@@ -122,7 +77,7 @@ def sector_state(concrete: Concrete, variant: str, seen: Mapping[str, np.ndarray
 
 def invariants(concrete: Concrete, variant: str) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """(μ1, μ2, μ3, f_1 … f_4) as rows, and {place: P}: an invariant matrix M has the coordinate ⟨P, M⟩/⟨P, P⟩ there."""
-    sentences, patterns = sentences_of(concrete), {}
+    sentences, patterns = training_sentences(concrete.p({})), {}
     d = int(sentences.words.max()) + 1
     basis = np.eye(7, d) * (np.arange(7) < 3)[:, None]
     for T in range(4):

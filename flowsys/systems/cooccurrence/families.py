@@ -4,6 +4,8 @@ The same network as `model.blocks` declares, of which everything is seen: the lo
 part of what is seen of W. Its flow closes by itself (Eqs. 6, 7; Lemmas C.1 to C.4), and projects to the small one.
 """
 
+from functools import wraps
+
 import flowsys as fs
 from flowsys.system import Setup
 from flowsys.system.problem import Problem
@@ -20,26 +22,17 @@ class ThroughOutput:
         self._w, self._a = w, w.a if a is None else a
 
     def __getattr__(self, name: str):
-        return getattr(self._w, name)
-
-    @property
-    def G(self):
-        return (self._a[:, None] * self._w.A).sum(axis=0)[None, :]
-
-    @property
-    def UU(self):
-        return (self._a[:, None] * self._a[None, :] * self._w.B).sum().reshape(1, 1)
-
-    @property
-    def rates(self):
-        return ThroughOutput(self._w.rates, self._a)
+        w, a = self._w, self._a
+        if name == "G":
+            return (a[:, None] * w.A).sum(axis=0)[None, :]
+        if name == "UU":
+            return (a[:, None] * a[None, :] * w.B).sum().reshape(1, 1)
+        return ThroughOutput(w.rates, a) if name == "rates" else getattr(w, name)
 
 
 def _summed(function):
     """A function of the small network as one of the six families."""
-    found = lambda ops, w, X, p: function(ops, ThroughOutput(w), X, p)
-    found.__doc__ = function.__doc__
-    return found
+    return wraps(function)(lambda ops, w, X, p: function(ops, ThroughOutput(w), X, p))
 
 
 def blocks(p) -> dict[str, fs.Direct | fs.Pair]:

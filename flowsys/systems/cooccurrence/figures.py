@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from flowsys.plot import compared, lettered
+from flowsys.plot import compared, lettered, titled
 from flowsys.plot.drawing import Drawing, PaperFigure
 from flowsys.runs.solving import solve
 from flowsys.runs.training import train
 from flowsys.system import Setup
-from flowsys.system.names import assignments
 from flowsys.systems.cooccurrence import SYSTEM
 from flowsys.systems.cooccurrence.claims.experiment import SCORES as CLAIMED
 from flowsys.systems.cooccurrence.claims.experiment import seen_in
+from flowsys.systems.cooccurrence.scales import READINGS
 
 SCORES = {name: rf"key $\mu_{name[2]}$, query $\mu_{name[3]}$"
           for name in (*CLAIMED, "S_11", "S_22", "S_33", "S_13", "S_23")}  # fmt: skip
@@ -31,13 +31,6 @@ LOSSES = {
     "loss_type4": r"$I_4$: $\mu_3$",
 }
 EPOCHS, RECORDS = 30_000, 360
-READINGS = {
-    "E": r"U($\pm$1/$\sqrt{\mathrm{fan\,in}}$), output weights too",
-    "A": r"U($\pm$1/$\sqrt{\mathrm{fan\,in}}$), output weights $\pm$1",
-    "B": r"N(0, 1/fan in), output weights $\pm$1",
-    "C": r"N(0, 2/fan in), output weights $\pm$1",
-    "gaussian": r"Gaussian of $\alpha$, $\beta$, output weights $\pm$1",
-}
 
 
 def scores_and_losses(setup: Setup, epochs: int = EPOCHS, records: int = RECORDS) -> Drawing:
@@ -69,10 +62,9 @@ def scores_and_losses(setup: Setup, epochs: int = EPOCHS, records: int = RECORDS
     lettered(panels, ("attention scores", "training loss"), loc="left")
     panels[0].set_ylabel(r"score $\mu_i^\top W_K^\top W_Q\,\mu_j$ (key $\mu_i$, query $\mu_j$)")
     panels[1].set_ylabel("training loss")
-    sizes = {name: setup[name] for name in ("n", "L", "d", "width", "m1")}
-    symbols = {name: SYSTEM.names.symbol(name) for name in sizes}
-    told = f"reading {setup['reading']}: {READINGS[setup['reading']]}; {', '.join(assignments(sizes, symbols))}"
-    figure.suptitle(f"{told}. In phase 2 all are correct", fontsize="medium")
+    told = READINGS[setup["reading"]].words if setup["reading"] in READINGS else r"Gaussian of $\alpha$, $\beta$"
+    reading = f"reading {setup['reading']}: {told}; in phase 2 all are correct; "
+    titled(figure, SYSTEM, setup, ("n", "L", "d", "width", "m1"), reading)
     return Drawing(figure, {"theory": flow, "training": trained}, str(seen))
 
 

@@ -20,7 +20,7 @@ from flowsys.systems.cooccurrence.sentences import INCIDENCE, LABELS, SPECIAL_WO
 α, β, m1, s, L, inverse_n = map(symbol, ("alpha", "beta", "m1", "score_scale", "L", "inverse_n"))
 TYPES = ("1", "2", "3", "4")
 KINDS, UNSEEN = 12, 11
-P = SimpleNamespace(mode="limit", alpha=α, beta=β, m1=m1, score_scale=s, L=L)
+P = SimpleNamespace(alpha=α, beta=β, score_scale=s, L=L)
 _TINY = sp.Rational(1, 10**9)
 
 
@@ -51,7 +51,7 @@ def kinds_table(slots, unseen: bool = False) -> Table:
     )  # fmt: skip
 
 
-def declared(w, sizes: Sizes, names) -> dict[str, Any]:
+def declared(w, sizes: Sizes) -> dict[str, Any]:
     """What a statement has of the declared model: the loss under Assumption 2.3, F of the types, what is observed.
 
     A mean over samples is one over types. F of the types is computed once, and known to what is observed.
@@ -60,12 +60,13 @@ def declared(w, sizes: Sizes, names) -> dict[str, Any]:
     of_type = {f"type{T}": np.array([int(t == T) / share for t, share in zip(TYPES, sizes.shares)]) for T in TYPES}
     F = np.array([symbol(f"F_{T}") for T in TYPES])
     samples = Kinds(table=table._replace(outputs=F), y=np.array(LABELS), kind=np.eye(4, dtype=int),
-                    weight=sizes.shares, unseen=(unseen, np.array(LABELS), sizes.shares), **of_type)  # fmt: skip
+                    output_norm=m1, weight=sizes.shares, unseen=(unseen, np.array(LABELS), sizes.shares),
+                    **of_type)  # fmt: skip
     observed: dict[str, sp.Expr] = {"tau": symbol("tau"), "clock": symbol("clock")}
-    for name in names:
-        value = attention_deviation(w, samples) if name == "attention_deviation" else OBSERVE[name](ops, w, samples, P)
+    for name, function in OBSERVE.items():
+        value = attention_deviation(w, samples) if name == "attention_deviation" else function(ops, w, samples, P)
         observed[name] = (sizes.shares * value).sum() if getattr(value, "shape", ()) else value
-    outputs = sentence_outputs(ops, w, table, None, P)
+    outputs = sentence_outputs(ops, w, table, P)
     loss = lambda F: sp.Add(*(sizes.shares * ops.softplus(-np.array(LABELS) * F)))
     return {
         "loss": loss(outputs),
@@ -87,8 +88,7 @@ def attention_deviation(w, X) -> sp.Expr:
     return L**2 * ops.largest(list(dict.fromkeys(apart)))
 
 
-def weights(G: np.ndarray, S: np.ndarray | None, rate, **more: Any) -> SimpleNamespace:
+def weights(G: np.ndarray, S: np.ndarray, rate, **more: Any) -> SimpleNamespace:
     """What the declared functions see of the network: `rate` gives dG/dt and dS/dt entry by entry."""
     of = np.vectorize(rate, otypes=[object])
-    rates = SimpleNamespace(G=of(G)[None, :], S=None if S is None else of(S))
-    return SimpleNamespace(G=G[None, :], S=S, rates=rates, **more)
+    return SimpleNamespace(G=G[None, :], S=S, rates=SimpleNamespace(G=of(G)[None, :], S=of(S)), **more)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import flowsys as fs
-from flowsys.systems.cooccurrence.scales import READINGS, output_weights, start_scales, whole
+from flowsys.systems.cooccurrence.scales import READINGS, output_weights, whole
 from flowsys.systems.cooccurrence.sentences import vocabulary
 
 # -- blocks of weights -----------------------------------------------------------------------------------------------
@@ -44,13 +44,13 @@ def kaiming(p, neurons: int | None = None):
     """Two factors of Appendix A's weights, of neurons (fan in m) or words (fan in d); None: Gaussian weights."""
     if p.mode != "data" or p.reading == "gaussian":
         return None
-    distribution, gain_squared, _ = READINGS[p.reading]
+    reading = READINGS[p.reading]
     m, d = p.width, len(vocabulary(p))
 
     def draw(rng: np.random.Generator, columns: int, fan_in: int) -> np.ndarray:
-        if distribution == "normal":
-            return rng.standard_normal((m, columns)) * np.sqrt(gain_squared / fan_in)
-        return rng.uniform(-1, 1, (m, columns)) * np.sqrt(3 * gain_squared / fan_in)
+        if reading.distribution == "normal":
+            return rng.standard_normal((m, columns)) * np.sqrt(reading.variance / fan_in)
+        return rng.uniform(-1, 1, (m, columns)) * np.sqrt(3 * reading.variance / fan_in)
 
     return lambda rng: (draw(rng, d, d) if neurons is None else draw(rng, neurons, m), draw(rng, d, d))
 
@@ -86,36 +86,24 @@ def read(X) -> Table:
     return Table(X.words, X.words, None, 1, X.random, X.random, np.eye(X.words.shape[1], dtype=int))
 
 
-def scales_seen(X, p):
-    """alpha, beta, |a|² and the score scale: parameters, or numbers of the data where the width sets them."""
-    return X if p.mode == "data" else start_scales(p)
-
-
-def scores_seen(S, table: Table, X, p):
-    """Scaled scores [sentence, query, key], None under uniform attention; a word twice is two keys and two queries."""
-    if S is None:
-        return None
-    score_scale = scales_seen(X, p).score_scale
-    if getattr(score_scale, "shape", ()):
-        score_scale = score_scale[:1, None, None]  # one number, told with every sample
-    return score_scale * S[table.keys[:, None, :], table.queries[:, :, None]]
+def scores_seen(S, table: Table, p):
+    """Scaled scores [sentence, query, key]; a word twice is two keys and two queries."""
+    return p.score_scale * S[table.keys[:, None, :], table.queries[:, :, None]]
 
 
 def outputs(values, scores, ops, key_counts=None, query_counts=1):
     """F (Eq. 1) of each sentence from G(key) and scaled scores [sentence, query, key], with multiplicities."""
-    if scores is None:
-        return (query_counts * (key_counts * values).sum(axis=-1) / key_counts.sum(axis=-1)).sum(axis=-1)
     return (query_counts * ops.attend(values, scores, key_counts, axis=-1)).sum(axis=-1)
 
 
-def sentence_outputs(ops, w, table: Table, X, p):
+def sentence_outputs(ops, w, table: Table, p):
     """F of each sentence of a table."""
     if table.outputs is not None:
         return table.outputs
-    values, scores = w.G[0][table.keys][:, None, :], scores_seen(w.S, table, X, p)
+    values, scores = w.G[0][table.keys][:, None, :], scores_seen(w.S, table, p)
     return outputs(values, scores, ops, table.key_counts, table.query_counts)
 
 
 def sample_loss(ops, w, X, p):
     """log(1 + exp(−y F)) of every sentence (Eq. 2)."""
-    return ops.softplus(-X.y * sentence_outputs(ops, w, read(X), X, p))
+    return ops.softplus(-X.y * sentence_outputs(ops, w, read(X), p))

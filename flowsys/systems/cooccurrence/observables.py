@@ -17,7 +17,6 @@ from flowsys.systems.cooccurrence.model import (
     outputs,
     read,
     sample_loss,
-    scales_seen,
     scores_seen,
     sentence_outputs,
 )
@@ -82,21 +81,20 @@ def entry(block: str, moves: bool = False) -> Callable:
 
 
 ENTRIES = {x + y: (x, y) for x in "123" for y in "123"}
-TARGETED = ("12", "21", "31", "32")
-"""The scores Theorem 3.3 speaks of, key then query."""
-SIGNS = ((0, 1, 1), (1, 0, 1), (2, 0, -1), (2, 1, -1))
+TARGETED = {"12": 1, "21": 1, "31": -1, "32": -1}
+"""The scores Theorem 3.3 speaks of, key then query, and which way they move."""
 
 number("c", "|Wᵀa|² = Σ a_j1 a_j2 ⟨w_j1, w_j2⟩", lambda ops, w, X, p: w.UU[0, 0])
-number("d_tau", "β, the rate of the limit's clock tau", lambda ops, w, X, p: scales_seen(X, p).beta)
+number("d_tau", "β, the rate of the limit's clock tau", lambda ops, w, X, p: p.beta)
 number("d_clock", "c + m1 α, the rate of the bag of words' clock",
-       lambda ops, w, X, p: w.UU[0, 0] + scales_seen(X, p).m1 * scales_seen(X, p).alpha)  # fmt: skip
+       lambda ops, w, X, p: w.UU[0, 0] + X.output_norm * p.alpha)  # fmt: skip
 declare("G_mu<x>", "value Σ_j a_j w_jᵀ W_V μ<x>", entry("G"), x="123")
 declare("d_G_mu<x>", "rate of G_mu<x>", entry("G", moves=True), x="123")
 declare("G_r<T>", "value of an irrelevant word of type <T> (mean)", of_words(lambda w: w.G[0]), T="1234")
 declare("d_G_r<T>", "rate of G_r<T>", of_words(lambda w: w.rates.G[0]), T="1234")
 declare("S_<xy>", "score of <xy>, unscaled", entry("S"),
         xy={xy: f"key μ{x} for query μ{y}" for xy, (x, y) in ENTRIES.items()})  # fmt: skip
-declare("d_S_<xy>", "rate of S_<xy>", entry("S", moves=True), xy=TARGETED)
+declare("d_S_<xy>", "rate of S_<xy>", entry("S", moves=True), xy=tuple(TARGETED))
 for _block, _kind in (("VV", "value"), ("KK", "key"), ("QQ", "query")):
     declare(f"{_block}_<xy>", f"{_kind} correlation of <xy>", entry(_block),
             xy={xy: f"μ{x} and μ{y}" for xy, (x, y) in ENTRIES.items() if x <= y})  # fmt: skip
@@ -114,21 +112,20 @@ declare("S_r<T>_same_sample", "score between irrelevant words of one sentence of
 
 def margins(ops, w, X, p) -> Any:
     """y F of every sentence."""
-    return X.y * sentence_outputs(ops, w, read(X), X, p)
+    return X.y * sentence_outputs(ops, w, read(X), p)
 
 
 def attention(ops, w, X, p) -> Any:
     """Attention [sentence, query, key]."""
-    return ops.softmax(scores_seen(w.S, read(X), X, p), read(X).key_counts, axis=-1)
+    return ops.softmax(scores_seen(w.S, read(X), p), read(X).key_counts, axis=-1)
 
 
 def output_rates(ops, w, X, p) -> Any:
     """dF/dt = Σ_queries Σ_keys p (dG(key)/dt + s (G(key) − Σ p G) dS/dt)."""
-    table, scores = read(X), scores_seen(w.S, read(X), X, p)
+    table, scores = read(X), scores_seen(w.S, read(X), p)
     G, moving = (of[0][table.keys][:, None, :] for of in (w.G, w.rates.G))
-    if scores is not None:
-        means = ops.attend(G, scores, table.key_counts, axis=-1)[:, :, None]
-        moving = moving + (G - means) * scores_seen(w.rates.S, table, X, p)
+    means = ops.attend(G, scores, table.key_counts, axis=-1)[:, :, None]
+    moving = moving + (G - means) * scores_seen(w.rates.S, table, p)
     return outputs(moving, scores, ops, table.key_counts, table.query_counts)
 
 
@@ -144,11 +141,11 @@ def test_loss(ops, w, X, p):
     else:
         words, types, weights = test_sentences(p)
         table, y = Table(words, words), np.array(LABELS)[types]
-    return (ops.array(weights) * ops.softplus(-y * sentence_outputs(ops, w, table, X, p))).sum()
+    return (ops.array(weights) * ops.softplus(-y * sentence_outputs(ops, w, table, p))).sum()
 
 
 declare("F_type<T>", "output on samples with <T> (mean)",
-        of_type(lambda ops, w, X, p: sentence_outputs(ops, w, read(X), X, p)), T=TYPES)  # fmt: skip
+        of_type(lambda ops, w, X, p: sentence_outputs(ops, w, read(X), p)), T=TYPES)  # fmt: skip
 declare("d_F_type<T>", "rate of F_type<T>", of_type(output_rates), T="1234")
 declare("loss_type<T>", "training loss on samples with <T> (mean)", of_type(sample_loss), T=TYPES)
 declare("g_type<T>", "(1/n) Σ g_i over samples with <T>, g = 1/(1 + exp(yF))",
@@ -211,7 +208,7 @@ number("least_margin", "min over samples of yF: positive from T_1 on",
 number("least_value", "min(G(μ1), G(μ2), -G(μ3)): theta at T_theta",
        lambda ops, w, X, p: ops.smallest([w.G[0, 0], w.G[0, 1], -w.G[0, 2]]))  # fmt: skip
 number("c_growth", "c / β (Definition F.1 wants it to stay of order 1)",
-       lambda ops, w, X, p: w.UU[0, 0] / scales_seen(X, p).beta)  # fmt: skip
+       lambda ops, w, X, p: w.UU[0, 0] / p.beta)  # fmt: skip
 of_gradients("balance_negative", "(g_2 + g_3 + g_4 - g_1) / Σg (Lemma 4.5 bounds its inverse in phase 2)",
              lambda ops, a, b, c, d: (b + c + d - a) / (a + b + c + d))  # fmt: skip
 of_gradients("balance_positive", "(g_1 - g_2) / Σg (Lemma 4.5 bounds its inverse in phase 2)",
@@ -221,4 +218,5 @@ of_gradients("gradient_order", "positive while g_4 < g_2, g_3 < g_1 < g_2 + g_3 
 of_gradients("target_imbalance", "|g_2 - g_3| / min(g_2, g_3) (Lemma 4.4)",
              lambda ops, a, b, c, d: ops.largest([b - c, c - b]) / ops.smallest([b, c]))  # fmt: skip
 number("score_signs", "min(Ṡ_12, Ṡ_21, -Ṡ_31, -Ṡ_32): positive while Theorem 3.2 item 1 holds",
-       lambda ops, w, X, p: ops.smallest([sign * w.rates.S[i, j] for i, j, sign in SIGNS]))  # fmt: skip
+       lambda ops, w, X, p: ops.smallest([sign * OBSERVE[f"d_S_{xy}"](ops, w, X, p)
+                                          for xy, sign in TARGETED.items()]))  # fmt: skip

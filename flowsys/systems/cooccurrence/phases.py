@@ -17,8 +17,7 @@ import numpy as np
 import flowsys as fs
 from flowsys.system import Setup
 from flowsys.system.problem import Problem, decided
-from flowsys.systems.cooccurrence.scales import start_scales
-from flowsys.systems.cooccurrence.sentences import LABELS, SPECIAL_WORDS, shares_of
+from flowsys.systems.cooccurrence.sentences import INCIDENCE, LABELS, SPECIAL_WORDS, shares_of
 
 MODES = {
     "limit": "Assumption 2.3: exact proportions, every irrelevant word occurs once; Gaussian weights",
@@ -34,19 +33,16 @@ EVENTS: dict[str, Any] = {
     "T_theta": fs.Crossing("least_value", "theta", +1,
                            "min(G(μ1), G(μ2), -G(μ3)) reaches theta (end of phase 1 by thresholds)"),
     "T_star": fs.Crossing("loss", "epsilon", -1, "the training loss falls to epsilon (end of phase 2)"),
-    "T_1_clock": fs.Mark(lambda p: p.C_T_1 / start_scales(p).beta, "C_T_1 / beta, the paper's own end of phase 1"),
+    "T_1_clock": fs.Mark(lambda p: p.C_T_1 / p.beta, "C_T_1 / beta, the paper's own end of phase 1"),
 }  # fmt: skip
 DEFAULT = ("loss_peak", "T_0.5", "T_1", "T_star")
 
 
 def initial_output_rates(n, L, shares):
     """dF_T/dt of the four types at t = 0, where G = 0 and g = 1/2, over (c + m1·alpha)."""
-    p_1, p_2, p_3, p_4 = shares
-    special = ((p_1 - p_2) / 2, (p_1 - p_3) / 2, (p_1 - p_2 - p_3 - p_4) / 2)
-    random = 1 / (2 * n)
-    return tuple(
-        sum(special[word] for word in words) + y * (L - len(words)) * random for words, y in zip(SPECIAL_WORDS, LABELS)
-    )
+    special = INCIDENCE.T @ np.array([y * share / 2 for y, share in zip(LABELS, shares)])
+    own = [y * (L - len(words)) / (2 * n) for y, words in zip(LABELS, SPECIAL_WORDS)]
+    return [of_words + of_type for of_words, of_type in zip(INCIDENCE @ special, own)]
 
 
 def correct_from_the_start(problem: Problem, setup: Setup) -> Problem:

@@ -25,26 +25,28 @@ class Scales(NamedTuple):
     score_scale: float
 
 
+class Reading(NamedTuple):
+    """Appendix A's "Kaiming initialisation" as distribution, variance × fan in and output weights a; in words."""
+
+    distribution: str
+    variance: float
+    output: str
+    words: str
+
+
 READINGS = {
-    "A": ("uniform", 1 / 3, "signs"),
-    "B": ("normal", 1.0, "signs"),
-    "C": ("normal", 2.0, "signs"),
-    "E": ("uniform", 1 / 3, "uniform"),
+    "A": Reading("uniform", 1 / 3, "signs", r"U($\pm$1/$\sqrt{\mathrm{fan\,in}}$), output weights $\pm$1"),
+    "B": Reading("normal", 1.0, "signs", r"N(0, 1/fan in), output weights $\pm$1"),
+    "C": Reading("normal", 2.0, "signs", r"N(0, 2/fan in), output weights $\pm$1"),
+    "E": Reading("uniform", 1 / 3, "uniform", r"U($\pm$1/$\sqrt{\mathrm{fan\,in}}$), output weights too"),
 }
-"""Appendix A's "Kaiming initialisation" read as (distribution, variance × fan-in, output weights a).
-
-A: the default of a linear layer, U(±1/√fan_in), with signs a. B, C: normal, with gain 1 and √2, with signs.
-E: as A, with a ~ U(±1/√m1), fixed: the one that shows both phases on the axis of the paper's figure.
-"""
+"""A is a linear layer's default; E, with a ~ U(±1/√m1) fixed, shows both phases on the axis of the paper's figure."""
 
 
-def start_scales(p) -> Scales:
-    """alpha, beta, expected |a|² and score scale of a start at finite width (p.mode = data reads the width)."""
-    if p.mode != "data" or p.reading == "gaussian":
-        return Scales(p.alpha, p.beta, p.m1, p.score_scale)
-    _, variance, output = READINGS[p.reading]
-    output_norm = p.m1 if output == "signs" else 1 / 3
-    return Scales(variance * p.width / p.d, variance * output_norm, output_norm, p.width**-0.5)
+def of_reading(reading: str, m: int, m1: float, d: int) -> dict[str, float]:
+    """alpha, beta (with the expected |a|²) and the score scale of Appendix A's weights, as it is read."""
+    variance, output_norm = READINGS[reading].variance, m1 if READINGS[reading].output == "signs" else 1 / 3
+    return {"alpha": variance * m / d, "beta": variance * output_norm, "score_scale": m**-0.5}
 
 
 def output_weights(p) -> np.ndarray:

@@ -18,7 +18,7 @@ import numpy as np
 
 import flowsys as fs
 from flowsys.errors import InputError
-from flowsys.systems.cooccurrence.scales import output_weights, start_scales, whole
+from flowsys.systems.cooccurrence.scales import output_weights, whole
 
 SPECIAL_WORDS = ((0, 1, 2), (0, 2), (1, 2), (2,))
 LABELS = (1, -1, -1, -1)
@@ -114,15 +114,14 @@ def vocabulary(p) -> list[str]:
 
 
 def samples(p) -> fs.Samples:
-    """The training set; `typeT` weighs a sample in the mean over its type, `random` marks irrelevant positions."""
+    """The training set; `typeT` weighs a sample in the mean over its type, `random` marks irrelevant positions.
+
+    `output_norm` is |a|², which may depend on the seed.
+    """
     words, types, _ = training_sentences(p)
     counts = np.bincount(types, minlength=4)
     of_type: dict[str, Any] = {f"type{T + 1}": (types == T) * len(types) / counts[T] for T in range(4)}
     positions, special = np.arange(words.shape[1]), np.array([len(s) for s in SPECIAL_WORDS])[types]
-    scales = {}
-    if p.mode == "data":  # numbers of the start that depend on the width and the seed
-        norm = float(np.sum(output_weights(p) ** 2))
-        scales = start_scales(p)._replace(m1=norm)._asdict()
-    constant: dict[str, Any] = {name: np.full(len(types), float(x)) for name, x in scales.items()}
     return fs.Samples(words=words, y=np.array(LABELS)[types], random=positions >= special[:, None],
-                      kind=types[:, None] == np.arange(4), **of_type, **constant)  # fmt: skip
+                      kind=types[:, None] == np.arange(4), **of_type,
+                      output_norm=np.full(len(types), np.sum(output_weights(p) ** 2)))  # fmt: skip

@@ -14,37 +14,21 @@ because [W_V | u/√m1] keeps its spectrum: 88 variables instead of 113. With at
 the bag of words, dG/dt = (β + m1 α) r and F_T the sum of G over the words of a sentence.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 import sympy as sp
 
 from flowsys.symbolic import primitives as ops
 from flowsys.symbolic.assemble import Statement, symbol
-from flowsys.symbolic.flow import Direct, Gram, pair
+from flowsys.symbolic.flow import Direct, Given, Gram, Moving, pair
 from flowsys.systems.cooccurrence import kinds
 from flowsys.systems.cooccurrence.kinds import KINDS, TYPES, L, inverse_n, m1, s, sizes_of, α, β
-from flowsys.systems.cooccurrence.observables import OBSERVE
 from flowsys.systems.cooccurrence.sectors import SCALARS, SECTORS, bases
 from flowsys.systems.cooccurrence.sectors import TYPES as TOLD_APART
 
 SPECIAL, RANDOM = ("1", "2", "3"), ("r1", "r2", "r3", "r4")
-
-
-@dataclass(frozen=True)
-class Clocks:
-    """Passive coordinates with given rates."""
-
-    rates: Mapping[sp.Symbol, sp.Expr]
-
-    @property
-    def coordinates(self) -> tuple[sp.Symbol, ...]:
-        return tuple(self.rates)
-
-    def derivatives(self, gradient) -> dict[sp.Symbol, sp.Expr]:
-        return dict(self.rates)
 
 
 class Coordinates:
@@ -86,17 +70,17 @@ class Coordinates:
         """The 7 × 7 block of a matrix."""
         return sum(U @ np.array(self.part(name, sector), dtype=object) @ U.T for sector, U in self.bases.items())
 
-    def gram_blocks(self) -> list[Gram | Clocks]:
+    def gram_blocks(self) -> list[Moving]:
         first, *others = (*self.sectors, *self.inverse_copies)
         values = sp.BlockMatrix([[self.part("VV", first), self.g], [self.g.T, sp.Matrix([[self.c / m1]])]])
-        found: list[Gram | Clocks] = [Gram(sp.Matrix(values))]
+        found: list[Moving] = [Gram(sp.Matrix(values))]
         if not self.eliminated:
             # the loss reads no value correlation outside the first sector: they rest, and are carried to be seen
             found += [Gram(self.part("VV", sector)) for sector in others]
         for sector in (first, *others):
             copies = 1 / self.inverse_copies.get(sector, sp.S.One)
             found.append(Gram(pair(*(self.part(name, sector) for name in ("KK", "S", "QQ"))), copies))
-        return [*found, Clocks({symbol("tau"): β, symbol("clock"): self.c + m1 * α})]
+        return [*found, Given({symbol("tau"): β, symbol("clock"): self.c + m1 * α})]
 
     def entry(self, name: str, value: sp.Expr) -> sp.Symbol:
         """The symbol of an entry; entries that are equal (by the swap) share the first name."""
@@ -126,16 +110,14 @@ class Coordinates:
             for kind in SCALARS
         )
         same_sample = (ε * np.diag(M)[3:] + (1 - ε) * across - within) / R
-        S = np.full((KINDS, KINDS), sp.S.Zero)
-        named = [(f"S_{p}{q}", i, j, M[i, j]) for i, p in enumerate(SPECIAL) for j, q in enumerate(SPECIAL)]
-        named += [(f"S_{p}_{r}", i, 3 + T, M[i, 3 + T] * per_word[T])
-                  for i, p in enumerate(SPECIAL) for T, r in enumerate(RANDOM)]  # fmt: skip
-        named += [(f"S_{r}_{q}", 3 + T, j, M[3 + T, j] * per_word[T])
-                  for T, r in enumerate(RANDOM) for j, q in enumerate(SPECIAL)]  # fmt: skip
-        named += [(f"S_{r}_same_word", 3 + T, 3 + T, same_sample[T] + within[T]) for T, r in enumerate(RANDOM)]
-        named += [(f"S_{r}_same_sample", 7 + T, 3 + T, same_sample[T]) for T, r in enumerate(RANDOM)]
-        for name, key, query, value in named:
-            S[key, query] = self.entry(name, value)
+        S, words, share = np.full((KINDS, KINDS), sp.S.Zero), (*SPECIAL, *RANDOM), [1, 1, 1, *per_word]
+        for i, j in product(range(7), repeat=2):
+            if min(i, j) < 3:
+                between = "" if max(i, j) < 3 else "_"
+                S[i, j] = self.entry(f"S_{words[i]}{between}{words[j]}", M[i, j] * share[i] * share[j])
+        for T, r in enumerate(RANDOM):
+            S[3 + T, 3 + T] = self.entry(f"S_{r}_same_word", same_sample[T] + within[T])
+            S[7 + T, 3 + T] = self.entry(f"S_{r}_same_sample", same_sample[T])
         S[7:11, :3] = S[3:7, :3]
         return S
 
@@ -155,17 +137,9 @@ class Coordinates:
 def limit_statement(variant: str = "88") -> Statement:
     """The limit: 88 variables, 113 (VV and c carried), or without the swap μ1 ↔ μ2 (173)."""
     coordinates = Coordinates(variant)
-    declared = kinds.declared(coordinates.weights, coordinates.sizes, OBSERVE)
+    declared = kinds.declared(coordinates.weights, coordinates.sizes)
     blocks, parameters = coordinates.gram_blocks(), coordinates.parameters
     return Statement(blocks, parameters, entries=coordinates.entries, **declared)
-
-
-FROZEN = (
-    *(f"{d}G_{x}" for d in ("", "d_") for x in ("mu1", "mu2", "mu3", *RANDOM)),
-    *(f"{name}_type{T}" for name in ("F", "d_F", "loss", "g") for T in TYPES),
-    *("test_loss R overtaking least_margin least_value balance_negative balance_positive gradient_order".split()),
-)
-"""What is observed of the bag of words."""
 
 
 def bag_of_words_statement() -> Statement:
@@ -174,8 +148,10 @@ def bag_of_words_statement() -> Statement:
     G = np.array([symbol(f"G_{x}") for x in ("mu1", "mu2", "mu3", *RANDOM)])
     copies = (1, 1, 1, *(R / ε for R, ε in zip(sizes.random_slots, sizes.per_sample)))
     rate = lambda x: symbol(f"d_{x}") if x in G else sp.S.Zero
+    alike, frozen = np.diag([α] * 3), {"S": np.full((KINDS, KINDS), sp.S.Zero), "UU": np.array([[β]])}
+    w = kinds.weights(np.array([*G, *G[3:], sp.S.Zero]), rate=rate, **frozen, VV=alike, KK=alike, QQ=alike)
     return Statement(
-        blocks=[Direct(tuple(G), copies, speed), Clocks({symbol("tau"): β, symbol("clock"): speed})],
+        blocks=[Direct(tuple(G), copies, speed), Given({symbol("tau"): β, symbol("clock"): speed})],
         parameters=(α, β, m1, L, inverse_n, *sizes.shares),
-        **kinds.declared(kinds.weights(np.array([*G, *G[3:], sp.S.Zero]), None, rate), sizes, FROZEN),
+        **kinds.declared(w, sizes),
     )

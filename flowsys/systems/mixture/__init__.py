@@ -21,11 +21,13 @@ import flowsys as fs
 from flowsys.system import FINITE, late, packaged
 from flowsys.systems.mixture.model import blocks, sample_loss
 from flowsys.systems.mixture.notation import LATEX
-from flowsys.systems.mixture.observables import OBSERVE, max_margin
+from flowsys.systems.mixture.observables import OBSERVE
 from flowsys.systems.mixture.population import samples
 
 _limit = late("flowsys.systems.mixture.limits:limit_problem")
 _surrogate = late("flowsys.systems.mixture.surrogates:surrogate_problem")
+_margin = late("flowsys.systems.mixture.margin:margin_of_samples",
+               "max margin of the attention features (Eq. (2)), gates as they stand")  # fmt: skip
 
 COLUMNS = ("omega", "b", "T_1", "s_star", "epsilon", "t_max")
 """What the stated limit takes as arrays too: it is posed at many points of a sweep at once."""
@@ -53,7 +55,7 @@ SYSTEM = fs.Model(
     samples=samples,
     loss=sample_loss,
     observe=OBSERVE,
-    measures={"max_margin": max_margin},
+    measures={"max_margin": _margin},
     stages={
         "three_stage": [
             fs.Stage("stage 1", trains=["w"], until="T_1"),

@@ -1,13 +1,10 @@
 """The mixture limit derived at run time: stated with K as a symbol, found by the engine at the size asked for."""
 
-from collections.abc import Mapping
 from functools import partial
-
-import numpy as np
 
 from flowsys.ladder import Rung
 from flowsys.model.compared import derived_beside, stated_against_found
-from flowsys.model.concrete import Concrete, View
+from flowsys.model.concrete import Concrete
 from flowsys.model.derivation import derivation
 from flowsys.model.rungs import SEEDS, WIDTHS, rungs, width_error
 from flowsys.runs.solving import solve
@@ -16,7 +13,6 @@ from flowsys.system import Setup
 from flowsys.systems.mixture import SYSTEM
 from flowsys.systems.mixture.limits import program
 from flowsys.systems.mixture.notation import LATEX
-from flowsys.systems.mixture.observables import CLASSES
 from flowsys.systems.mixture.statement import limit_statement
 
 MODE = "simultaneous"
@@ -34,18 +30,7 @@ def derive(setup: Setup, variant: str) -> Derivation:
 def agreement(concrete: Concrete, setup: Setup) -> float:
     """How far the program of 22 variables is from the found one; what is eliminated holds on the limit's manifold."""
     data = SYSTEM.problem(setup, "L3", "22", MODE).stages[0].arguments
-    return stated_against_found(concrete, program("22"), data, state_of=partial(sector_state, concrete))
-
-
-def sector_state(concrete: Concrete, seen: Mapping[str, np.ndarray]) -> dict[str, float]:
-    """The stated coordinates of symmetric blocks: mean = same + (K - 1) diff, difference = same - diff."""
-    p = concrete.p({})
-    values = {name: average(None, View(seen), None, p) for name, average in CLASSES.items()}
-    for name in [name for name in values if name.endswith("_same")]:
-        stem = name.removesuffix("same")
-        same, diff = values[name], values[f"{stem}diff"]
-        values |= {f"{stem}mean": same + (p.K - 1) * diff, f"{stem}difference": same - diff}
-    return values
+    return stated_against_found(concrete, program("22"), data)
 
 
 def ladder(setup: Setup) -> list[Rung]:

@@ -1,12 +1,13 @@
 """The mixture system's phase diagrams, with the boundaries the theory predicts."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from flowsys.runs.solving import solve
-from flowsys.sweeps.named import Contour, Line, NamedDiagram
+from flowsys.sweeps.named import Contour, Line, NamedDiagram, outline
 from flowsys.system import Setup
 from flowsys.systems.mixture import SYSTEM
 from flowsys.systems.mixture.limits import onset_of_group_signal, stage_1_group_signal
@@ -46,28 +47,12 @@ def _predicted_onsets(setup: Setup, omega: np.ndarray, b: np.ndarray) -> list[Li
     return lines
 
 
-def _is_stuck(L: int, b: float) -> bool:
-    """Whether stage 1 alone (K = 2; other K only change the clock) has w_c < 0 at t = 300: what predicts the phase."""
-    return _measured(SYSTEM.setup(), "w_c", "T_1", L=int(L), b=float(b), T_1=300.0) < 0
-
-
-def _predicted_phase(setup: Setup, b: np.ndarray, L: np.ndarray) -> list[Line]:
-    """For every L the least b from which on stage 1 alone ends with w_c > 0."""
-    half, edges = (b[1] - b[0]) / 2, []
-    for length in L:
-        stuck = [bias for bias in b if _is_stuck(length, bias)]
-        edges.append(stuck[-1] + half if stuck else b[0] - half)
-    label = r"predicted by stage 1 alone: left of it $w_c < 0$"
-    return [Line(np.repeat(edges, 2), np.ravel([[length - 0.5, length + 0.5] for length in L]), label)]
-
-
-def _predicted_lengths(setup: Setup, K: np.ndarray, L: np.ndarray) -> list[Line]:
-    """The lengths at which stage 1 alone, the same for every K, ends with w_c < 0."""
-    stuck = [_is_stuck(length, setup["b"]) for length in L]
-    edges = [(L[i] + L[i + 1]) / 2 for i in range(len(L) - 1) if stuck[i] != stuck[i + 1]]
-    ends = [K.min() - 0.5, K.max() + 0.5, np.nan]
-    label = r"predicted by stage 1 alone: $w_c < 0$ between the lines"
-    return [Line(np.tile(ends, len(edges)), np.repeat(edges, 3), label)]
+def _predicted_phase(axis: str, setup: Setup, x: np.ndarray, L: np.ndarray) -> list[Line]:
+    """Where stage 1 alone (K = 2; other K only change the clock) has w_c < 0 at t = 300, over b or K and L [ours]."""
+    w_c = [[_measured(SYSTEM.setup(), "w_c", "T_1", L=int(length), b=float(bias), T_1=300.0) for length in L]
+           for bias in (x if axis == "b" else [setup["b"]])]  # fmt: skip
+    stuck = np.broadcast_to(np.array(w_c) < 0, (len(x), len(L)))
+    return [outline(x, L, stuck, r"edge of $w_c < 0$, predicted by stage 1 alone")]
 
 
 def _sliding_begins(setup: Setup, top: float, omega: float) -> float:
@@ -121,8 +106,8 @@ def _phases(axes: tuple[str, str], end: int, title: str, boundary, kink_width: f
     )
 
 
-BIASES = ("b=0.05:1.2:24", "L=3,4,5,6,7"), 1600, "Two groups", _predicted_phase
-GROUPS = ("K=2,3,4,5,6,7,8", "L=3,4,5,6,7"), 6400, "More groups", _predicted_lengths
+BIASES = ("b=0.05:1.2:24", "L=3,4,5,6,7"), 1600, "Two groups", partial(_predicted_phase, "b")
+GROUPS = ("K=2,3,4,5,6,7,8", "L=3,4,5,6,7"), 6400, "More groups", partial(_predicted_phase, "K")
 DIAGRAMS = {
     "stage_2": NamedDiagram(
         "Length of stage 2: no group signal, no attention learned",

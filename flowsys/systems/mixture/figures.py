@@ -5,85 +5,50 @@ and Fig. 3's σ_w are not given: here m = 500, ω = 0.1, 1500 K steps and σ_w =
 Alignments, scores and attention are those of the positive head, in its own entries.
 """
 
-from collections.abc import Iterable, Sequence
 from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from flowsys.plot import compared, lettered
+from flowsys.plot import lettered, panels_beside, titled
 from flowsys.plot.drawing import Drawing, PaperFigure
-from flowsys.runs.solving import solve
+from flowsys.runs.beside import beside
 from flowsys.runs.training import train
-from flowsys.runs.trajectory import Trajectory
 from flowsys.system import Setup
-from flowsys.system.names import assignments
 from flowsys.systems.mixture import SYSTEM
 from flowsys.systems.mixture.margin import attention
 from flowsys.systems.mixture.model import tokens
 
-LOSSES = {"loss_consistent": "consistent samples", "loss_conflicting": "conflicting samples"}
-NEURONS = ("w_plus_c1", "w_plus_v1", "w_plus_c2", "w_plus_v2")
-SCORES = ("S_plus_c1_v1", "S_plus_c1_v2", "S_plus_c1_c1", "S_plus_v1_v1", "S_plus_v1_c1")
+MODE, SHOWN = "simultaneous", ("K", "L", "b", "omega", "width", "learning_rate")
+COURSE = {
+    "loss": {"loss_consistent": "consistent samples", "loss_conflicting": "conflicting samples"},
+    "neuron alignments": ("w_plus_c1", "w_plus_v1", "w_plus_c2", "w_plus_v2"),
+    "attention scores": ("S_plus_c1_v1", "S_plus_c1_v2", "S_plus_c1_c1", "S_plus_v1_v1", "S_plus_v1_c1"),
+}
+SCORES = {f"keys ${x}$, queries ${y}$": [f"S_plus_{x}{i}_{y}{j}" for i in (1, 2) for j in (1, 2)]
+          for x in "cv" for y in "cv"}  # fmt: skip
 SAMPLES = {f"$X_{{1,{a},{b}}}$": (s, t) for s, a in ((1, "+"), (-1, "-")) for t, b in ((1, "+"), (-1, "-"))}
 """X_{1,s,s'} = (c_1, s v_1, s' v_2)."""
 
 
-def _both(setup: Setup, K: int, names: Iterable[str]) -> tuple[Setup, dict[str, Trajectory]]:
-    """The limit and a training run of K groups over 150 K."""
-    setup, names = SYSTEM.setup(**(dict(setup) | {"K": K, "T_1": 10.0 * K})), list(names)
-    steps = round(150.0 * K / setup["learning_rate"])
-    times = [float(t) for t in np.linspace(0, 150.0 * K, 301)]
-    return setup, {
-        "theory": solve(SYSTEM, setup, mode="simultaneous", at=times, observe=names),
-        "training": train(SYSTEM, setup, variant="gram", mode="simultaneous", steps=steps, records=60, observe=names),
-    }
-
-
-def _panel(ax: Axes, runs: dict[str, Trajectory], names: Sequence[str], title: str) -> None:
-    """In the limit the second group's entries lie on the first's: dashes show both."""
+def course(setup: Setup, K: int, groups=COURSE, shape=(1, 3), size=(13, 3.9)) -> Drawing:
+    """Series of the limit and of training with K groups, over 150 K of time; in the limit the second group's entries
+    lie on the first's: dashes show both."""
+    setup, names = setup.replace(K=K), [name for group in groups.values() for name in group]
     second = {name: {"linestyle": "--"} for name in names if name.split("_")[2:3] in (["c2"], ["v2"])}
-    compared(ax, runs["theory"], runs["training"], {name: LOSSES.get(name) for name in names}, **second)
-    ax.set_title(title, fontsize="medium")
-
-
-def _where(figure: Figure, setup: Setup, *names: str, at: str = "") -> None:
-    """The set-up in the paper's symbols, above the picture."""
-    values = {name: setup[name] for name in ("K", "L", "b", "omega", *names, "width", "learning_rate")}
-    symbols = {name: SYSTEM.names.symbol(name) for name in values}
-    figure.suptitle(at + ", ".join(assignments(values, symbols)), fontsize="medium")
-
-
-def training_dynamics(setup: Setup, K: int) -> Drawing:
-    """Figs. 1, 5, 6, 7: losses by kind of sample, alignments and scores of the positive head."""
-    groups = {"loss": tuple(LOSSES), "neuron alignments": NEURONS, "attention scores": SCORES}
-    setup, runs = _both(setup, K, (name for names in groups.values() for name in names))
-    figure = Figure(figsize=(13, 3.9), layout="constrained")
-    panels = figure.subplots(1, 3)
-    for ax, (title, names) in zip(panels, groups.items()):
-        _panel(ax, runs, names, title)
-    lettered(panels)
-    _where(figure, setup)
-    return Drawing(figure, runs)
-
-
-def all_scores(setup: Setup) -> Drawing:
-    """Fig. 4: all sixteen scores of the positive head for K = 2, by kind of key and query."""
-    blocks = {(x, y): [f"S_plus_{x}{i}_{y}{j}" for i in (1, 2) for j in (1, 2)] for x in "cv" for y in "cv"}
-    setup, runs = _both(setup, 2, (name for names in blocks.values() for name in names))
-    figure = Figure(figsize=(9.5, 7), layout="constrained")
-    for ax, ((x, y), names) in zip(figure.subplots(2, 2).ravel(), blocks.items()):
-        _panel(ax, runs, names, f"keys ${x}$, queries ${y}$")
-    _where(figure, setup)
-    return Drawing(figure, runs)
+    drawing = panels_beside(beside(SYSTEM, setup, MODE, 150.0 * K, names), groups, shape, size, second)
+    if groups is COURSE:
+        lettered(drawing.figure.axes)
+    titled(drawing.figure, SYSTEM, setup, SHOWN)
+    return drawing
 
 
 def attention_maps(setup: Setup) -> Drawing:
     """Fig. 2: softmax attention of the positive head on different samples, query vertical, key horizontal."""
     names = [f"S_plus_{x}_{y}" for x in tokens(2) for y in tokens(2)]
-    setup, runs = _both(SYSTEM.setup(**(dict(setup) | {"L": 3})), 2, names)
+    setup = setup.replace(K=2, L=3)
+    runs = beside(SYSTEM, setup, MODE, 300.0, names)
     signs = np.array([[1, s, t] for s, t in SAMPLES.values()])
     X = SimpleNamespace(keys=np.tile([0, 2, 3], (len(signs), 1)), signs=signs)
     figure = Figure(figsize=(11, 5.6), layout="constrained")
@@ -103,13 +68,14 @@ def attention_maps(setup: Setup) -> Drawing:
     for ax in axes[-1]:
         ax.set_xlabel("key")
     figure.colorbar(picture, ax=axes, label=r"$p^{(+)}_{q\leftarrow\cdot,\,k\leftarrow\cdot}$", shrink=0.8)
-    _where(figure, setup, at=f"after {runs['theory'].t[-1] / setup['learning_rate']:.0f} steps; ")
+    steps = runs["theory"].t[-1] / setup["learning_rate"]
+    titled(figure, SYSTEM, setup, SHOWN, f"after {steps:.0f} steps; ")
     return Drawing(figure, runs)
 
 
 def attention_only(setup: Setup) -> Drawing:
     """Fig. 3: only the attention is trained, neurons stay Gaussian: the loss stays large."""
-    setup = SYSTEM.setup("attention_only", **(dict(setup) | {"width": 50}))
+    setup = setup.replace(width=50)
     trained = train(SYSTEM, setup, variant="gram", mode="attention_only", steps=30_000, seeds=16, records=100,
                     observe=["loss", "accuracy"])  # fmt: skip
     figure = Figure(figsize=(8.4, 3.8), layout="constrained")
@@ -120,7 +86,7 @@ def attention_only(setup: Setup) -> Drawing:
         ax.set_xlabel("steps")
         ax.set_ylabel(name)
         ax.legend(frameon=False)
-    _where(figure, setup, "sigma_w")
+    titled(figure, SYSTEM, setup, (*SHOWN, "sigma_w"))
     return Drawing(figure, {"training": trained})
 
 
@@ -132,9 +98,12 @@ _ALL = (
 _MAPS = "Softmax attention of the positive head on different samples: query vertical, key horizontal."
 _FROZEN = "The loss where only the attention is trained and neurons stay as they were drawn: no learning."
 FIGURES = {
-    "1": PaperFigure(partial(training_dynamics, K=2), _ALL),
+    "1": PaperFigure(partial(course, K=2), _ALL),
     "2": PaperFigure(attention_maps, _MAPS),
-    "3": PaperFigure(attention_only, _FROZEN),
-    "4": PaperFigure(all_scores, "All attention scores of the positive head for $K$ = 2."),
-    **{n: PaperFigure(partial(training_dynamics, K=K), _MORE.format(K)) for n, K in (("5", 3), ("6", 4), ("7", 8))},
+    "3": PaperFigure(attention_only, _FROZEN, mode="attention_only"),
+    "4": PaperFigure(
+        partial(course, K=2, groups=SCORES, shape=(2, 2), size=(9.5, 7)),
+        "All attention scores of the positive head for $K$ = 2.",
+    ),
+    **{n: PaperFigure(partial(course, K=K), _MORE.format(K)) for n, K in (("5", 3), ("6", 4), ("7", 8))},
 }

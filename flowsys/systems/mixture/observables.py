@@ -124,10 +124,3 @@ MEANS: dict[str, Callable] = {
                   "samples", mean_attention, side=SIDES, query=TOKENS, key=TOKENS),
 }  # fmt: skip
 OBSERVE = {**CLASSES, **MEANS, "score_spread": score_spread}
-
-
-def max_margin(w, X, p) -> float:
-    """max margin of the attention features (Eq. (2)), gates as they stand"""
-    from flowsys.systems.mixture.margin import margin_of_samples
-
-    return margin_of_samples(w, X, p)

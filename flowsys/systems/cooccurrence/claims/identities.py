@@ -56,7 +56,7 @@ def mean_margin_moves_c(run: Kit, factor: float = 1.0) -> Sides:
         a, X = output_weights(p), concrete.populations[0].rows(arguments.data[0], arguments.share)
         with jax.enable_x64(True):
             w = ThroughOutput(View(seen))
-            margins = X.y * np.asarray(sentence_outputs(ops, w, read(X), X, p))
+            margins = X.y * np.asarray(sentence_outputs(ops, w, read(X), p))
         left.append(float(a @ np.asarray(moving["B"]) @ a))
         right.append(factor * 2 * len(a) * float(np.mean(margins / (1 + np.exp(margins)))))
     return Sides(left, right)

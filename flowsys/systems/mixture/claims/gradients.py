@@ -19,6 +19,7 @@ from flowsys.systems.mixture.margin import head_features
 
 def neuron_gradient(run: Kit, head: int, attends: int) -> tuple[np.ndarray, np.ndarray]:
     """dw_±/dt at T_2 as stage 3 begins, and ±E[g y σ̇_± Σ_l X p_l] with the attention of the head `attends`."""
+    run.reached("T_2")
     X, there = all_samples(2, 3), run.run("T_2", observe=SEEN)
     v, rate = row_of(there, 0), rates(there, 2)
     heads = {h: (neurons_of(v, 2, h), matrix_of(v, 2, h)) for h in (1, -1)}

@@ -103,5 +103,5 @@ CLAIMS = [
           regime=TWO_GROUPS, sharpens="4.1-T_3", levels="L3", control={"power": 1.0}),
     Claim("4.1-alignments", "Theorem 4.1", "w_c, w_v = Θ̃(1) at T_3", Order("Θ̃"), neurons_at_T_3, at={"t_max": 1e12},
           path=Path("epsilon", tuple(np.geomspace(0.1, 1e-7, 13))), regime=TWO_GROUPS, levels=TRAINED,
-          control={"kind": Order("Θ̃", lambda p: p.epsilon)}),
+          takes="omega b T_1 s_star", control={"kind": Order("Θ̃", lambda p: p.epsilon)}),
 ]  # fmt: skip
