@@ -35,11 +35,7 @@ class Line(NamedTuple):
 
 def outline(x: np.ndarray, y: np.ndarray, inside: np.ndarray, label: str) -> Line:
     """The edges between cells of a plane where `inside[x, y]` changes, piece by piece."""
-    edges = []
-    for places in (np.asarray(x, float), np.asarray(y, float)):
-        middle = (places[1:] + places[:-1]) / 2
-        edges.append([2 * places[0] - middle[0], *middle, 2 * places[-1] - middle[-1]])
-    X, Y = edges
+    X, Y = cell_edges(x), cell_edges(y)
     upright = [((X[i + 1],) * 2, (Y[j], Y[j + 1])) for i, j in np.argwhere(inside[1:] != inside[:-1])]
     level = [((X[i], X[i + 1]), (Y[j + 1],) * 2) for i, j in np.argwhere(inside[:, 1:] != inside[:, :-1])]
     drawn = np.array([[(*ends, np.nan) for ends in piece] for piece in (*upright, *level)]).reshape(-1, 2, 3)
@@ -54,9 +50,22 @@ def outer_edges(values: np.ndarray) -> tuple[float, float]:
     if len(values) < 2:
         return low, high
     order = np.sort(values.astype(float))
-    if low > 0 and len(order) > 2 and np.allclose(order[1:] / order[:-1], order[1] / order[0]):
+    if _by_factors(order):
         return low * (order[0] / order[1]) ** 0.5, high * (order[-1] / order[-2]) ** 0.5
     return low - (order[1] - order[0]) / 2, high + (order[-1] - order[-2]) / 2
+
+
+def cell_edges(values: np.ndarray) -> list[float]:
+    """Where the cells of an axis of ascending numbers end: half-way between its values, and at its outer edges."""
+    low, high = outer_edges(values)
+    places = values.astype(float)
+    middle = np.sqrt(places[1:] * places[:-1]) if _by_factors(places) else (places[1:] + places[:-1]) / 2
+    return [low, *middle.tolist(), high]
+
+
+def _by_factors(order: np.ndarray) -> bool:
+    """Whether ascending values are spaced by factors."""
+    return bool(order[0] > 0 and len(order) > 2 and np.allclose(order[1:] / order[:-1], order[1] / order[0]))
 
 
 class Contour(NamedTuple):

@@ -70,10 +70,11 @@ def test_lines_reach_to_the_edges_of_the_outermost_cells_and_keep_their_gaps():
 
 
 def test_an_outline_runs_between_cells_that_differ():
-    x, y = np.array([1.0, 2.0, 4.0]), np.array([3.0, 4.0])
+    x, y = np.array([1.0, 2.0, 4.5]), np.array([3.0, 4.0])
     inside = np.array([[True, False], [True, False], [False, False]])
     found = outline(x, y, inside, "edge")
     pieces = {tuple(zip(found.x[i : i + 2], found.y[i : i + 2])) for i in range(0, len(found.x), 3)}
-    upright = {((3.0, 2.5), (3.0, 3.5))}
-    assert pieces == upright | {((0.5, 3.5), (1.5, 3.5)), ((1.5, 3.5), (3.0, 3.5))}
+    upright = {((3.25, 2.5), (3.25, 3.5))}
+    assert pieces == upright | {((0.5, 3.5), (1.5, 3.5)), ((1.5, 3.5), (3.25, 3.5))}
+    assert len(found.within(x, y).x) == len(found.x)  # to the edges of the outermost cells
     assert np.isnan(found.x[2::3]).all() and not len(outline(x, y, inside & False, "none").x)
