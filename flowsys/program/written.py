@@ -19,7 +19,7 @@ def written(
     seen = {x: x for x in rates} if observables is None else observables
     moved, observed = ({f"{prefix}_{x}": text for x, text in of.items()} for prefix, of in
                        (("d", rates), ("observe", seen)))  # fmt: skip
-    lines = (values or {}) | moved | observed
+    lines = {**(values or {}), **moved, **observed}
     return Program(
         state=tuple(rates),
         parameters=tuple(parameters),

@@ -5,6 +5,7 @@ and Fig. 3's σ_w are not given: here m = 500, ω = 0.1, 1500 K steps and σ_w =
 Alignments, scores and attention are those of the positive head, in its own entries.
 """
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 from types import SimpleNamespace
 
@@ -21,7 +22,8 @@ from flowsys.systems.mixture.margin import attention
 from flowsys.systems.mixture.model import tokens
 
 MODE, SHOWN = "simultaneous", ("K", "L", "b", "omega", "width", "learning_rate")
-COURSE = {
+Groups = Mapping[str, Sequence[str] | Mapping[str, str | None]]
+COURSE: Groups = {
     "loss": {"loss_consistent": "consistent samples", "loss_conflicting": "conflicting samples"},
     "neuron alignments": ("w_plus_c1", "w_plus_v1", "w_plus_c2", "w_plus_v2"),
     "attention scores": ("S_plus_c1_v1", "S_plus_c1_v2", "S_plus_c1_c1", "S_plus_v1_v1", "S_plus_v1_c1"),
@@ -32,9 +34,17 @@ SAMPLES = {f"$X_{{1,{a},{b}}}$": (s, t) for s, a in ((1, "+"), (-1, "-")) for t,
 """X_{1,s,s'} = (c_1, s v_1, s' v_2)."""
 
 
-def course(setup: Setup, K: int, groups=COURSE, shape=(1, 3), size=(13, 3.9)) -> Drawing:
-    """Series of the limit and of training with K groups, over 150 K of time; in the limit the second group's entries
-    lie on the first's: dashes show both."""
+def course(
+    setup: Setup,
+    K: int,
+    groups: Groups = COURSE,
+    shape: tuple[int, int] = (1, 3),
+    size: tuple[float, float] = (13, 3.9),
+) -> Drawing:
+    """Series of the limit and of training with K groups, over 150 K of time.
+
+    In the limit the second group's entries lie on the first's: dashes show both.
+    """
     setup, names = setup.replace(K=K), [name for group in groups.values() for name in group]
     second = {name: {"linestyle": "--"} for name in names if name.split("_")[2:3] in (["c2"], ["v2"])}
     drawing = panels_beside(beside(SYSTEM, setup, MODE, 150.0 * K, names), groups, shape, size, second)
