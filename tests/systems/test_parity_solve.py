@@ -186,6 +186,8 @@ def test_bad_parameters_are_refused_by_name(given, name):
         ({"level": "L1", "tokens": "all"}, "n = 20"),
         ({"level": "L2", "d": 40}, "d = 40"),
         ({"variant": "balanced", "k": 6}, "k = 6"),
+        ({"variant": "live", "k": 3, "mode": "block"}, "k = 3"),
+        ({"level": "L2", "m": 1e6}, "width = 1000000"),
     ],
 )
 def test_bad_requests_are_refused_by_name(given, name):

@@ -27,6 +27,8 @@ from flowsys.systems.parity.data import Parity, all_bits, ascending, rows
 LOSSES = ("linear", "hinge")
 # what may be written out: strings of secrets, strings of all bits; what is drawn to read a run on batches
 LARGEST_K, LARGEST_N, TEST_SEQUENCES = 10, 12, 1024
+# what neurons of their own may hold: weights seen through tokens, and inputs over all strings and positions
+MOST_WEIGHTS, MOST_INPUTS = 10**6, 4 * 10**7
 
 
 def parity_of(p: Any) -> Parity:
@@ -131,6 +133,11 @@ def neuron_blocks(p: Any, n_neurons: int, start: Any, rate: float) -> dict[str, 
 def sampled_blocks(p: Any) -> dict[str, fs.Direct]:
     """Assumption 1 with 2·width neurons; a width other than m keeps m's limit: neurons move width/m times as fast."""
     ε, width, n_query_tokens = p.epsilon, p.width, 2 * parity_of(p).n_queries
+    n_strings = 2 ** min(LARGEST_N, p.n if p.tokens == "all" else p.k)
+    most = min(MOST_WEIGHTS // len(embeddings(p).key_names), MOST_INPUTS // (n_strings * n_query_tokens // 2)) // 2
+    if width > most:
+        raise InputError(f"width = {width} is not allowed here: 2 width neurons are followed one by one, so width <= "
+                         f"{most} at k = {p.k}; the variants frozen, collapsed and limit have none.")  # fmt: skip
     start = lambda rng: ε * draw_signs(rng, width, n_query_tokens)
     return neuron_blocks(p, 2 * width, start, width / p.m)
 
