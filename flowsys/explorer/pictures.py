@@ -1,12 +1,16 @@
-"""The pictures of an explorer, as PNG: curves with training as dots, and a diagram with the place one is at."""
+"""The pictures of an explorer, as PNG: curves with training as dots, and a diagram with the place one is at.
 
-from dataclasses import dataclass
+A figure is kept between moves, and only what has moved is told to it: axes, legend and typeset names made anew would
+take most of the time from a slider to its picture.
+"""
+
 from io import BytesIO
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from PIL import Image
 
 from flowsys.explorer.view import View
 from flowsys.plot import diagram as draw_diagram
@@ -15,48 +19,77 @@ from flowsys.runs.trajectory import Trajectory
 from flowsys.sweeps.diagram import PhaseDiagram
 
 DPI = 80
-ROOM = {"left": 0.1, "right": 0.98, "bottom": 0.13, "top": 0.93}  # fixed: laying out anew would take most of the time
+ROOM = {"left": 0.1, "right": 0.98, "bottom": 0.13, "top": 0.93}  # fixed: laying out anew would take time too
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """A picture with where its axes lie: from a place on it (0 … 1, from the top left) to numbers on the axes."""
+class Curves:
+    """Theory as lines, training as dots, events as rules."""
 
-    png: bytes
-    axes: Axes
+    def __init__(self) -> None:
+        figure = Figure(figsize=(7.2, 4.0), dpi=DPI)
+        self._canvas = FigureCanvasAgg(figure)
+        self._ax = figure.subplots()
+        figure.subplots_adjust(**ROOM)
+        self._drawn: tuple | None = None  # what, besides numbers, the figure shows
+
+    def png(self, run: Trajectory, names: tuple[str, ...], logarithmic: bool, trained: Trajectory | None) -> bytes:
+        """The picture of a run, with the dots of its training where they are there."""
+        events = [(t, name) for t, name in zip(run.t, run.labels) if name]
+        shown = (names, tuple(name for _, name in events), logarithmic)
+        if trained is None and shown == self._drawn:
+            self._move(run, names, events)
+        else:
+            self._draw(run, names, logarithmic, trained)
+            self._drawn = shown if trained is None else None
+        if logarithmic:
+            self._ax.set_xlim(left=max(run.t[-1] / 1e6, float(run.t[run.t > 0].min())))
+        self._canvas.draw()
+        return _png(self._canvas)
+
+    def _draw(self, run: Trajectory, names: tuple[str, ...], logarithmic: bool, trained: Trajectory | None) -> None:
+        self._ax.clear()
+        draw(run, self._ax, list(names), logarithmic=logarithmic)
+        if trained is not None:
+            draw(trained, self._ax, list(names), label=f"training, width {trained.origin.parameters['width']}")
+            self._ax.set_xlim(right=1.02 * run.t[-1])
+
+    def _move(self, run: Trajectory, names: tuple[str, ...], events: list[tuple[float, str]]) -> None:
+        lines, rules = self._ax.lines[: len(names)], self._ax.lines[len(names) :]
+        for line, name in zip(lines, names, strict=True):
+            line.set_data(run.t, run[name])
+        for rule, text, (t, _) in zip(rules, self._ax.texts, events, strict=True):
+            rule.set_xdata([t, t])
+            text.xy = (t, text.xy[1])
+        self._ax.relim()
+        self._ax.autoscale()
+
+
+class Diagram:
+    """A diagram with a ring where the sliders stand; the ring alone moves."""
+
+    def __init__(self, result: PhaseDiagram):
+        figure = Figure(figsize=(6.0, 4.6), dpi=DPI, layout="constrained")
+        self._canvas = FigureCanvasAgg(figure)
+        self._ax = figure.subplots()
+        draw_diagram(result, self._ax)
+        (self._ring,) = self._ax.plot([], [], "o", color="white", markeredgecolor="black", markersize=9, animated=True)
+        self._canvas.draw()
+        self._without_ring = self._canvas.copy_from_bbox(figure.bbox)
+
+    def png(self, here: tuple[Any, Any]) -> bytes:
+        """The picture, with the ring at a place."""
+        self._ring.set_data(*([value] for value in here))
+        self._canvas.restore_region(self._without_ring)
+        self._ax.draw_artist(self._ring)
+        return _png(self._canvas)
 
     def numbers_at(self, x: float, y: float) -> tuple[float, float] | None:
-        """What stands at a place of the picture; None outside the axes."""
-        figure = self.axes.figure
-        width, height = figure.bbox.width, figure.bbox.height
-        at = (x * width, (1 - y) * height)
-        if not self.axes.bbox.contains(*at):
+        """What stands at a place of the picture (0 … 1, from the top left); None outside the axes."""
+        at = (x * self._canvas.figure.bbox.width, (1 - y) * self._canvas.figure.bbox.height)
+        if not self._ax.bbox.contains(*at):
             return None
-        x, y = map(float, self.axes.transData.inverted().transform(at))
+        x, y = map(float, self._ax.transData.inverted().transform(at))
         return x, y
-
-
-def curves(run: Trajectory, names: tuple[str, ...], logarithmic: bool, trained: Trajectory | None = None) -> Drawn:
-    """Theory as lines, training as dots, events as rules."""
-    figure = Figure(figsize=(7.2, 4.0), dpi=DPI)
-    ax = figure.subplots()
-    figure.subplots_adjust(**ROOM)
-    draw(run, ax, list(names), logarithmic=logarithmic)
-    if trained is not None:
-        draw(trained, ax, list(names), label=f"training, width {trained.origin.parameters['width']}")
-        ax.set_xlim(right=1.02 * run.t[-1])
-    if logarithmic:
-        ax.set_xlim(left=max(run.t[-1] / 1e6, float(run.t[run.t > 0].min())))
-    return Drawn(_png(figure), ax)
-
-
-def diagram(result: PhaseDiagram, here: tuple[Any, Any]) -> Drawn:
-    """The diagram, with a ring where the sliders stand."""
-    figure = Figure(figsize=(6.0, 4.6), dpi=DPI, layout="constrained")
-    ax = figure.subplots()
-    draw_diagram(result, ax)
-    ax.plot(*([value] for value in here), "o", color="white", markeredgecolor="black", markersize=9, zorder=9)
-    return Drawn(_png(figure), ax)
 
 
 def caption(view: View, run: Trajectory) -> str:
@@ -66,9 +99,9 @@ def caption(view: View, run: Trajectory) -> str:
     return f"t = {run.t[-1]:g}: {', '.join(ends)}" + (f"; {', '.join(events)}" if events else "")
 
 
-def _png(figure: Figure) -> bytes:
+def _png(canvas: FigureCanvasAgg) -> bytes:
     content = BytesIO()
-    figure.savefig(content, format="png", dpi=DPI)
+    Image.fromarray(np.asarray(canvas.buffer_rgba())).save(content, format="png", compress_level=1)
     return content.getvalue()
 
 

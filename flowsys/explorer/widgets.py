@@ -12,6 +12,7 @@ import traitlets
 
 from flowsys.errors import InputError
 from flowsys.explorer import diagrams, pictures
+from flowsys.explorer.ahead import compile_ahead
 from flowsys.explorer.background import Background
 from flowsys.explorer.controls import LEADING, Control, controls
 from flowsys.explorer.view import View, first_view
@@ -71,8 +72,11 @@ class Explorer(w.VBox):
         self._training = Background(self._train, self._on_main(self._show_dots))
         self._sweeping = Background(self._sweep, self._on_main(self._show_diagram))
         self.diagram = self._drawn = None
+        self._curves = pictures.Curves()
         self.refresh()
         super().__init__(self._laid_out())
+        self._ahead = Background(self._compile, lambda *_: None)
+        self._ahead.ask(view)
 
     # -- what it is made of -------------------------------------------------------------------------------------
 
@@ -136,7 +140,7 @@ class Explorer(w.VBox):
         names = self.view.names
         if pictures.is_drawable(self.run, names):
             trained = self.trained if self.trained and set(names) <= set(self.trained.series) else None
-            self.curves.png = pictures.curves(self.run, names, self.logarithmic.value, trained).png
+            self.curves.png = self._curves.png(self.run, names, self.logarithmic.value, trained)
         said = pictures.caption(self.view, self.run) if len(self.run) else self.run.outcome.sentence
         self.curves.alt = said
         remarks = "".join(f"<br><small>{escape(remark)}</small>" for remark in self.run.outcome.remarks)
@@ -173,6 +177,8 @@ class Explorer(w.VBox):
         self._mark_place()
 
     def _other_mode(self, change: Any) -> None:
+        for under_way in (self._training, self._sweeping, self._ahead):
+            under_way.forget()
         fresh = first_view(self.view.system, change["new"])  # another mode has other observables and events
         self.__init__(fresh)  # type: ignore[misc]  # the same widget, built anew in its place
 
@@ -191,6 +197,9 @@ class Explorer(w.VBox):
     def _show_code(self) -> None:
         lines = "\n".join(["import flowsys as fs", "", self.python, "", f"# {self.command}"])
         self.lines.value = f"<pre class='flowsys-code'>{escape(lines)}</pre>"
+
+    def _compile(self, view: View, check: Callable) -> None:
+        compile_ahead(view, self.controls.values(), check)
 
     # -- training in the background -----------------------------------------------------------------------------
 
@@ -232,16 +241,13 @@ class Explorer(w.VBox):
         if isinstance(diagram, InputError):
             self.told.value += f"<br><small>{escape(str(diagram))}</small>"
             return
-        self.diagram = diagram
+        self.diagram, self._drawn = diagram, pictures.Diagram(diagram)
         self._mark_place()
 
     def _mark_place(self) -> None:
-        """Draw the diagram with the place where the sliders stand."""
-        if self.diagram is None:
-            return
-        here = tuple(self.view.setup[axis.name] for axis in self.diagram.axes)
-        self._drawn = pictures.diagram(self.diagram, here)
-        self.phase.png = self._drawn.png
+        """Show the diagram with the place where the sliders stand."""
+        if self._drawn is not None:
+            self.phase.png = self._drawn.png(tuple(self.view.setup[axis.name] for axis in self.diagram.axes))
 
     def _clicked(self, change: Any) -> None:
         if self._drawn is None or not change["new"]:

@@ -20,17 +20,24 @@ console.log(JSON.stringify(wrong));
 
 
 def fetched(directory: Path) -> Path:
-    """A directory with KaTeX in it; the test is skipped where that cannot be had."""
-    if not (shutil.which("node") and shutil.which("npm")):
-        pytest.skip("node and npm are not at hand")
-    command = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(directory), "katex"]
-    try:
-        done = subprocess.run(command, capture_output=True, timeout=60)
-    except subprocess.TimeoutExpired:
-        pytest.skip("npm cannot fetch katex here")
-    if done.returncode:
-        pytest.skip("npm cannot fetch katex here")
+    """A directory with KaTeX in it; the test is skipped without node or npm, and where no registry answers."""
+    for tool in ("node", "npm"):
+        if not shutil.which(tool):
+            pytest.skip(f"{tool} is not installed")
+    failure = _npm("install", "--no-audit", "--no-fund", "--prefix", str(directory), "katex")
+    if failure and _npm("ping"):
+        pytest.skip("npm's registry cannot be reached")
+    assert not failure, failure
     return directory
+
+
+def _npm(*command: str) -> str:
+    """What npm says where it fails; nothing where it does not."""
+    try:
+        done = subprocess.run(["npm", "--fetch-retries=1", *command], capture_output=True, text=True, timeout=60)
+    except subprocess.TimeoutExpired as late:
+        return str(late)
+    return done.stderr or f"npm {command[0]} failed" if done.returncode else ""
 
 
 def refused(formulas: list[str], directory: Path) -> list[str]:
