@@ -5,7 +5,7 @@
     trained = fs.train("mixture", omega=0.2, until=300, width=200)         # a Trajectory, level L0, same names
     theory.plot(["w_c", "S_cv_same"]), theory.events, theory(12.5)["w_c"]
     fs.sweep("mixture", omega=[0.05, 0.1, 0.2]).plot("S_cv_same")          # one curve a value
-    fs.phase("mixture", x="b=0.05:3:40", y="T_1=1:100:40:log", observable="T_2-T_1").plot()
+    fs.phase("mixture", x="b=0.05:3:40", y="T_1=1:100:40:log", observable="T_2-T_1", t_max=2e4).plot()
     fs.derive("mixture"), fs.compare("mixture"), fs.check("mixture")       # equations, ladder, claims
 
 A system is named, loaded (`fs.load`) or declared (`fs.Model`); parameters are keywords, or a setup (`system.setup(…)`,
