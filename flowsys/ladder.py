@@ -50,7 +50,11 @@ class Rung:
 
 @dataclass(frozen=True)
 class MeasuredRung:
-    """A rung with its errors; `holds` says whether the expectation was met (None: there is none)."""
+    """A rung with its errors.
+
+    `holds` says whether the expectation was met; None where there is none, or where the exponent misses it but its
+    interval does not: then the errors scatter too much to tell.
+    """
 
     rung: Rung
     errors: np.ndarray
@@ -78,6 +82,13 @@ class MeasuredRung:
             low, high = self.fit.interval
             return f"exponent {self.fit.slope:.3f} [{low:.3f}, {high:.3f}] in {self.rung.knob}"
         return f"error {self.errors[0]:.2e}"
+
+    @property
+    def answer(self) -> str:
+        """Whether it holds, in a word; nothing where nothing is expected."""
+        if self.holds is None:
+            return "" if self.expectation == "none" else "undecided"
+        return "yes" if self.holds else "no"
 
     @property
     def expectation(self) -> str:
@@ -125,21 +136,22 @@ class Ladder:
                 "measured": m.result,
                 "expected": m.expectation,
                 "holds": m.holds,
+                "answer": m.answer,
             }
             for m in self.rungs
         ]
 
     def __str__(self) -> str:
-        words = {None: "", True: ", holds", False: ", does not hold"}
+        words = {"": "", "yes": ", holds", "no": ", does not hold", "undecided": ", undecided"}
         return "\n".join(
-            f"{m.rung.name}: {m.result} (expected {m.expectation}{words[m.holds]}); {m.rung.meaning}"
+            f"{m.rung.name}: {m.result} (expected {m.expectation}{words[m.answer]}); {m.rung.meaning}"
             for m in self.rungs
         )
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        words = {None: "", True: "<b style='color:#1b7a37'>yes</b>", False: "<b style='color:#b3261e'>no</b>"}
+        colours = {"yes": "#1b7a37", "no": "#b3261e"}
         head = ("rung", "what", "exponent", "interval", "largest error", "expected", "holds")
         rows = [
             (
@@ -149,7 +161,7 @@ class Ladder:
                 "" if m.interval is None else f"[{m.interval[0]:.3f}, {m.interval[1]:.3f}]",
                 f"{m.errors.max():.2e}",
                 escape(m.expectation),
-                words[m.holds],
+                f"<b style='color:{colours.get(m.answer, 'inherit')}'>{m.answer}</b>",
             )
             for m in self.rungs
         ]
@@ -222,4 +234,8 @@ def _measured(rung: Rung, on_progress) -> MeasuredRung:
         holds = bool(errors.max() <= rung.tolerance) if rung.tolerance else None
         return MeasuredRung(rung, errors, None, holds)
     fit = power_law(rung.values, errors)
-    return MeasuredRung(rung, errors, fit, bool(abs(fit.slope - rung.expected) <= rung.tolerance))
+    low, high = fit.interval
+    if abs(fit.slope - rung.expected) <= rung.tolerance:
+        return MeasuredRung(rung, errors, fit, True)
+    may_hold = low <= rung.expected + rung.tolerance and high >= rung.expected - rung.tolerance
+    return MeasuredRung(rung, errors, fit, None if may_hold else False)

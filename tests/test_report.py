@@ -14,7 +14,7 @@ from other_systems import changed
 import flowsys
 from flowsys.claims import Provable
 from flowsys.claims.statements import coverage
-from flowsys.ladder import Rung
+from flowsys.ladder import Rung, compare
 from flowsys.plot.drawing import Drawing, PaperFigure
 from flowsys.report import report
 from flowsys.report.parts import MAKE
@@ -155,3 +155,14 @@ def test_the_browser_notices_what_is_cut_off_and_what_is_blank(tmp_path):
     wide, narrow = seen(bad, tmp_path)
     assert (wide["clipped"], narrow["clipped"]) == ([], ["P."])
     assert narrow["pictures"][0]["colours"] == 1
+
+
+@pytest.mark.parametrize(
+    "errors, answer",
+    [([1.0, 0.5, 0.25, 0.125], "yes"), ([1.0, 0.25, 0.0625, 0.0156], "no"), ([1.0, 0.3, 0.25, 0.07], "undecided")],
+)
+def test_a_rung_is_undecided_where_its_errors_scatter_too_much_to_tell(errors, answer):
+    values = (8.0, 4.0, 2.0, 1.0)
+    rung = Rung("L0", "L1", "descent", dict(zip(values, errors)).get, "learning_rate", values, 1.0, 0.1)
+    (measured,) = compare(changed(flowsys.load("mixture"), ladder=lambda setup: [rung])).rungs
+    assert measured.answer == answer and measured.holds is {"yes": True, "no": False, "undecided": None}[answer]

@@ -108,6 +108,5 @@ def compare(
 
     table = Table("rung", "what", "measured", "expected", "holds")
     for row in result.rows():
-        holds = "" if row["holds"] is None else "yes" if row["holds"] else "no"
-        table.add_row(row["rung"], row["meaning"], row["measured"], row["expected"], holds)
+        table.add_row(*(row[column] for column in ("rung", "meaning", "measured", "expected", "answer")))
     Console(width=None if sys.stdout.isatty() else 160).print(table)

@@ -6,9 +6,11 @@ from io import BytesIO
 
 from flowsys.equations.pages import inline
 from flowsys.ladder import compare
-from flowsys.report.tables import Cell, table, text
+from flowsys.report.tables import table, text
 from flowsys.system import System
 from flowsys.typeset import plain
+
+LOOKS = {"yes": "holds", "no": "fails", "undecided": "untested"}  # of a rung's answer
 
 
 def ladder(system: System) -> str:
@@ -21,7 +23,16 @@ def ladder(system: System) -> str:
         figure(draw(result, system.names), "Errors over their knob, with the fitted power law.") if is_fitted else ""
     )
     rows = [
-        ("", [text(m.rung.name), text(m.rung.meaning), text(m.result), text(m.expectation), _answer(m.holds)])
+        (
+            "",
+            [
+                text(m.rung.name),
+                text(m.rung.meaning),
+                text(m.result),
+                text(m.expectation),
+                text(m.answer, LOOKS.get(m.answer, "")),
+            ],
+        )
         for m in result.rungs
     ]
     return table(("rung", "what", "measured", "expected", "holds"), rows) + picture
@@ -41,10 +52,6 @@ def proof(system: System, id: str) -> str:
     command = f"flowsys check {_asked(system)} --claim {id} --prove"
     caption = "Proven bound of every coordinate's error."
     return said + theorem + figure(draw(found.proof, system.names), caption, command)
-
-
-def _answer(holds: bool | None) -> Cell:
-    return Cell("") if holds is None else text("yes", "holds") if holds else text("no", "fails")
 
 
 def diagram(system: System, name: str) -> str:
