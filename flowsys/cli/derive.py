@@ -44,6 +44,7 @@ def derive(
         from flowsys.machine.files import write_text
 
         write_text(out, text + "\n")
+        typer.echo(f"wrote {out}", err=True)
     else:
         typer.echo(text)
     if derivation.faults:

@@ -60,6 +60,7 @@ class Curves:
         for rule, text, (t, _) in zip(rules, self._ax.texts, events, strict=True):
             rule.set_xdata([t, t])
             text.xy = (t, text.xy[1])
+            text.set_position(text.xy)
         self._ax.relim()
         self._ax.autoscale()
 

@@ -12,7 +12,6 @@ import traitlets
 
 from flowsys.errors import InputError
 from flowsys.explorer import diagrams, pictures
-from flowsys.explorer.ahead import compile_ahead
 from flowsys.explorer.background import Background
 from flowsys.explorer.controls import LEADING, Control, controls
 from flowsys.explorer.view import View, first_view
@@ -75,8 +74,6 @@ class Explorer(w.VBox):
         self._curves = pictures.Curves()
         self.refresh()
         super().__init__(self._laid_out())
-        self._ahead = Background(self._compile, lambda *_: None)
-        self._ahead.ask(view)
 
     # -- what it is made of -------------------------------------------------------------------------------------
 
@@ -177,7 +174,7 @@ class Explorer(w.VBox):
         self._mark_place()
 
     def _other_mode(self, change: Any) -> None:
-        for under_way in (self._training, self._sweeping, self._ahead):
+        for under_way in (self._training, self._sweeping):
             under_way.forget()
         fresh = first_view(self.view.system, change["new"])  # another mode has other observables and events
         self.__init__(fresh)  # type: ignore[misc]  # the same widget, built anew in its place
@@ -197,9 +194,6 @@ class Explorer(w.VBox):
     def _show_code(self) -> None:
         lines = "\n".join(["import flowsys as fs", "", self.python, "", f"# {self.command}"])
         self.lines.value = f"<pre class='flowsys-code'>{escape(lines)}</pre>"
-
-    def _compile(self, view: View, check: Callable) -> None:
-        compile_ahead(view, self.controls.values(), check)
 
     # -- training in the background -----------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from matplotlib.ticker import NullFormatter
 from flowsys.claims import Verdict
 from flowsys.errors import InputError
 from flowsys.laws.fits import Fit
-from flowsys.system.names import Names, typeset
+from flowsys.system.names import Names, in_symbols, typeset
 
 WIDTH, HEIGHT = 4.2, 5.0
 
@@ -25,7 +25,7 @@ def residuals(verdict: Verdict, names: Names, title: str = "") -> Figure:
         above.set_ylabel(_called(what, names))
         _left_over(below, fit)
         below.set_xlabel(_called(over, names))
-    figure.suptitle(title, fontsize="medium", wrap=True)
+    figure.suptitle(in_symbols(title, names), fontsize="medium", wrap=True)
     return figure
 
 

@@ -12,6 +12,7 @@ import pytest
 import flowsys as fs
 from flowsys.explorer.background import Background
 from flowsys.explorer.controls import controls
+from flowsys.explorer.pictures import Curves
 
 matplotlib.use("Agg")
 
@@ -49,6 +50,14 @@ def test_a_slider_moves_the_curve_and_both_lines_give_its_data(mixture, tmp_path
     last = (tmp_path / "run.csv").read_text().splitlines()
     columns, row = last[0].split(","), last[-1].split(",")
     assert float(row[columns.index("w_c")]) == mixture.run["w_c"][-1]
+
+
+@pytest.mark.parametrize("logarithmic", [False, True])
+def test_a_picture_that_was_moved_is_the_picture_drawn_anew(mixture, logarithmic):
+    names, kept = ("w_c", "loss"), Curves()
+    for omega in (0.3, 0.05):
+        run = mixture.view.at(omega=omega).run()
+        assert kept.png(run, names, logarithmic, None) == Curves().png(run, names, logarithmic, None)
 
 
 def test_a_click_on_the_diagram_moves_its_two_sliders(mixture):
