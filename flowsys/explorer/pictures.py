@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.text import Annotation
 from PIL import Image
 
 from flowsys.explorer.view import View
@@ -57,7 +58,8 @@ class Curves:
         lines, rules = self._ax.lines[: len(names)], self._ax.lines[len(names) :]
         for line, name in zip(lines, names, strict=True):
             line.set_data(run.t, run[name])
-        for rule, text, (t, _) in zip(rules, self._ax.texts, events, strict=True):
+        called = [text for text in self._ax.texts if isinstance(text, Annotation)]
+        for rule, text, (t, _) in zip(rules, called, events, strict=True):
             rule.set_xdata([t, t])
             text.xy = (t, text.xy[1])
             text.set_position(text.xy)

@@ -70,7 +70,8 @@ class Explorer(w.VBox):
         self._build()
         self._training = Background(self._train, self._on_main(self._show_dots))
         self._sweeping = Background(self._sweep, self._on_main(self._show_diagram))
-        self.diagram = self._drawn = None
+        self.diagram: Any = None
+        self._drawn: pictures.Diagram | None = None
         self._curves = pictures.Curves()
         self.refresh()
         super().__init__(self._laid_out())
