@@ -218,11 +218,11 @@ def _reduced(s: _Newton, matrix: Complex, x: Complex, row: str, i: str, start: s
 
 
 def correct(lanes: int, fused: bool) -> _Newton:
-    """w + x, z + T x, the states there, and the sums of squares of T x in units of the scales."""
+    """w + x, T x, z + T x, the states there, and the sums of squares of T x in units of the scales."""
     s = _Newton(lanes, fused)
     w, base, scales, sums = s.w, s.pointer("base"), s.pointer("scales"), s.pointer("sums")
     solution, transformed = s.systems("solution"), s.systems("transformed")
-    increments, states = s.stages("increments"), s.stages("states")
+    increments, states, changes = s.stages("increments"), s.stages("states"), s.stages("changes")
     cells = [w.local(w.vector) for _ in s.stage_groups]
     for cell in cells:
         w.store(w.constant(0.0), cell)
@@ -240,6 +240,7 @@ def correct(lanes: int, fused: bool) -> _Newton:
                 if q:
                     column = w.different([-s.table.out[i][q].imag for i in group])
                     change = w.fma(spread[1][q], column, change)
+            w.store(change, changes[g], j)
             moved = w.add(w.load(increments[g], j), change)
             w.store(moved, increments[g], j)
             w.store(w.add(w.load(base, j), moved), states[g], j)

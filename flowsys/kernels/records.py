@@ -89,6 +89,9 @@ class Workspace:
     increments: Doubles
     states: Doubles
     slopes: Doubles
+    changes: Doubles
+    expected: Doubles
+    found: Doubles
     transformed_re: Doubles
     transformed_im: Doubles
     right_re: Doubles

@@ -137,7 +137,7 @@ def _places(
 def _implicit_sizes(lanes: int, dim: int) -> dict[str, int]:
     """What implicit steps of `dim` variables work on, in vectors."""
     stages, systems, square = -(-STAGES // lanes), -(-SYSTEMS // lanes), dim * dim
-    sizes = dict.fromkeys("increments states slopes".split(), stages * dim)
+    sizes = dict.fromkeys("increments states slopes changes expected found".split(), stages * dim)
     sizes |= {f"{name}_{part}": systems * dim for name in ("transformed", "right", "solution") for part in _PARTS}
     sizes |= {f"matrix_{part}": systems * square for part in _PARTS}
     sizes |= {f"multiplier_{part}": systems for part in _PARTS}

@@ -31,6 +31,17 @@ def test_looser_and_tighter_tolerances_agree_late(solver):
     assert coarse == pytest.approx(fine, rel=1e-5)
 
 
+def test_stages_past_a_saturation_are_iterated_to_their_end():
+    # when the neuron saturates the pull of α and γ together ends inside a step, and from then on their gap grows like t
+    setup = SYSTEM.setup("stage_2", t_max=1e10, group="C5", d=700.5414128151691, C_B=2.97375515521012,
+                         rho=0.10580122046055193, bias=0.13469197743058778)  # fmt: skip
+    coarse, fine = (
+        solve(SYSTEM, setup, mode="stage_2", at=[1e10], observe=["alpha", "gamma"], rtol=rtol) for rtol in (1e-8, 1e-11)
+    )
+    for name in ("alpha", "gamma"):
+        assert coarse[name][0] == pytest.approx(fine[name][0], rel=1e-6)
+
+
 def test_a_flow_that_rounding_errors_drown_says_so_soon():
     # beyond the loss floor both scores rise as one, and their difference is below their last digit
     found = course([1e30], C_B=3.0)

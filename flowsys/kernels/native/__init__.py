@@ -13,6 +13,7 @@ MODULES = (
     "locating",
     "systems",
     "drowning",
+    "hidden",
     "implicit",
     "choosing",
     "rounds",

@@ -13,6 +13,7 @@ only (powers of a ReLU), and across the pieces the estimate is all there is.
 from flowsys.kernels.native.constants import EPSILON, EVALUATIONS, KINKS, LANES, THIRD, TWO_THIRDS
 from flowsys.kernels.native.drowning import AUDIBLE, HARDLY_ANY, LEAST_TOLERANCE, rounding_errors
 from flowsys.kernels.native.field import evaluate, evaluate_watched
+from flowsys.kernels.native.hidden import hides_nothing
 from flowsys.kernels.native.intrinsics import (
     barycentric_weight,
     correct,
@@ -75,7 +76,7 @@ def implicit_step(w: Workspace, s: Workspace, l: i64) -> None:
     is_predicted = predict(w, l)
     linearise(w, s, l, is_predicted, length)
     w.limit[l] = h
-    w.error[l] = iterate(w, s, l, tolerance)
+    w.error[l] = iterate(w, s, l, length, tolerance)
     if w.error[l] < 1.0:
         w.error[l] = estimated_error(w, s, l, length)
         last = w.increments + ((STAGES - 1) // LANES * w.dim * LANES + (STAGES - 1) % LANES)
@@ -205,7 +206,7 @@ def linearise(w: Workspace, s: Workspace, l: i64, is_predicted: i64, length: f64
     factorise(w)
 
 
-def iterate(w: Workspace, s: Workspace, l: i64, tolerance: f64) -> f64:
+def iterate(w: Workspace, s: Workspace, l: i64, length: f64, tolerance: f64) -> f64:
     """Newton iterations: 0, or an error that stands for their failure. Also how long a step they would bear."""
     left_over = fmax(fmin(LEFT_OVER * w.rtol[l], MOST_LEFT_OVER), 100.0 * EPSILON) / tolerance
     contraction = 0.0
@@ -226,7 +227,7 @@ def iterate(w: Workspace, s: Workspace, l: i64, tolerance: f64) -> f64:
         if not (size < 1e100):
             return NO_VALUE
         if n == 0:
-            if size <= 0.1 * left_over:
+            if size <= 0.1 * left_over and hides_nothing(w, s, l, length, left_over) != 0:
                 w.limit[l] = FASTEST_GROWTH * w.tried_step[l]
                 return 0.0
         else:
@@ -238,7 +239,7 @@ def iterate(w: Workspace, s: Workspace, l: i64, tolerance: f64) -> f64:
                 return NOT_CONVERGED
             contraction = fmin(contraction, SLOWEST)
             remaining = size * contraction / (1.0 - contraction)
-            if remaining <= left_over:
+            if remaining <= left_over and hides_nothing(w, s, l, length, left_over) != 0:
                 w.limit[l] = w.tried_step[l] * fmin(FASTEST_GROWTH, fmax(0.5, CONTRACTION / fmax(contraction, 1e-3)))
                 return 0.0
             for _ in range(n + 1, MOST_ITERATIONS):
