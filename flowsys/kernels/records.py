@@ -159,6 +159,13 @@ class Workspace:
     taken_clipped: Integers
     arrives: Integers
     look_failed: Integers
+    # the event sought inside it, what crossed at its end, and the latest event seen so far
+    sought: Integers
+    search_failed: Integers
+    crossed_event: Integers
+    crossed_kink: Integers
+    latest: Doubles
+    latest_y: Doubles
     trials: Integers
     next_time: Integers
     pending: Integers

@@ -27,12 +27,12 @@ _CTYPES = {
 # so many surfaces can be slid on at once
 MAX_SURFACES = 16
 _PARTS = ("re", "im")
-_STATES = "y y_new y_stage f_on spare"
+_STATES = "y y_new y_stage f_on spare latest_y"
 _WATCHED = "at_start at_third at_two_thirds at_end at_inside at_low at_high at_other orientation threshold spare_values"
 _GATES = "gates gates_on members met crossed v_now v_on"
 _PER_LANE = (
     "fraction step error rtol atol stiffness t target proposed last_step last_error crossed_time low high other full "
-    "taken"
+    "taken latest"
 )
 _IMPLICIT_PER_LANE = (
     "tried_start tried_end tried_step tried_age tried_stretch tried_middle tried_norm history_step history_age "
@@ -41,7 +41,7 @@ _IMPLICIT_PER_LANE = (
 _INTEGERS = (
     "slides returns hurried trajectory stage mode clipped was_rejected full_clipped trials next_time pending "
     "stiff_steps tried_kinks has_tried has_history iterations is_drowned is_implicit patience calm_steps stretch_steps "
-    "taken_clipped arrives look_failed"
+    "taken_clipped arrives look_failed sought search_failed crossed_event crossed_kink"
 )
 
 

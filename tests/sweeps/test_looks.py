@@ -39,6 +39,30 @@ def test_looks_do_not_move_the_events_after_them():
     assert t([1.0, 2.0, 30.0, "T_2", "T_3"]) == t(["T_2", "T_3"])
 
 
+@pytest.mark.parametrize(
+    ("name", "mode", "events", "time"),
+    [
+        ("mixture", "simultaneous", ["T_0.5", "T_2", "T_3"], 2e3),
+        ("cooccurrence", "limit", ["T_0.5", "T_1", "T_star"], 1e4),
+        ("lego", "stage_2", ["stage_2_1", "stage_2_2", "loss_threshold"], 1e10),
+        ("prompt", "population", ["T_1", "T_2", "T_3"], 1e6),
+    ],
+)
+def test_events_asked_for_change_nothing_and_do_not_depend_on_each_other(name, mode, events, time):
+    system = load(name)
+    setup = system.setup(mode, t_max=1e12)
+    rows = lambda at: flowsys.solve(system, setup, mode=mode, at=at, observe=[])
+    alone = rows([time]).states[-1]
+    together = rows([*events, time])
+    assert len(together.t) == len(events) + 1 and together.t[-1] == time
+    assert together.states[-1].tobytes() == alone.tobytes()
+    for event in events:
+        by_itself = rows([event])
+        k = together.labels.index(event)
+        assert by_itself.t[0] == together.t[k]
+        assert by_itself.states[0].tobytes() == together.states[k].tobytes()
+
+
 def test_points_that_differ_in_their_look_are_one_run(monkeypatch):
     ran = []
     counted = lambda kernel, batch, threads: ran.append(len(batch.initial)) or integrate(kernel, batch, threads)

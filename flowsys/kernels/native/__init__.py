@@ -10,6 +10,7 @@ MODULES = (
     "kinks",
     "stages",
     "looking",
+    "bracketing",
     "locating",
     "systems",
     "drowning",

@@ -4,6 +4,10 @@ from flowsys.kernels.outcomes import Code
 
 AUTO, EXPLICIT, IMPLICIT = 0, 1, 2
 EMPTY, STEPPING, CONFIRMING, LOCATING, FORCED, LOOKING, RETURNING = 0, 1, 2, 3, 4, 5, 6
+# what a function says of the step about to be taken, besides 0 (the trajectory is over) and 1 (something comes first)
+GOES_ON = 2
+# no event is sought inside the step; nothing crossed
+NONE = -1
 COMPLETED, NOT_REACHED = int(Code.COMPLETED), int(Code.NOT_REACHED)
 STEP_BUDGET, STEP_TOO_SMALL, NOT_FINITE = int(Code.STEP_BUDGET), int(Code.STEP_TOO_SMALL), int(Code.NOT_FINITE)
 CANNOT_SLIDE, DROWNED = int(Code.CANNOT_SLIDE), int(Code.DROWNED)

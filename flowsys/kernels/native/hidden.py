@@ -7,10 +7,10 @@ along the correction, x_i: the next defect is h a (J_i - J) x_i, and the error i
 
     h a |(J_i - J) x_i| / (1 + h a |J_i x_i| / |x_i|).
 
-J_i x_i is exact, by the program's tangent, of all stages at once. Where there is none (on a sliding surface, in programs
-too large to have it compiled) nobody looks: in difference quotients the state's last digit drowns what is looked for.
-Nor in steps that hardly move the time: a flow that rests on the edge of a stiff region has stages on either side of it,
-however short the step.
+J_i x_i is exact, by the program's tangent, of all stages at once. Where there is none (on a sliding surface, in
+programs too large to have it compiled) nobody looks: in difference quotients the state's last digit drowns what is
+looked for. Nor in steps that hardly move the time: a flow that rests on the edge of a stiff region has stages on either
+side of it, however short the step.
 """
 
 from flowsys.kernels.native.constants import EVALUATIONS, LANES

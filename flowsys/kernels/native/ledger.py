@@ -5,16 +5,17 @@ from flowsys.kernels.records import Batch, Workspace
 from flowsys.kernels.restricted import Doubles, f64, i64
 
 
-def record_event(w: Workspace, b: Batch, l: i64, e: i64) -> None:
+def record_event(w: Workspace, b: Batch, l: i64, e: i64, t: f64, states: Doubles) -> None:
+    """An event has come at a time, in the state given."""
     n = w.trajectory[l]
     place = n * w.n_events + e
     if b.reached[place] == 0:
         b.reached[place] = 1
-        b.event_times[place] = w.t[l]
+        b.event_times[place] = t
         b.event_stages[place] = w.stage[l]
         b.event_slides[place] = w.counts[SLIDES * LANES + l]
         for j in range(w.dim):
-            b.event_states[place * w.dim + j] = w.y[j * LANES + l]
+            b.event_states[place * w.dim + j] = states[j * LANES + l]
         w.pending[l] -= b.requested[e]
 
 

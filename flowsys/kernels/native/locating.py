@@ -1,22 +1,61 @@
-"""The first crossing inside a step, found by exact steps from the step's start to trial times.
+"""Crossings inside a step, found by exact steps from the step's start to trial times.
 
-A bracket [low, high] is narrowed in which nothing has fired at `low` and something has at `high`; the next trial is the
-earliest root estimated for any value that fired.
+First what decides where the step ends: the earliest kink, end of a slide or end of the stage. Then, in the step that is
+about to be taken, every event that was asked for, one after the other, by itself; and after them the times to look at.
+Events and looks are seen on the way: the step is made again, with the same bits, and taken. So neither changes what
+the trajectory does, nor what others see; and once all has been seen, it ends there.
 """
 
-from flowsys.kernels.native.constants import CONFIRMING, EPSILON, FORCED, LANES, LOCATING, STEPPING, STEPS
-from flowsys.kernels.native.intrinsics import fabs, fmax, fmin
+from flowsys.kernels.native.bracketing import first_crossed, keep_other, next_trial
+from flowsys.kernels.native.constants import (
+    CONFIRMING,
+    EPSILON,
+    FORCED,
+    GOES_ON,
+    LANES,
+    LOCATING,
+    NONE,
+    STEPPING,
+    STEPS,
+)
+from flowsys.kernels.native.intrinsics import dense_output, fabs, fmax, fmin
 from flowsys.kernels.native.kinks import meet_kink
 from flowsys.kernels.native.ledger import record_event
-from flowsys.kernels.native.looking import looks_first
+from flowsys.kernels.native.looking import come_back, ends_at, has_seen_all, looks_again, side_step
 from flowsys.kernels.native.slides import leave_surface
 from flowsys.kernels.native.stages import settle
 from flowsys.kernels.native.stepping import move
-from flowsys.kernels.native.watching import cubic, has_fired, orient, oriented
+from flowsys.kernels.native.watching import (
+    first_suspect,
+    has_fired,
+    look_inside,
+    may_hide_a_crossing,
+    orient,
+    orient_to,
+    oriented,
+)
 from flowsys.kernels.records import Batch, Workspace
 from flowsys.kernels.restricted import Doubles, f64, i64
 
-NO_EVENT = -1
+# halvings of a step on its polynomial
+HALVINGS = 60
+
+
+def begin_search(w: Workspace, b: Batch, l: i64, suspect: f64) -> i64:
+    """Look for the first crossing in the step that stands: where one is suspected, or from its end."""
+    w.full[l] = w.step[l]
+    w.full_clipped[l] = w.clipped[l]
+    w.clipped[l] = 0
+    w.low[l] = 0.0
+    w.trials[l] = 0
+    for i in range(w.n_watched):
+        w.at_low[i * LANES + l] = w.at_start[i * LANES + l]
+    if suspect > 0.0:
+        w.mode[l] = CONFIRMING
+        w.step[l] = suspect * w.full[l]
+        return 1
+    w.mode[l] = LOCATING
+    return tried(w, b, l)
 
 
 def tried(w: Workspace, b: Batch, l: i64) -> i64:
@@ -41,7 +80,7 @@ def tried(w: Workspace, b: Batch, l: i64) -> i64:
             near = 1
     if w.mode[l] == CONFIRMING:
         if fires == 0:
-            return whole_step(w, l)
+            return false_alarm(w, l)
         w.mode[l] = LOCATING
         w.trials[l] = 1
     if fires > 0 and (earliest >= s - tolerance or s - w.low[l] <= tolerance):
@@ -65,81 +104,10 @@ def tried(w: Workspace, b: Batch, l: i64) -> i64:
     return 1
 
 
-def keep_other(w: Workspace, values: Doubles, s: f64, l: i64) -> None:
-    """The bracket's end that is being replaced serves as a third point of interpolation."""
-    w.other[l] = s
-    for i in range(w.n_watched):
-        w.at_other[i * LANES + l] = values[i * LANES + l]
-
-
-def next_trial(w: Workspace, l: i64, tolerance: f64) -> f64:
-    """The earliest estimated root in the bracket, or its middle when estimates do not narrow it."""
-    low = w.low[l]
-    high = w.high[l]
-    if high - low <= tolerance:
-        return high
-    if w.trials[l] > 6 and w.trials[l] % 2 == 0:
-        return 0.5 * (low + high)
-    best = high
-    for i in range(w.n_watched):
-        if has_fired(w, w.at_low, w.at_high, i, l) != 0:
-            best = fmin(best, estimated_root(w, i * LANES + l, l))
-    if best <= low:
-        return low if was_up_already(w, l) != 0 else low + fmin(tolerance, 0.5 * (high - low))
-    if best >= high:
-        return high - fmin(tolerance, 0.5 * (high - low))
-    return best
-
-
-def was_up_already(w: Workspace, l: i64) -> i64:
-    """Whether a kink that has fired was on the wrong side at the bracket's beginning already."""
-    for i in range(w.n_events, w.n_watched):
-        if oriented(w, w.at_low, i * LANES + l) >= 0.0 and oriented(w, w.at_high, i * LANES + l) > 0.0:
-            return 1
-    return 0
-
-
-def estimated_root(w: Workspace, p: i64, l: i64) -> f64:
-    low = w.low[l]
-    high = w.high[l]
-    a = oriented(w, w.at_low, p)
-    d = oriented(w, w.at_high, p)
-    if a >= 0.0:
-        return low
-    if w.trials[l] == 1 and high == w.full[l]:
-        return high * root_of_cubic(a, oriented(w, w.at_third, p), oriented(w, w.at_two_thirds, p), d)
-    secant = high - (high - low) * (d / (d - a))
-    o = oriented(w, w.at_other, p)
-    is_third_point = (o - a) * (o - d) != 0.0 and (w.other[l] - low) * (w.other[l] - high) != 0.0
-    if is_third_point == 0:
-        return secant
-    # inverse quadratic interpolation through three points
-    x = low * (d * o) / ((a - d) * (a - o))
-    x += high * (a * o) / ((d - a) * (d - o))
-    x += w.other[l] * (a * d) / ((o - a) * (o - d))
-    return x if x > low and x < high else secant
-
-
-def root_of_cubic(a: f64, u: f64, v: f64, d: f64) -> f64:
-    """The first root, as a fraction of the step, of the cubic through four values; a < 0 < d."""
-    low = 0.0
-    high = 1.0
-    for s in range(1, 8):
-        if cubic(a, u, v, d, s / 8.0) > 0.0:
-            high = s / 8.0
-            break
-        low = s / 8.0
-    for _ in range(24):
-        middle = 0.5 * (low + high)
-        if cubic(a, u, v, d, middle) > 0.0:
-            high = middle
-        else:
-            low = middle
-    return 0.5 * (low + high)
-
-
-def whole_step(w: Workspace, l: i64) -> i64:
-    """A false alarm: make the step again and take it."""
+def false_alarm(w: Workspace, l: i64) -> i64:
+    """Nothing crosses: make the step again and take it, or go on looking."""
+    if w.sought[l] != NONE:
+        return come_back(w, l)
     w.mode[l] = FORCED
     w.step[l] = w.full[l]
     w.clipped[l] = w.full_clipped[l]
@@ -147,60 +115,111 @@ def whole_step(w: Workspace, l: i64) -> i64:
 
 
 def arrived(w: Workspace, b: Batch, l: i64, s: f64) -> i64:
-    """At the crossing: record all events that fall on it, then deal with a kink or the end of a slide."""
+    """At a crossing: the event that was sought is seen, or the step about to be taken ends here."""
+    if w.sought[l] != NONE:
+        return sees(w, b, l, w.t[l] + s, w.y_new)
     w.clipped[l] = 1 if s == w.full[l] and w.full_clipped[l] != 0 else 0
-    if looks_first(w, b, l, 1) != 0:
-        return 1
-    w.mode[l] = STEPPING
     which = first_crossed(w, l, s)
-    for i in range(w.n_events):
-        if i == which or has_fired(w, w.at_low, w.at_end, i, l) != 0:
-            w.orientation[i * LANES + l] = 2.0 * w.orientation[i * LANES + l]
+    w.crossed_event[l] = NONE
+    w.crossed_kink[l] = which if which >= w.n_events else NONE
+    for i in range(w.n_watched):
+        has_crossed = i == which
+        if has_fired(w, w.at_low, w.at_end, i, l) != 0:
+            has_crossed = 1
+        if has_crossed != 0 and i < w.n_events:
+            w.crossed_event[l] = i
+        if has_crossed != 0 and i >= w.n_events and w.crossed_kink[l] == NONE:
+            w.crossed_kink[l] = i
+    found = inspect(w, b, l, 1)
+    return found if found != GOES_ON else arrive(w, b, l)
+
+
+def inspect(w: Workspace, b: Batch, l: i64, arrives: i64) -> i64:
+    """See what was asked for inside the step that stands and is about to be taken (`arrives`: to a crossing)."""
+    w.taken[l] = w.step[l]
+    w.taken_clipped[l] = w.clipped[l]
+    w.arrives[l] = arrives
+    w.look_failed[l] = 0
+    w.search_failed[l] = 0
+    w.latest[l] = w.t[l]
+    return seek(w, b, l, 0)
+
+
+def seek(w: Workspace, b: Batch, l: i64, first: i64) -> i64:
+    """Set out to the next event, from number `first` on, or time inside the step; GOES_ON if there is none."""
+    n = w.trajectory[l]
+    terminal = b.ends_on[w.stage[l]]
+    for e in range(first, w.n_events):
+        if b.requested[e] != 0 and b.reached[n * w.n_events + e] == 0 and e != terminal:
+            orient_to(w, b, l, e)
+            suspect = 0.0
+            if may_hide_a_crossing(w, l) != 0:
+                suspect = first_suspect(w, l)
+            if suspect > 0.0 or has_fired(w, w.at_start, w.at_end, e, l) != 0:
+                w.sought[l] = e
+                return begin_search(w, b, l, suspect)
+    w.sought[l] = NONE
+    orient(w, b, l)
+    return 1 if side_step(w, b, l) != 0 else GOES_ON
+
+
+def sees(w: Workspace, b: Batch, l: i64, t: f64, states: Doubles) -> i64:
+    """Record the event that was sought; then back to the step, unless that was all."""
+    record_event(w, b, l, w.sought[l], t, states)
+    if t >= w.latest[l]:
+        w.latest[l] = t
+        for j in range(w.dim):
+            w.latest_y[j * LANES + l] = states[j * LANES + l]
+    if has_seen_all(w, b, l) != 0:
+        w.sought[l] = NONE
+        return ends_at(w, b, l, w.latest[l], w.latest_y)
+    return come_back(w, l)
+
+
+def came_back(w: Workspace, b: Batch, l: i64) -> i64:
+    """The step stands again: on to what else is to be seen; GOES_ON if it is to be taken now."""
+    if w.sought[l] == NONE:
+        return looks_again(w, b, l)
+    if w.search_failed[l] != 0:
+        w.search_failed[l] = 0
+        return sees_on_polynomial(w, b, l)
+    return seek(w, b, l, w.sought[l] + 1)
+
+
+def sees_on_polynomial(w: Workspace, b: Batch, l: i64) -> i64:
+    """Where a trial failed, though it is shorter than a step that did not, the polynomial of the step tells."""
+    e = w.sought[l]
+    orient_to(w, b, l, e)
+    dense_output(w)
+    low = 0.0
+    high = 1.0
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        look_inside(w, l, middle, w.at_inside)
+        if oriented(w, w.at_inside, e * LANES + l) < 0.0:
+            low = middle
+        else:
+            high = middle
+    look_inside(w, l, high, w.at_inside)
+    if has_fired(w, w.at_start, w.at_inside, e, l) != 0:
+        return sees(w, b, l, w.t[l] + high * w.step[l], w.y_stage)
+    return seek(w, b, l, e + 1)
+
+
+def arrive(w: Workspace, b: Batch, l: i64) -> i64:
+    """Take the step to the crossing: the end of the stage is recorded, a kink or the end of a slide dealt with."""
+    w.mode[l] = STEPPING
     move(w, l)
     w.counts[STEPS * LANES + l] += 1
-    # the doubled orientations mark the events that fall on this moment
-    for e in range(w.n_events):
-        if fabs(w.orientation[e * LANES + l]) > 1.5:
-            record_event(w, b, l, e)
-    kink = crossed_kink(w, l, which)
-    if kink >= w.n_events:
+    if w.crossed_event[l] != NONE:
+        record_event(w, b, l, w.crossed_event[l], w.t[l], w.y)
+    if w.crossed_kink[l] != NONE:
         # beyond a kink the last error predicts nothing
         w.last_error[l] = 0.0
-    g = kink - w.n_events
-    if kink >= w.n_events and w.members[g * LANES + l] != 0.0:
-        leave_surface(w, b, l, g)
-    elif kink >= w.n_events and meet_kink(w, b, l, g) == 0:
-        return 0
+        g = w.crossed_kink[l] - w.n_events
+        if w.members[g * LANES + l] != 0.0:
+            leave_surface(w, b, l, g)
+        elif meet_kink(w, b, l, g) == 0:
+            return 0
     orient(w, b, l)
     return settle(w, b, l)
-
-
-def first_crossed(w: Workspace, l: i64, s: f64) -> i64:
-    """The watched value that crossed first (within the bracket's width), or is nearest to crossing."""
-    which = -1
-    best = 1e300
-    for i in range(w.n_watched):
-        p = i * LANES + l
-        g = oriented(w, w.at_end, p)
-        before = oriented(w, w.at_low, p)
-        root = 1e300
-        if has_fired(w, w.at_low, w.at_end, i, l) != 0:
-            root = w.low[l]
-            if before < 0.0:
-                root = s - (s - w.low[l]) * (g / (g - before))
-        elif before < g and g <= 0.0 and before < 0.0:
-            root = s + (s - w.low[l]) * (-g / (g - before))
-        if root < best:
-            best = root
-            which = i
-    return which
-
-
-def crossed_kink(w: Workspace, l: i64, which: i64) -> i64:
-    """The kink (or end of a slide) to deal with here: the first crossed, or one that fired at the same moment."""
-    if which >= w.n_events:
-        return which
-    for i in range(w.n_events, w.n_watched):
-        if has_fired(w, w.at_low, w.at_start, i, l) != 0:
-            return i
-    return NO_EVENT

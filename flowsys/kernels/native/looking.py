@@ -1,11 +1,10 @@
 """Times to look at: each is reached by a side step from the start of the step it falls into.
 
-A step is chosen as if nobody looked. When it is about to be taken, the times inside it are looked at, each by a step of
-its own from the same start; then it is made again, with the same bits, and taken. So what a trajectory does, and what
-is seen at a time, does not depend on the other times; and once the last one has been looked at, it ends there.
+A step is chosen as if nobody looked. When it is about to be taken (`locating.inspect`), the times inside it are looked
+at, each by a step of its own from the same start; then it is made again, with the same bits, and taken.
 """
 
-from flowsys.kernels.native.constants import COMPLETED, LANES, LOOKING, RETURNING, STEPS
+from flowsys.kernels.native.constants import COMPLETED, GOES_ON, LANES, LOOKING, RETURNING, STEPS
 from flowsys.kernels.native.implicit import inside
 from flowsys.kernels.native.intrinsics import dense_output, interpolate
 from flowsys.kernels.native.ledger import finish, record_look
@@ -13,7 +12,6 @@ from flowsys.kernels.records import Batch, Workspace
 from flowsys.kernels.restricted import Doubles, f64, i64
 
 NO_MORE = 1e300
-GOES_ON = 2
 
 
 def next_look(w: Workspace, b: Batch, l: i64) -> f64:
@@ -21,15 +19,6 @@ def next_look(w: Workspace, b: Batch, l: i64) -> f64:
     if w.next_time[l] >= b.n_times:
         return NO_MORE
     return b.times[w.trajectory[l] * b.times_stride + w.next_time[l]]
-
-
-def looks_first(w: Workspace, b: Batch, l: i64, arrives: i64) -> i64:
-    """Whether there are times inside the step that is about to be taken (`arrives`: to a located crossing)."""
-    w.taken[l] = w.step[l]
-    w.taken_clipped[l] = w.clipped[l]
-    w.arrives[l] = arrives
-    w.look_failed[l] = 0
-    return side_step(w, b, l)
 
 
 def side_step(w: Workspace, b: Batch, l: i64) -> i64:
@@ -67,10 +56,12 @@ def has_seen_all(w: Workspace, b: Batch, l: i64) -> i64:
 
 
 def ends_at(w: Workspace, b: Batch, l: i64, look: f64, states: Doubles) -> i64:
-    """The trajectory is over with its last look, in the state given."""
-    w.t[l] = look
+    """The trajectory is over with its last look, in the state given, or with an event seen before that lies later."""
+    is_later = w.latest[l] > look
+    w.t[l] = w.latest[l] if is_later else look
     for j in range(w.dim):
-        w.y[j * LANES + l] = states[j * LANES + l]
+        p = j * LANES + l
+        w.y[p] = w.latest_y[p] if is_later else states[p]
     w.counts[STEPS * LANES + l] += 1
     return finish(w, b, l, COMPLETED)
 

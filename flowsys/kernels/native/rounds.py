@@ -12,18 +12,18 @@ left to the caller.
 from flowsys.kernels.native.choosing import PATIENCE, back_to_explicit, consider, reconsider, work_of_step
 from flowsys.kernels.native.constants import (
     AUTO,
-    CONFIRMING,
     DROWNED,
     EMPTY,
     EPSILON,
     EVALUATIONS,
     FORCED,
+    GOES_ON,
     IMPLICIT,
     IMPLICIT_STEPS,
     LANES,
-    LOCATING,
     LOOKING,
     N_COUNTS,
+    NONE,
     NOT_FINITE,
     REJECTED,
     RETURNING,
@@ -38,8 +38,8 @@ from flowsys.kernels.native.field import evaluate_watched, pull_back
 from flowsys.kernels.native.implicit import implicit_step
 from flowsys.kernels.native.intrinsics import attempt, fabs, fmax, fmin, invoke, stiffness, take_next
 from flowsys.kernels.native.ledger import finish
-from flowsys.kernels.native.locating import arrived, tried
-from flowsys.kernels.native.looking import GOES_ON, looked, looks_again, looks_first, next_look
+from flowsys.kernels.native.locating import arrive, begin_search, came_back, inspect, tried
+from flowsys.kernels.native.looking import come_back, looked, next_look
 from flowsys.kernels.native.stages import enter_stage, load_stage, settle
 from flowsys.kernels.native.stepping import eighth_root, move, set_step, starting_step
 from flowsys.kernels.native.watching import any_fired, first_suspect, may_hide_a_crossing
@@ -71,7 +71,7 @@ def run(w: Workspace, s: Workspace, b: Batch) -> None:
         for l in range(LANES):
             if w.mode[l] != EMPTY and w.is_implicit[l] != 0:
                 implicit_step(w, s, l)
-                if w.mode[l] != LOOKING and w.mode[l] != RETURNING:
+                if w.mode[l] != LOOKING and w.mode[l] != RETURNING and w.sought[l] == NONE:
                     w.spent[l] += work_of_step(w, w.iterations[l])
             if w.mode[l] != EMPTY and w.error[l] <= 1.0:
                 good = 1
@@ -101,6 +101,7 @@ def take(w: Workspace, b: Batch, l: i64) -> i64:
         w.rtol[l] = b.rtol[n]
         w.atol[l] = b.atol[n]
         w.next_time[l] = 0
+        w.sought[l] = NONE
         w.stiff_steps[l] = 0
         w.calm_steps[l] = 0
         w.patience[l] = PATIENCE
@@ -133,12 +134,15 @@ def after_attempt(w: Workspace, b: Batch, l: i64) -> i64:
     if w.mode[l] == LOOKING:
         return looked(w, b, l)
     if w.mode[l] == RETURNING:
-        again = looks_again(w, b, l)
+        again = came_back(w, b, l)
         if again != GOES_ON:
             return again
-        if w.arrives[l] != 0:
-            return arrived(w, b, l, w.step[l])
-        return taken(w, b, l)
+        return arrive(w, b, l) if w.arrives[l] != 0 else taken(w, b, l)
+    if w.sought[l] != NONE:
+        if w.error[l] <= 1.0:
+            return tried(w, b, l)
+        w.search_failed[l] = 1
+        return come_back(w, l)
     counts[TRIALS * LANES + l] += 1
     if w.mode[l] == FORCED:
         w.mode[l] = STEPPING
@@ -219,26 +223,13 @@ def accepted(w: Workspace, b: Batch, l: i64) -> i64:
         suspect = first_suspect(w, l)
     if fired == 0 and suspect == 0.0:
         return advance(w, b, l)
-    w.full[l] = w.step[l]
-    w.full_clipped[l] = w.clipped[l]
-    w.clipped[l] = 0
-    w.low[l] = 0.0
-    w.trials[l] = 0
-    for i in range(w.n_watched):
-        w.at_low[i * LANES + l] = w.at_start[i * LANES + l]
-    if suspect > 0.0:
-        w.mode[l] = CONFIRMING
-        w.step[l] = suspect * w.full[l]
-        return 1
-    w.mode[l] = LOCATING
-    return tried(w, b, l)
+    return begin_search(w, b, l, suspect)
 
 
 def advance(w: Workspace, b: Batch, l: i64) -> i64:
-    """Take the step just made, after all looks inside it."""
-    if looks_first(w, b, l, 0) != 0:
-        return 1
-    return taken(w, b, l)
+    """Take the step just made, after all that was asked for inside it."""
+    found = inspect(w, b, l, 0)
+    return found if found != GOES_ON else taken(w, b, l)
 
 
 def taken(w: Workspace, b: Batch, l: i64) -> i64:

@@ -61,7 +61,7 @@ def enter_stage(w: Workspace, b: Batch, l: i64, stage: i64) -> None:
         value = b.directions[e] * (w.at_start[e * LANES + l] - b.thresholds[n * w.n_events + e])
         is_first_look = e == terminal or w.t[l] == b.start[n]
         if value > 0.0 and is_first_look != 0:
-            record_event(w, b, l, e)
+            record_event(w, b, l, e, w.t[l], w.y)
     orient(w, b, l)
     w.proposed[l] = starting_step(w, l)
 

@@ -23,12 +23,12 @@ def oriented(w: Workspace, values: Doubles, i: i64) -> f64:
 
 
 def orient(w: Workspace, b: Batch, l: i64) -> None:
-    """Which way every watched value counts for a lane, as its gates and pending events stand."""
+    """Which way every value counts that decides where a step ends: gates as they stand, and what ends the stage."""
     n = w.trajectory[l]
     terminal = b.ends_on[w.stage[l]]
     for e in range(w.n_events):
         i = e * LANES + l
-        is_on = b.reached[n * w.n_events + e] == 0 and (b.requested[e] != 0 or e == terminal)
+        is_on = b.reached[n * w.n_events + e] == 0 and e == terminal
         w.orientation[i] = b.directions[e] if is_on else 0.0
         w.threshold[i] = b.thresholds[n * w.n_events + e]
     for g in range(w.n_gates):
@@ -39,6 +39,13 @@ def orient(w: Workspace, b: Batch, l: i64) -> None:
             # where a surface slid along lets go, or a gate comes off one
             w.orientation[i] = 1.0
         w.threshold[i] = 0.0
+
+
+def orient_to(w: Workspace, b: Batch, l: i64, e: i64) -> None:
+    """Only event e counts."""
+    for i in range(w.n_watched):
+        w.orientation[i * LANES + l] = 0.0
+    w.orientation[e * LANES + l] = b.directions[e]
 
 
 def has_fired(w: Workspace, before: Doubles, after: Doubles, i: i64, l: i64) -> i64:
