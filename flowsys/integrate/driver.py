@@ -4,8 +4,8 @@ Between switches the gates are frozen, so the field is smooth. Where a step may 
 integrating *exactly* to trial times from the step's start (interpolants are good enough to suspect, not to locate).
 At a kink the gates flip if the flow goes on; if both sides point back, the flow slides (Filippov), on any number of
 surfaces, each until one of its sides lets go. Where that cannot be followed (gates that multiply gates, a surface that
-repels), the rest of the run is smoothed, and says so. A look never changes the steps: a state asked for at a time is
-reached by a side step from the start of the step it falls into.
+repels), the rest of the run is smoothed, and says so. What is asked for never changes the steps: the state at a time or
+at an event that ends no stage is reached by a side step from the start of the step it falls into.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,12 +13,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from flowsys.integrate.asked import Asked
 from flowsys.integrate.failures import failure
 from flowsys.integrate.handover import Impatience
 from flowsys.integrate.kinks import CannotSlide, Gates
 from flowsys.integrate.locating import first_crossing
-from flowsys.integrate.outcome import Ending, Outcome
-from flowsys.integrate.record import Record, Statistics, Tolerances
+from flowsys.integrate.outcome import Outcome
+from flowsys.integrate.record import Statistics, Tolerances
 from flowsys.integrate.stepper import Stepper, compiled, observer, right_hand_side
 from flowsys.integrate.stepper_values import Advance, Slide, Status, Watch
 from flowsys.integrate.stretches import Stretch, slide_remarks
@@ -50,15 +51,11 @@ class Run:
         may_hand_over: bool = False,
     ):
         self.problem, self.tolerances, self.solver = problem, tolerances, solver
-        self.records: list[Record] = []
         self.statistics = Statistics(solvers=[solver])
         self.remarks: list[str] = []
         self.t, self.y, self.dt = float(problem.start), np.asarray(problem.initial, dtype=float), 0.0
-        self._times = sorted(
-            {float(s) for s in times} | {float(problem.marks[e]) for e in events if e in problem.marks}
-        )
-        self._pending = {e.name for e in problem.events if e.name in events}
-        self._reached: dict[str, float] = {}
+        self.asked = Asked(problem, times, events)
+        self.records = self.asked.records
         self._field = problem.field
         self._kink_width = kink_width
         self._gates: Gates | None = None
@@ -79,20 +76,14 @@ class Run:
             self._remark_on_slides()
             return replace(end.outcome, remarks=tuple(self.remarks))
         self._remark_on_slides()
-        if missing := sorted(self._pending):
-            sentence = f"{', '.join(missing)} not reached by t = {self.t:.6g}; raise t_max to integrate further."
-            return Outcome(Ending.NOT_REACHED, sentence, tuple(self.remarks))
-        if self._times:
-            sentence = f"t = {self._times[0]:g} lies beyond t_max = {self.problem.t_max:g}."
-            return Outcome(Ending.NOT_REACHED, sentence, tuple(self.remarks))
-        return Outcome(Ending.COMPLETED, f"integrated to t = {self.t:.10g}", tuple(self.remarks))
+        return self.asked.outcome(self.t, self.problem.t_max, tuple(self.remarks))
 
     def _all_stages(self) -> None:
         for number, stage in enumerate(self.problem.stages):
             is_last = number == len(self.problem.stages) - 1
             self._begin(number, stage)
             self._one_stage(stage, is_last)
-            if self._is_done() or self.t >= self.problem.t_max:
+            if self.asked.is_all_seen or self.t >= self.problem.t_max:
                 return
 
     def _begin(self, number: int, stage: Stage) -> None:
@@ -108,33 +99,39 @@ class Run:
         self.statistics.slides += len(self._gates.surfaces) if self._gates else 0
         for name, value in self._event_values().items():
             counts = name == self._terminal or self.t == self.problem.start
-            if value > 0 and counts and name not in self._reached:
+            if value > 0 and counts and name not in self.asked.reached:
                 self._event(name)
 
     def _one_stage(self, stage: Stage, is_last: bool) -> None:
         end = self.problem.t_max if stage.until is None or is_last else min(stage.until, self.problem.t_max)
         self._record_times()
-        while not self._is_done() and self._terminal not in self._reached and self.t < end:
+        while not self.asked.is_all_seen and self._terminal not in self.asked.reached and self.t < end:
             self._advance_to(end)
             self._record_times()
             self._on_progress(self.t)
 
     def _record_times(self) -> None:
-        while self._times and self._times[0] <= self.t:
-            self._record(None)
-            self._times.pop(0)
+        self.asked.times_have_come(self.t, self.y, self._number)
 
     def _look_before(self, t: float, state: Callable[[float], np.ndarray]) -> None:
-        """Record what is asked for before t, inside the step just made; the run is there if that was all."""
-        while self._times and self._times[0] < t:
-            self.t, self.y = self._times[0], state(self._times[0])
+        """Record the times asked for before t, inside the step just made; the run is there if that was all."""
+        while self.asked.next_time < t:
+            self.t, self.y = self.asked.next_time, state(self.asked.next_time)
             self._record_times()
 
-    def _is_done(self) -> bool:
-        return not self._times and not self._pending
-
-    def _record(self, label: str | None) -> None:
-        self.records.append(Record(label, self.t, self.y, self._number))
+    def _see_events(self, start: float, end: float, state: Callable[[float], np.ndarray]) -> None:
+        """Record the events asked for that end nothing, inside the step just made, and the times before them."""
+        found = []
+        for i, event in enumerate(self.problem.events):
+            if event.name in self.asked.events and event.name != self._terminal:
+                crossing = first_crossing(
+                    self._values, state, start, end, len(self.problem.events), lambda k, i=i: k == i
+                )
+                found += [(crossing[0], event.name)] if crossing else []
+        for t, name in sorted(found):
+            self._look_before(t, state)
+            self.t, self.y = t, state(t)
+            self._event(name)
 
     # -- steps and events ---------------------------------------------------------------------------------------
 
@@ -154,10 +151,8 @@ class Run:
 
     @property
     def _watch(self) -> Watch:
-        on = [
-            e.name not in self._reached and (e.name in self._pending or e.name == self._terminal)
-            for e in self.problem.events
-        ]
+        awaited = {self._terminal, *self.asked.events} - self.asked.reached
+        on = [e.name in awaited for e in self.problem.events]
         directions = np.array([e.direction * float(f) for e, f in zip(self.problem.events, on)])
         thresholds = np.array([float(e.threshold) for e in self.problem.events])
         orientations = np.zeros(0) if self._gates is None else self._gates.orientations
@@ -165,7 +160,7 @@ class Run:
 
     def _call(self, y, t, dt, target, watching: bool) -> Advance:
         budget = max(self.tolerances.max_steps - self.statistics.steps - self.statistics.rejected, 1)
-        look = self._times[0] if self._times else np.inf
+        look = self.asked.next_time
         if self.solver == "lsoda":
             return self._lsoda.advance(y, t, dt, min(target, look), self._watch, budget)
         advance, _ = compiled(self._stepper)
@@ -238,12 +233,15 @@ class Run:
         self._checked(result)
         self.dt, self._impatience.evidence = float(result.dt), int(result.evidence)
         state, located = self._inside(result), None
+        t = float(result.t)
         if result.status == Status.WATCHED:
-            whole = float(result.t_before), float(result.t)
-            located = first_crossing(self._values, state, *whole, len(self.problem.events))
-        t = float(result.t) if located is None else located[0]
+            start, n_events = float(result.t_before), len(self.problem.events)
+            ends = [e.name == self._terminal for e in self.problem.events]
+            located = first_crossing(self._values, state, start, t, n_events, lambda k: k >= n_events or ends[k])
+            t = t if located is None else located[0]
+            self._see_events(start, t, state)
         self._look_before(t, state)
-        if self._is_done():
+        if self.asked.is_all_seen:
             return
         self.t, self.y = t, result.y if located is None else state(t)
         if result.status == Status.TOO_MANY_STEPS or (result.status == Status.STIFF and self._pays_to_hand_over(end)):
@@ -252,7 +250,7 @@ class Run:
             self._happens(located[1])
 
     def _pays_to_hand_over(self, end: float) -> bool:
-        last = end if self._pending else min(end, self._times[-1])
+        last = end if self.asked.events else min(end, self.asked.times[-1])
         return self._impatience.pays((last - self.t) / self.dt, self._field.has_kinks)
 
     def _happens(self, indices: list[int]) -> None:
@@ -299,10 +297,7 @@ class Run:
         return min(span, max(0.01 * length, 1.0) / speed) if speed > 0 else span
 
     def _event(self, name: str) -> None:
-        self._reached[name] = self.t
-        if name in self._pending:
-            self._pending.discard(name)
-            self._record(name)
+        self.asked.event_has_come(name, self.t, self.y, self._number)
 
     # -- kinks --------------------------------------------------------------------------------------------------
 

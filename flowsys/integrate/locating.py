@@ -14,18 +14,21 @@ def first_crossing(
     start: float,
     end: float,
     n_events: int,
+    counts: Callable[[int], bool],
 ) -> tuple[float, list[int]] | None:
-    """The first time in a step at which a watched value turns positive, and which ones do; None for a false alarm.
+    """The first time in a step at which a watched value that counts turns positive, and which ones do; None if none.
 
     `values` are the watched values of a state: first the events, which fire where they reach zero from below, then
     kinks and conditions to leave a surface, which fire wherever they are positive. Events that coincide are all named;
     of the others only one, the last in the list (the next step meets the rest).
     """
     low, before = start, values(state(start))
+    is_counted = np.array([counts(i) for i in range(len(before))], dtype=bool)
     for high in np.linspace(start, end, _LOOKS + 1)[1:]:
         after = values(state(high))
         fires = after > 0
         fires[:n_events] = (before[:n_events] < 0) & (after[:n_events] >= 0)
+        fires &= is_counted
         if fires.any():
             roots = []
             for i in np.flatnonzero(fires):

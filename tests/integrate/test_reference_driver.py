@@ -51,6 +51,8 @@ def test_looks_do_not_change_a_bit():
     assert outcome.ending is Ending.COMPLETED and len(few.records) == 2 and len(many.records) == 42
     assert all(at[record.t] == record.y.tobytes() for record in few.records)
     assert few.statistics == many.statistics
+    unasked, _ = run(3.0, [15.0])
+    assert unasked.records[-1].y.tobytes() == few.records[-1].y.tobytes()  # an event is a look, too
     alone, _ = run(3.0, [7.3])
     among, _ = run(3.0, [2.0, 7.3, 9.0])
     assert alone.records[0].y.tobytes() == among.records[1].y.tobytes() and alone.t == 7.3
