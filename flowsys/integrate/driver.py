@@ -121,7 +121,7 @@ class Run:
 
     def _see_events(self, start: float, end: float, state: Callable[[float], np.ndarray]) -> None:
         """Record the events asked for that end nothing, inside the step just made, and the times before them."""
-        found = []
+        found: list[tuple[float, str]] = []
         for i, event in enumerate(self.problem.events):
             if event.name in self.asked.events and event.name != self._terminal:
                 crossing = first_crossing(
