@@ -10,6 +10,8 @@ at an event that ends no stage is reached by a side step from the start of the s
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from operator import eq
 
 import numpy as np
 
@@ -124,9 +126,7 @@ class Run:
         found: list[tuple[float, str]] = []
         for i, event in enumerate(self.problem.events):
             if event.name in self.asked.events and event.name != self._terminal:
-                crossing = first_crossing(
-                    self._values, state, start, end, len(self.problem.events), lambda k, i=i: k == i
-                )
+                crossing = first_crossing(self._values, state, start, end, len(self.problem.events), partial(eq, i))
                 found += [(crossing[0], event.name)] if crossing else []
         for t, name in sorted(found):
             self._look_before(t, state)
