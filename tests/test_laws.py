@@ -64,6 +64,44 @@ def test_a_drifting_exponent_is_not_yet_asymptotic():
     assert np.ptp(drifting.local) > 0.1
 
 
+RANGES = ((10, 1e4, 12), (10, 1e3, 8), (100, 1e6, 12), (10, 100, 8), (3, 1e5, 20))
+SUMS = {  # a leading term, and a logarithm of lower order beside it
+    "X + 3 log X": (lambda X: X + 3 * np.log(X), "power", 1.0),
+    "X + 10 log X": (lambda X: X + 10 * np.log(X), "power", 1.0),
+    "√X + log X": (lambda X: X**0.5 + np.log(X), "power", 0.5),
+    "2 + log X / X": (lambda X: 2 + np.log(X) / X, "constant", 2.0),
+    "X log X + 5 X": (lambda X: X * np.log(X) + 5 * X, "power × logarithm", 1.0),
+}
+
+
+@pytest.mark.parametrize("range_of_X", RANGES)
+@pytest.mark.parametrize("name", SUMS)
+def test_a_logarithm_of_lower_order_does_not_name_the_law(name, range_of_X):
+    formula, kind, truth = SUMS[name]
+    X = np.geomspace(*range_of_X)
+    for x in (X, 1 / X):
+        found = law(x, formula(X))
+        assert found.kind == kind
+        sign = -1 if x is not X and "power" in kind else 1
+        assert found.interval[0] <= sign * truth <= found.interval[1]
+        assert not np.isfinite(found.interval).all() or np.ptp(found.interval) < 1
+
+
+def test_a_law_has_a_sign_and_may_begin_with_the_other():
+    X = np.geomspace(3, 1e5, 20)
+    assert law(X, -2 * X**0.5).kind == "power" and law(X, -2 * X**0.5).coefficient == pytest.approx(-2)
+    begins_below = law(X, X - 3 * np.log(X))
+    assert X[0] - 3 * np.log(X[0]) < 0
+    assert begins_below.kind == "power" and begins_below.exponent == pytest.approx(1, abs=1e-3)
+    low, high = law(X, -3 + 1 / X).interval
+    assert low <= -3 <= high < 0
+
+
+def test_what_no_law_predicts_is_not_asymptotic():
+    X = np.geomspace(3, 1e5, 12)
+    assert not law(X, np.where(np.arange(12) % 2, 1e3, 1e-3)).is_settled
+
+
 def test_local_exponents_are_those_between_neighbours():
     x = np.array([1.0, 2.0, 8.0])
     np.testing.assert_allclose(local_exponents(x, x**1.5), 1.5)

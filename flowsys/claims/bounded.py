@@ -23,11 +23,21 @@ TINY = 1e-30
 
 
 def bounded(x: ArrayLike, ratio: ArrayLike, tilde: str) -> tuple[Word, str]:
-    """Whether positive ratios stay bounded towards the last x, up to logarithms if `tilde`; and why, in words."""
+    """Whether positive ratios stay bounded towards the last x, up to logarithms if `tilde`; and why, in words.
+
+    That they do not has to show before the last place, too: one place is no growth.
+    """
     x, ratios = thinned(np.asarray(x, float), np.asarray(ratio, float))
     if not (ratios[-max(1, len(ratios) // 3) :] > 0).any():
         return Word.HOLDS, ""
     ratios = np.maximum(ratios / ratios.max(), 1e-300)
+    word, why = _judged(x, ratios, tilde)
+    if word is Word.FAILS and _judged(x[:-1], ratios[:-1], tilde)[0] is Word.HOLDS:
+        return Word.NOT_TESTABLE, f"not yet asymptotic: only at the last place do the constants grow; {why}"
+    return word, why
+
+
+def _judged(x: np.ndarray, ratios: np.ndarray, tilde: str) -> tuple[Word, str]:
     X = 1 / x if x[-1] < x[0] else x
     local = local_exponents(X, ratios)
     last = local[-max(1, len(local) // 3) :]
@@ -46,6 +56,8 @@ def bounded(x: ArrayLike, ratio: ArrayLike, tilde: str) -> tuple[Word, str]:
         return Word.FAILS, f"{EVER_FASTER}, local exponents {listed(local)}"
     if goes_up and allowed <= ABOUT * growing:
         return Word.NOT_TESTABLE, f"the constants grow, but by no law: local exponents {listed(local)}"
+    if tilde and end > SLIGHT and _doubles(ratios) and growing / CLEARLY <= allowed <= ABOUT * growing:
+        return Word.NOT_TESTABLE, f"a power is not told from logarithms: local exponents {listed(local)}"
     if end <= 0 or allowed <= ABOUT * growing:
         return Word.HOLDS, ""
     if allowed >= CLEARLY * growing and goes_on and end > SLIGHT:
@@ -53,10 +65,20 @@ def bounded(x: ArrayLike, ratio: ArrayLike, tilde: str) -> tuple[Word, str]:
         return Word.FAILS, f"the constants grow like {how}, local exponents {listed(local)}"
     if ratios.max() <= LEVEL * ratios.min() and ratios[-1] <= ratios[:-1].max():
         return Word.HOLDS, ""  # level, and not largest at the end: what rises there has been as large before
-    levels_off = end <= LEVELS_OFF * before if power <= logarithm and not tilde else not goes_on
-    if levels_off or end <= SLIGHT or _jumps_once(local):
+    if tilde:
+        levels_off = not goes_on
+    elif power <= logarithm:
+        levels_off = end <= LEVELS_OFF * before
+    else:
+        levels_off = _logarithmic(X, local)[0] <= LEVELS_OFF * _logarithmic(X, local)[1]
+    is_slight = end <= SLIGHT and ratios[-1] <= LEVEL * ratios[len(ratios) // 2]
+    if levels_off or is_slight or _jumps_once(local):
         return Word.HOLDS, f"the constants level off, local exponents {listed(local)}"
     return Word.NOT_TESTABLE, f"not yet asymptotic: local exponents of the constants {listed(local)}"
+
+
+def _doubles(ratios: np.ndarray) -> bool:
+    return float(ratios[-1]) >= 2 * float(ratios[len(ratios) // 2])
 
 
 def _rises(ratios: np.ndarray, local: np.ndarray) -> bool:
@@ -90,10 +112,15 @@ def _is_power(X: np.ndarray, local: np.ndarray) -> bool:
 
 def _is_logarithmic(X: np.ndarray, local: np.ndarray) -> bool:
     """Whether local exponents fall like 1/log X, as those of a logarithm do, and no faster."""
+    end, before = _logarithmic(X, local)
+    return end >= 0.8 or (end >= 0.3 and end >= 0.9 * before)
+
+
+def _logarithmic(X: np.ndarray, local: np.ndarray) -> tuple[float, float]:
+    """Exponents in log X instead of X, at the end and before it: 1 of a logarithm, 1/log log X of its logarithm."""
     times_log = local * np.log(np.sqrt(X[1:] * X[:-1]))
     n = max(1, len(local) // 3)
-    end, before = float(np.mean(times_log[-n:])), float(np.mean(times_log[-2 * n : -n])) if len(local) > n else 0.0
-    return end >= 0.8 or (end >= 0.3 and end >= 0.9 * before)
+    return float(np.mean(times_log[-n:])), float(np.mean(times_log[-2 * n : -n])) if len(local) > n else 0.0
 
 
 def thinned(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from flowsys.laws.candidates import CANDIDATES, EXACT, Fitted, fit, predicted
+from flowsys.laws.candidates import CANDIDATES, EXACT, ITERATED, Fitted, fit, fits, predicted
 
 LEAST_EXPONENT = 0.2
 NO_EXPONENT = 0.02
 FEWEST = 3
 RIVAL = 1.5
+NO_LAW = 0.5  # of held-out values: what misses them by more says nothing of the end
 
 
 @dataclass(frozen=True)
@@ -78,23 +79,31 @@ def law(x: Sequence[float] | np.ndarray, y: Sequence[float] | np.ndarray) -> Law
     if not y.any():
         return Law("constant", 0.0, 0, 0.0, (0.0, 0.0), 0.0, True, np.zeros(len(x) - 1), (), x, y, {})
     is_small = x[-1] < x[0]
-    X = 1 / x if is_small else x
-    y_fit = np.where(np.abs(y) > 1e-12 * np.abs(y).max(), y, 1e-12 * np.abs(y).max())
-    fits = [found for found in (fit(candidate, X, y_fit) for candidate in CANDIDATES) if found is not None]
-    scored = [(_score(found, X), found) for found in fits]
+    of_one_sign = _last_of_one_sign(y)
+    side, X = np.sign(y[-1]) or 1.0, (1 / x if is_small else x)[of_one_sign]
+    least = 1e-12 * np.abs(y).max()
+    y_fit = np.where(np.abs(y) > least, side * y, least)[of_one_sign]
+    scored = [(_score(found, X), found) for found in fits(X, y_fit)]
     best = max(min(score for score, _ in scored), EXACT)
     score, chosen = next((score, found) for score, found in scored if score <= best)
-    by_kind = {kind: min(s for s, f in scored if f.candidate.kind == kind) for kind in {f.candidate.kind for f in fits}}
-    rivals = tuple(
-        k for k, s in sorted(by_kind.items()) if k != chosen.candidate.kind and s <= RIVAL * max(score, EXACT)
-    )
+    kinds = {found.candidate.kind for _, found in scored}
+    by_kind = {kind: min(s for s, f in scored if f.candidate.kind == kind) for kind in sorted(kinds)}
+    rivals = tuple(k for k, s in by_kind.items() if k != chosen.candidate.kind and s <= RIVAL * max(score, EXACT))
     near = [f for s, f in scored if f.candidate.kind == chosen.candidate.kind and s <= RIVAL * max(score, EXACT)]
     sign = -1.0 if is_small else 1.0
-    interval = _interval(chosen, near, X, y_fit, sign)
+    low, high = _interval(chosen, near, X, y_fit, sign)
+    interval = (low, high) if chosen.candidate.is_power or side > 0 else (-high, -low)
     return Law(
-        chosen.candidate.kind, sign * chosen.exponent, chosen.candidate.logarithms, chosen.leading, interval,
+        chosen.candidate.kind, sign * chosen.exponent, chosen.candidate.logarithms, side * chosen.leading, interval,
         chosen.held_out, _is_settled(chosen, X), local_exponents(x, y), rivals, x, y, by_kind,
     )  # fmt: skip
+
+
+def _last_of_one_sign(y: np.ndarray) -> slice:
+    """The points after the last change of sign, if they are at least half of them; else all."""
+    changes = np.flatnonzero(np.sign(y[1:]) * np.sign(y[:-1]) < 0)
+    first = int(changes[-1]) + 1 if len(changes) else 0
+    return slice(first if len(y) - first >= max(FEWEST, len(y) / 2) else 0, None)
 
 
 def evidence(x: Sequence[float] | np.ndarray, y: Sequence[float] | np.ndarray) -> tuple[float, float, float]:
@@ -102,9 +111,7 @@ def evidence(x: Sequence[float] | np.ndarray, y: Sequence[float] | np.ndarray) -
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     X = 1 / x if x[-1] < x[0] else x
     scores = {"bounded": np.inf, "logarithm": np.inf, "power": np.inf}
-    for candidate in CANDIDATES:
-        if (found := fit(candidate, X, y)) is None:
-            continue
+    for found in fits(X, y, (*CANDIDATES, ITERATED)):
         name = _growth(found, X)
         scores[name] = min(scores[name], max(_score(found, X), EXACT))
     return scores["bounded"], scores["logarithm"], scores["power"]
@@ -114,7 +121,7 @@ def _growth(found: Fitted, X: np.ndarray) -> str:
     """How a fitted law grows beyond the points; an exponent that is 0 for all one can see is none."""
     if found.candidate.is_power and abs(found.exponent) > NO_EXPONENT:
         return "power" if found.exponent > 0 else "bounded"
-    if found.candidate.logarithms == 0:
+    if found.candidate.logarithms == 0 and found.candidate is not ITERATED:
         return "bounded"
     ends = np.array([X[-1], X[-1] ** 2 / X[0]])
     here, far = predicted(found.candidate, found.exponent, found.rate, found.beta, ends)
@@ -128,7 +135,7 @@ def _score(found: Fitted, X: np.ndarray) -> float:
         score *= max(1.0, LEAST_EXPONENT / max(abs(found.exponent), 1e-9))
     if found.candidate.logarithms > 0:
         score *= max(1.0, min(abs(found.beta[0]) / (abs(found.beta[1]) * np.log(X[-1]) + 1e-300), 1e9))
-    elif found.candidate.correction:
+    elif found.candidate.correction and found.candidate is not ITERATED:
         score *= max(1.0, min(0.5 / max(abs(_share(found, X)), 1e-9), 1e9))
     return score
 
@@ -141,8 +148,10 @@ def _share(found: Fitted, X: np.ndarray) -> float:
 
 
 def _is_settled(found: Fitted, X: np.ndarray) -> bool:
-    """Whether the leading term is most of the law at the last point."""
+    """Whether the leading term is most of the law at the last point, and the law says what it was not fitted to."""
     share = _share(found, X)
+    if found.held_out > NO_LAW:
+        return False
     if found.candidate.logarithms:
         return 0.4 <= share <= 2.5
     return 0.9 <= share <= 1.1
@@ -157,7 +166,8 @@ def _interval(chosen: Fitted, near: Sequence[Fitted], X: np.ndarray, y: np.ndarr
     half = float(student.ppf(0.975, max(n - p, 1))) * width
     others = [_value_and_error(found)[0] for found in near]
     for first, last in ((n // 4, n), (n // 2, n), (0, n - n // 4)):
-        part = fit(chosen.candidate, X[first:last], y[first:last]) if last - first > p + 1 else None
+        there = slice(first, last)
+        part = fit(chosen.candidate, X[there], y[there], chosen.found_at) if last - first > p + 1 else None
         if part is not None:
             others.append(_value_and_error(part)[0])
     half = max(half, 2 * max(abs(other - value) for other in others)) + 1e-9 * max(abs(value), 1.0)

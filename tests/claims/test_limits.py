@@ -1,4 +1,4 @@
-"""Series whose end is known: limits, however they settle and whatever they did before, and constants that do not."""
+"""Series whose end is known: limits, however they settle and whatever they did before; constants that do not settle."""
 
 import numpy as np
 import pytest
@@ -51,3 +51,62 @@ def test_constants_that_grow_ever_more_slowly_by_a_power_are_not_said_to_level_o
     d, constants = [1e2, 1e3, 1e4, 1e6, 1e8, 1e10, 1e12], [0.41, 0.75, 1.6, 8.2, 29, 88, 239]
     word, why = bounded(d, constants, "")
     assert word is Word.NOT_TESTABLE and "not yet asymptotic" in why
+
+
+PATHS = {
+    "nine to 1e5": np.geomspace(10, 1e5, 9),
+    "thirteen to 1e8": np.geomspace(1e2, 1e8, 13),
+    "six to 640": 20 * 2.0 ** np.arange(6),
+    "twenty to 1e12": np.geomspace(3, 1e12, 20),
+    "seven to 1e12": np.geomspace(1e2, 1e12, 7),
+}
+
+
+def one_off(row: int, factor: float):
+    """Constants that are level but for one place."""
+    return lambda x: np.where(np.arange(len(x)) == row % len(x), factor, 1.0)
+
+
+LEVEL = {
+    "falls like 1 + 1/log": lambda x: 1 + 1 / np.log(x),
+    "rises like 1 - 1/log": lambda x: 1 - 0.5 / np.log(x),
+    "rises like 1/(1 + 1/log)": lambda x: 1 / (1 + 3 / np.log(x)),
+    "swings with log x": lambda x: 1 + 0.5 * np.sin(3 * np.log(x)),
+    "swings wildly": lambda x: 1 + 0.5 * np.sin(17 * x),
+    "swings slowly": lambda x: 1 + 0.3 * np.sin(0.5 * np.log(x)),
+    "is noisy": lambda x: 1 + 0.1 * np.random.default_rng(3).normal(size=len(x)),
+    "is high once": one_off(3, 3.0),
+    "is high at first": one_off(0, 3.0),
+    "is high at last": one_off(-1, 3.0),
+    "is low once": one_off(3, 0.2),
+    "is low at last": one_off(-1, 0.3),
+}
+
+
+@pytest.mark.parametrize("tilde", ["", "tilde"])
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("name", LEVEL)
+def test_level_constants_with_a_flaw_are_never_said_to_grow(name, path, tilde):
+    assert bounded(PATHS[path], LEVEL[name](PATHS[path]), tilde)[0] is not Word.FAILS
+
+
+GROWING = {
+    "like a logarithm": np.log,
+    "like 5 + log": lambda x: 5 + np.log(x),
+    "like a small power": lambda x: x**0.05,
+    "like a power that swings": lambda x: x**0.3 * (1 + 0.3 * np.sin(3 * np.log(x))),
+    "like a power with one place off": lambda x: x**0.5 * one_off(3, 3.0)(x),
+}
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("name", GROWING)
+def test_growing_constants_are_never_said_to_be_bounded(name, path):
+    assert bounded(1 / PATHS[path], GROWING[name](PATHS[path]), "")[0] is not Word.HOLDS
+
+
+@pytest.mark.parametrize("path", ["thirteen to 1e8", "twenty to 1e12", "seven to 1e12"])
+def test_a_logarithm_of_a_logarithm_is_not_bounded_where_the_path_is_long(path):
+    x = PATHS[path]
+    assert bounded(x, np.log(np.log(x) + 1), "")[0] is not Word.HOLDS
+    assert bounded(x, np.log(np.log(x) + 1), "tilde")[0] is Word.HOLDS
