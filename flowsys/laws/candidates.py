@@ -126,7 +126,7 @@ def _without_vanishing(found: Fitted, X: np.ndarray, y: np.ndarray) -> Fitted:
 
 
 def fit(candidate: Candidate, X: np.ndarray, y: np.ndarray, start: tuple[float, ...] | None = None) -> Fitted | None:
-    """The candidate through all points, near given s and r if any; None where they are too few, or it makes no sense."""
+    """The candidate through all points, near s and r if given; None where they are too few, or it makes no sense."""
     n, p = len(X), candidate.n_parameters
     needs_positive = candidate.is_power or candidate.logarithms < 0
     if n < p + 1 or (needs_positive and (y <= 0).any()):

@@ -49,7 +49,7 @@ def separator(vectors: np.ndarray) -> Separator:
 
 def _nearest(x: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """Shares of the point of the hull nearest to 0, from shares near them (Wolfe's algorithm)."""
-    count = list(np.flatnonzero(shares > 0))
+    count = [int(i) for i in np.flatnonzero(shares > 0)]
     for _ in range(MOST_STEPS):
         while True:
             wanted = _of_affine_hull(x[count])
