@@ -13,6 +13,7 @@ OTHER = {
     "mixture": {"omega": 0.12, "b": 0.55, "T_1": 25.0, "s_star": 1.1},
     "prompt": {"K": 4, "alpha": 0.35, "epsilon_1": 0.12, "p_2": 0.55},
 }
+OPEN = {("lego", "drive_of_gamma")}  # measured there, and not decided: a limit that is approached like d^-0.02
 TAKING = [(name, c) for name in OTHER for c in flowsys.load(name).claims if c.takes and c.is_cheap]
 
 
@@ -24,7 +25,7 @@ def test_a_claim_is_measured_with_the_parameters_it_takes(name, claim, monkeypat
     watched = lambda system, setup, **more: reached.update(setup) or solve(system, setup, **more)
     monkeypatch.setattr(flowsys.claims.kit, "solve", watched)
     verdict = claim.check(flowsys.load(name), Conditions(parameters=tuple(given.items())))
-    is_open = "not yet asymptotic" in verdict.note  # measured there, and not decided
+    is_open = (name, claim.id) in OPEN and bool(verdict.measured) and "not yet asymptotic" in verdict.note
     assert verdict.word is not Word.NOT_TESTABLE or is_open, verdict.note
     assert given.items() <= reached.items()
     assert given.items() <= verdict.parameters.items()
