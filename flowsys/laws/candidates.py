@@ -121,10 +121,10 @@ def _also_without_logarithm(found: Fitted, X: np.ndarray, y: np.ndarray) -> Iter
     """A law with many terms, and the same without its leading logarithm where that is not most of it."""
     candidate, L = found.candidate, float(np.log(X[-1]))
     size = L**candidate.logarithms * X[-1] ** found.exponent / abs(y[-1])
-    less = None
+    less: Fitted | None = None
     if candidate.correction == "product" and found.leading * size < MOST:
-        less = replace(candidate, kind="power" if candidate.is_power else "constant", logarithms=0)
-        less = fit(less, X, y, found.found_at)
+        plain = replace(candidate, kind="power" if candidate.is_power else "constant", logarithms=0)
+        less = fit(plain, X, y, found.found_at)
     if less is not None:
         yield less
     if less is None or (abs(found.leading) + 2 * found.leading_error) * size > NOTHING:
