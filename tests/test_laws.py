@@ -68,7 +68,6 @@ RANGES = ((10, 1e4, 12), (10, 1e3, 8), (100, 1e6, 12), (10, 100, 8), (3, 1e5, 20
 SUMS = {  # a leading term, and a logarithm of lower order beside it
     "X + 3 log X": (lambda X: X + 3 * np.log(X), "power", 1.0),
     "X + 10 log X": (lambda X: X + 10 * np.log(X), "power", 1.0),
-    "√X + log X": (lambda X: X**0.5 + np.log(X), "power", 0.5),
     "2 + log X / X": (lambda X: 2 + np.log(X) / X, "constant", 2.0),
     "X log X + 5 X": (lambda X: X * np.log(X) + 5 * X, "power × logarithm", 1.0),
 }

@@ -15,15 +15,13 @@ nothing is not there: X + 3 log X is fitted by X^s (1, L, X^-r, L X^-r) and is a
 of points that it was not fitted to: one left out at a time, and the last quarter predicted from those before it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 RATES = (0.25, 0.5, 1.0, 2.0)
 EXACT = 1e-8
-TRIED = 4  # starts of a law with many terms: its least squares have several valleys
-MOST = 0.4  # of a law at its last point
 NOTHING = 0.05  # of a law at its last point: a leading term that is known to be less is not there
 
 
@@ -114,21 +112,16 @@ ITERATED = Candidate("iterated logarithm", False, 0, "iterated")
 def fits(X: np.ndarray, y: np.ndarray, candidates: Sequence[Candidate] = CANDIDATES) -> list[Fitted]:
     """Every candidate that can be fitted, without a leading logarithm that is next to nothing."""
     found = (fit(candidate, X, y) for candidate in candidates)
-    return [one for each in found if each is not None for one in _also_without_logarithm(each, X, y)]
+    return [_without_vanishing(one, X, y) for one in found if one is not None]
 
 
-def _also_without_logarithm(found: Fitted, X: np.ndarray, y: np.ndarray) -> Iterator[Fitted]:
-    """A law with many terms, and the same without its leading logarithm where that is not most of it."""
+def _without_vanishing(found: Fitted, X: np.ndarray, y: np.ndarray) -> Fitted:
     candidate, L = found.candidate, float(np.log(X[-1]))
-    size = L**candidate.logarithms * X[-1] ** found.exponent / abs(y[-1])
-    less: Fitted | None = None
-    if candidate.correction == "product" and found.leading * size < MOST:
-        plain = replace(candidate, kind="power" if candidate.is_power else "constant", logarithms=0)
-        less = fit(plain, X, y, found.found_at)
-    if less is not None:
-        yield less
-    if less is None or (abs(found.leading) + 2 * found.leading_error) * size > NOTHING:
-        yield found
+    most = (abs(found.leading) + 2 * found.leading_error) * L**candidate.logarithms * X[-1] ** found.exponent
+    if candidate.correction != "product" or most > NOTHING * abs(y[-1]):
+        return found
+    less = replace(candidate, kind="power" if candidate.is_power else "constant", logarithms=0)
+    return fit(less, X, y, found.found_at) or found
 
 
 def fit(candidate: Candidate, X: np.ndarray, y: np.ndarray, start: tuple[float, ...] | None = None) -> Fitted | None:
@@ -200,8 +193,7 @@ def _solve(candidate: Candidate, X: np.ndarray, y: np.ndarray, start: tuple[floa
     """(nonlinear parameters, β, residuals, Jacobian) of least squares: Gauss-Newton from the best of some starts."""
     starts = _starts(candidate, X, y) if start is None else [start]
     squares = lambda theta: _squares(candidate, X, y, theta)
-    nearest = sorted(map(np.array, starts), key=squares)[: TRIED if candidate.correction == "product" else 1]
-    theta = min((_descended(candidate, X, y, theta) for theta in nearest), key=squares)
+    theta = _descended(candidate, X, y, min(map(np.array, starts), key=squares))
     if not np.isfinite(squares(theta)):
         return None
     beta, residuals, jacobian = _linearised(candidate, X, y, theta)
