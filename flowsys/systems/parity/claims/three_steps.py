@@ -11,6 +11,7 @@ import numpy as np
 
 from flowsys.claims import Claim, Identity, Inequality, Kit, Regime, Sides
 from flowsys.claims.claim import Erratum
+from flowsys.claims.kit import NotReached
 from flowsys.systems.parity.claims.gradients import gradient
 from flowsys.systems.parity.claims.population_map import expected_counts, population_map, usable_rates
 from flowsys.systems.parity.claims.regimes import DELTA, LARGE, LOCKS, SECRETS, three_steps
@@ -94,6 +95,8 @@ def third_gradient(run: Kit) -> dict[str, float]:
     found = {}
     for name, j in (("i ≥ n+2", 2), ("n+1", 0)):
         one = (ν[:, 2 * j] > 0) & (ν[:, 2 * j + 1] < 0)
+        if not one.any():
+            raise NotReached(f"no neuron of m = {run.p.m:g} is active on one token of a position alone.")
         found[name] = float(per_h[one][:, [2 * j, 2 * j + 1]].mean()) if k > j else np.nan
     return found
 
