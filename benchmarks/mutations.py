@@ -146,7 +146,6 @@ class Copy:
         os.chdir(self.folder)
         sys.path[:] = [str(self.folder), *(path for path in sys.path if Path(path or ".").resolve() != ROOT)]
         os.environ |= {"PYTHONPATH": str(self.folder), "FLOWSYS_CACHE": str(self.folder / "cache")}
-        sys.dont_write_bytecode = True
         with open(os.devnull, "w") as nowhere:
             os.dup2(nowhere.fileno(), 1)
             os.dup2(nowhere.fileno(), 2)
