@@ -122,8 +122,8 @@ def above_surrogate(run: Kit, swap: bool = False) -> float:
 def too_little_left(run: Kit, swap: bool = False) -> Sides:
     """Attention on other steps at t = 1e5 M of training, and of the paper's bound, which may be 0 to all digits."""
     left = lambda level: run.run(1e5 * run.p.M, observe=("mass_other_step_max",), level=level)["mass_other_step_max"][0]
-    sides = [max(float(left(level)), np.finfo(float).tiny) for level in (None, "L4")]
-    return Sides(*(sides[::-1] if swap else sides))
+    training, bound = (max(float(left(level)), np.finfo(float).tiny) for level in (None, "L4"))
+    return Sides(bound, training) if swap else Sides(training, bound)
 
 
 OVER_M = Path("M", (40, 80, 160, 320, 640, 1280))
