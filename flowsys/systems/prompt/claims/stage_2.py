@@ -182,7 +182,7 @@ CLAIMS = [
           "attention on other steps late, at t = 1e5 M", Inequality(">="), too_little_left, at=SIZES,
           regime=Regime(Condition("α² M ≥ c K³", lambda p, c: (p.alpha**2 * p.M, c * p.K**3)), c=0.5), levels="L3",
           takes="M K alpha", control={"swap": True},
-          note="the paper's fall like t to the power of minus this ratio, times a constant; training's like 1/t"),
+          note="the paper's fall like t to the power of minus this ratio; training's like the inverse of t"),
     Claim("sign_of_b", "Sec. 3 [ours]", "columns whose label is the query's pattern lose: b < 0",
           Sign({"b": -1}, strict=True), lambda run, sign=1.0: {"b": sign * run.course(np.geomspace(1, 1e7, 40),
           observe=("b",))["b"]}, at=SIZES, regime=LEARNT, levels="L0 L2 L3", takes="M K alpha", control={"sign": -1.0}),
