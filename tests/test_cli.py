@@ -35,6 +35,12 @@ def test_solve_prints_the_contracted_object():
     assert answer["parameters"]["K"] == 2 and answer["parameters"]["b"] == 0.5
 
 
+def test_lists_may_be_given_in_one_option_or_in_several():
+    one = flowsys(*SOLVE, "--at", "T_1,t=30", "--observe", "w_c,loss", "--format", "json")
+    several = flowsys(*SOLVE, *"--at T_1 --at t=30 --observe w_c --observe loss --format json".split())
+    assert json.loads(one.stdout)["rows"] == json.loads(several.stdout)["rows"] and one.stdout.count('"at"') == 2
+
+
 def test_solve_writes_csv_to_a_file(tmp_path):
     run = flowsys(*SOLVE, "--at", "t=1,T_1", "--observe", "w_v", "--format", "csv", "--out", "a.csv", cwd=tmp_path)
     assert run.returncode == 0, run.stderr

@@ -75,15 +75,18 @@ Set = Annotated[
                  help="Set a parameter; repeatable."),
 ]  # fmt: skip
 At = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
-        metavar="EVENT|t=NUMBER|t=FROM:TO:COUNT[:log],…", help="Where to look: events and times, comma-separated."
+        metavar="EVENT|t=NUMBER|t=FROM:TO:COUNT[:log],…",
+        help="Where to look: events and times, comma-separated; repeatable.",
     ),
 ]
 Until = Annotated[float | None, typer.Option(help="Follow the course up to this time.")]
 Observe = Annotated[
-    str | None,
-    typer.Option(metavar="NAME,…", autocompletion=completion.observables, help="Which observables (default: all)."),
+    list[str] | None,
+    typer.Option(
+        metavar="NAME,…", autocompletion=completion.observables, help="Which observables (default: all); repeatable."
+    ),
 ]
 Rtol = Annotated[float, typer.Option(help="Relative tolerance.")]
 Atol = Annotated[float | None, typer.Option(help="Absolute tolerance (default: scaled to the system).")]
@@ -175,14 +178,21 @@ def say_idle(
             typer.echo(f"{said}: it is {settled[name]} there.", err=True)
 
 
-def requests(text: str | None) -> list[str | float] | None:
+def _parts(texts: str | Sequence[str] | None) -> list[str] | None:
+    """What stands between commas, in one text or in several; None where the option was not given."""
+    if texts is None or texts == []:  # an option that may be repeated is an empty list where it is not given
+        return None
+    joined = texts if isinstance(texts, str) else ",".join(texts)
+    return [part.strip() for part in joined.split(",") if part.strip()]
+
+
+def requests(texts: str | Sequence[str] | None) -> list[str | float] | None:
     """["T_2", 300.0] from "T_2,t=300"; t=0:300:4 stands for 0, 100, 200, 300."""
-    if text is None:
+    parts = _parts(texts)
+    if parts is None:
         return None
     found: list[str | float] = []
-    for part in (p.strip() for p in text.split(",")):
-        if not part:
-            continue
+    for part in parts:
         if part.startswith("t=") and ":" in part:
             from flowsys.sweeps.axes import parse_axis
 
@@ -194,11 +204,11 @@ def requests(text: str | None) -> list[str | float] | None:
     return found
 
 
-def names(text: str | None) -> list[str] | None:
+def names(texts: str | Sequence[str] | None) -> list[str] | None:
     """["w_c", "w_v"] from "w_c,w_v"."""
-    if text is None:
+    found = _parts(texts)
+    if found is None:
         return None
-    found = [part.strip() for part in text.split(",") if part.strip()]
     if not found:
         raise InputError("the list of observables is empty: name at least one.")
     return found
