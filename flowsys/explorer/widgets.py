@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from html import escape
-from math import log10
+from math import isclose, log10
 from typing import Any
 
 import anywidget
@@ -117,8 +117,9 @@ class Explorer(w.VBox):
         sliders = list(self.sliders.values())
         more = w.Accordion([w.VBox(sliders[LEADING:])], titles=["more parameters"]) if sliders[LEADING:] else w.VBox()
         training = w.HBox([self.dots, self.width])
-        left = w.VBox([self.mode, *sliders[:LEADING], more, self.until, self.names, self.logarithmic, training])
-        chosen = w.HBox([self.x, self.y, self.quantity, self.sweep])
+        shown = [self.mode, *sliders[:LEADING], more, self.until, self.names, self.logarithmic, training]
+        left = w.VBox(shown, layout=w.Layout(flex="0 0 auto"))  # long lines on the right do not squeeze the sliders
+        chosen = w.HBox([self.x, self.y, self.quantity, self.sweep], layout=w.Layout(flex_flow="row wrap"))
         right = w.VBox([self.curves, self.told, self.code, self.lines, chosen, self.phase])
         equations = w.Accordion([w.HTMLMath(_equations(self.view))], titles=["equations"])
         return [w.HBox([left, right]), equations]
@@ -159,7 +160,7 @@ class Explorer(w.VBox):
             return
         values = {name: slider.value for name, slider in self.sliders.items()}
         start = {name: control.value for name, control in self.controls.items()}
-        changed = {name: value for name, value in values.items() if value != start[name]}
+        changed = {name: value for name, value in values.items() if not _same(value, start[name])}
         given = {k: v for k, v in self.view.system.given_of(self.view.setup).items() if k not in values}
         try:
             setup = self.view.system.setup(self.view.mode, **{**given, **changed})
@@ -260,6 +261,11 @@ class Explorer(w.VBox):
         return lambda *arguments: loop.call_soon_threadsafe(call, *arguments)
 
 
+def _same(value: Any, start: Any) -> bool:
+    """Whether a slider stands where it started: the browser counts steps, and so rounds."""
+    return isclose(value, start, rel_tol=1e-12) if isinstance(start, float) else value == start
+
+
 def _slider(control: Control) -> w.Widget:
     """The widget of a control."""
     look = {"description": control.name, "tooltip": control.meaning, "layout": _WIDE}
@@ -270,7 +276,9 @@ def _slider(control: Control) -> w.Widget:
     if control.log:
         return w.FloatLogSlider(value=control.value, base=10, min=log10(control.low), max=log10(control.high),
                                 readout_format=".4g", step=0.01, **look)  # fmt: skip
-    step = (control.high - control.low) / 200
+    step, above = (control.high - control.low) / 200, control.value - control.low
+    if above > 0:  # the browser rounds to whole steps: where the slider starts must be one
+        step = above / max(1, round(above / step))
     return w.FloatSlider(
         value=control.value, min=control.low, max=control.high, step=step, readout_format=".4g", **look
     )
