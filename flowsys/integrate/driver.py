@@ -19,7 +19,7 @@ from flowsys.integrate.asked import Asked
 from flowsys.integrate.failures import failure
 from flowsys.integrate.handover import Impatience
 from flowsys.integrate.kinks import CannotSlide, Gates
-from flowsys.integrate.locating import first_crossing
+from flowsys.integrate.locating import TOGETHER, first_crossing
 from flowsys.integrate.outcome import Outcome
 from flowsys.integrate.record import Statistics, Tolerances
 from flowsys.integrate.stepper import Stepper, compiled, observer, right_hand_side
@@ -121,13 +121,14 @@ class Run:
             self.t, self.y = self.asked.next_time, state(self.asked.next_time)
             self._record_times()
 
-    def _see_events(self, start: float, end: float, state: Callable[[float], np.ndarray]) -> None:
-        """Record the events asked for that end nothing, inside the step just made, and the times before them."""
+    def _see_events(self, start: float, end: float, last: float, state: Callable[[float], np.ndarray]) -> None:
+        """Record the events asked for that end nothing, up to `last` in the step just made, and the times before."""
         found: list[tuple[float, str]] = []
         for i, event in enumerate(self.problem.events):
             if event.name in self.asked.events and event.name != self._terminal:
                 crossing = first_crossing(self._values, state, start, end, len(self.problem.events), partial(eq, i))
-                found += [(crossing[0], event.name)] if crossing else []
+                if crossing and crossing[0] <= last + TOGETHER * abs(last):
+                    found.append((min(crossing[0], last), event.name))
         for t, name in sorted(found):
             self._look_before(t, state)
             self.t, self.y = t, state(t)
@@ -232,14 +233,13 @@ class Run:
         self.statistics.rejected += int(result.rejected)
         self._checked(result)
         self.dt, self._impatience.evidence = float(result.dt), int(result.evidence)
-        state, located = self._inside(result), None
-        t = float(result.t)
+        state, located, t = self._inside(result), None, float(result.t)
         if result.status == Status.WATCHED:
             start, n_events = float(result.t_before), len(self.problem.events)
             ends = [e.name == self._terminal for e in self.problem.events]
             located = first_crossing(self._values, state, start, t, n_events, lambda k: k >= n_events or ends[k])
             t = t if located is None else located[0]
-            self._see_events(start, t, state)
+            self._see_events(start, float(result.t), t, state)
         self._look_before(t, state)
         if self.asked.is_all_seen:
             return

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import brentq
 
+TOGETHER = 1e-13  # crossings closer than this, relative to the time, coincide
 _LOOKS = 4
 
 
@@ -38,7 +39,7 @@ def first_crossing(
                 tolerance = 4 * np.finfo(float).eps * max(abs(high), 1e-300)
                 roots.append((brentq(lambda s, i=i: values(state(s))[i], low, high, xtol=tolerance, rtol=1e-15), i))
             s, i = min(roots)
-            together = [int(j) for r, j in roots if j < n_events and r - s <= 1e-13 * abs(s)]
+            together = [int(j) for r, j in roots if j < n_events and r - s <= TOGETHER * abs(s)]
             return s, sorted({*together, int(i)})
         low, before = high, after
     return None

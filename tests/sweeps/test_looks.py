@@ -100,10 +100,16 @@ def test_a_trajectory_ends_with_its_last_look_also_where_a_side_step_to_it_fails
     lego = load("lego")
     setup = lego.setup("stage_2", group="S4", C_B=4.0, trained_steps="second", t_max=1e30)
     problem = lego.build(setup, "L3", lego.variant("L3", None), "stage_2")
-    stages, looks = stages_of(problem), np.geomspace(1e18, 1e21, 200)
-    batch = Batch(np.tile(problem.initial, (len(looks), 1)), stages, times=looks[:, None], t_max=1e30,
-                  atol=1e-12 * problem.scale)  # fmt: skip
-    result = integrate(kernel(problem.field.program, (), "exact", stages), batch)
+    stages = stages_of(problem)
+    run = lambda times: integrate(
+        kernel(problem.field.program, (), "exact", stages),
+        Batch(np.tile(problem.initial, (len(times), 1)), stages, times=times[:, None], t_max=1e30,
+              atol=1e-12 * problem.scale),
+    )  # fmt: skip
+    drowned = run(np.array([1e30]))
+    assert drowned.outcome[0] == Code.DROWNED and drowned.final_t[0] > 1e20
+    looks = np.geomspace(1e-3 * drowned.final_t[0], drowned.final_t[0], 200)
+    result = run(looks)
     assert (result.outcome == Code.COMPLETED).all()
     assert result.final_t.tobytes() == looks.tobytes()
     assert result.final_state.tobytes() == result.time_states[:, 0].tobytes()

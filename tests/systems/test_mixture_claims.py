@@ -199,7 +199,12 @@ def test_what_is_seen_when_everything_trains_is_seen_in_a_flow_of_our_own(K, L, 
     easy, hard = (first(mean(kind) < np.log(2) / 2) for kind in ((flow.pop.sign > 0).all(axis=1), flow.pop.is_hard))
     moved, learnt = first(S[:, 0, 0, 1] > 0.5), first(losses @ flow.pop.probability < 0.01)
     assert 2 * easy < hard and 1 / 1.25 < hard / moved < 1.25 and learnt < end
-    assert S[-1, 0, 0, 1] > 2 * np.abs(S[-1, :, [0, 1, 1], [0, 0, 1]]).max() and S[-1, 1, 0, 1] < -0.1
+    if L == 3:  # with two distractors S_vv is not far behind, and nobody says that it is
+        assert S[-1, 0, 0, 1] > 2 * np.abs(S[-1, :, [0, 1, 1], [0, 0, 1]]).max() and S[-1, 1, 0, 1] < -0.1
+    ours = fs.solve("mixture", mode="simultaneous", K=K, L=L, at=[end], kink_width=1e-5).at(end)["values"]
+    for i, part in enumerate(("same", "diff")):
+        scores = [[ours[f"S_{key}{query}_{part}"] for query in "cv"] for key in "cv"]
+        np.testing.assert_allclose(S[-1, i], scores, rtol=1e-4, atol=1e-6)
     assert (abs(S[-1, 0, 0, 1] + S[-1, 1, 0, 1]) > 0.1 * S[-1, 0, 0, 1]) == (K > 2)  # near symmetry
     claimed = verdict("observation_1" if L == 3 else "observation_1-longer").values["learnt"]
     assert learnt == pytest.approx(claimed[K - 2], rel=5e-3)
