@@ -34,7 +34,7 @@ def judgement(claim: "Claim", system: System, conditions: Conditions) -> Verdict
     asked = dict(conditions.parameters)
     kit = Kit(system, asked, conditions.level, claim.mode, claim.variants)
     points, unreached, refused, last = [], [], [], kit
-    for sets, branch, given in _places(claim, kit, asked):
+    for sets, branch, given in places_of(claim, kit, asked):
         there = kit.at(**given)
         margin = np.nan
         try:
@@ -84,7 +84,9 @@ def _is_finite(measured: Any) -> bool:
     return bool(np.isfinite(measured).all())
 
 
-def _places(claim: "Claim", kit: Kit, asked: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str, dict[str, Any]]]:
+def places_of(
+    claim: "Claim", kit: Kit, asked: Mapping[str, Any]
+) -> Iterator[tuple[dict[str, Any], str, dict[str, Any]]]:
     """(what tells a place apart, its path, all that it sets); what was asked for takes the place of the claim's own."""
     several = [claim.at] if isinstance(claim.at, Mapping) else list(claim.at)
     seen = []
