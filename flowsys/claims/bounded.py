@@ -15,6 +15,7 @@ CLEARLY = 2.0
 ABOUT = 1.3
 SLIGHT = 0.02
 HOLDS_ON, LEVELS_OFF = 0.75, 0.5  # of the growth before: still growing, coming to rest; between them nothing is told
+SETTLING = 0.5  # the least rate at which the exponents of constants that come to rest fall
 STEEP = 5.0
 LEVEL = 1.1
 EVER_FASTER = "the constants grow ever faster"
@@ -47,10 +48,13 @@ def _judged(x: np.ndarray, ratios: np.ndarray, tilde: str) -> tuple[Word, str]:
         return (Word.HOLDS, "") if end <= SLIGHT else (Word.NOT_TESTABLE, "too few places along the path to tell")
     flat, logarithm, power = evidence(x, np.maximum(ratios, TINY))
     allowed, growing = (min(flat, logarithm), power) if tilde else (flat, min(logarithm, power))
+    settles = _settles(X, local)
     if tilde:
-        goes_on = end > 0 and _is_power(X, local)
+        goes_on = end > 0 and not settles and _is_power(X, local)
+    elif power <= logarithm:
+        goes_on = end > 0 and not settles and end >= HOLDS_ON * before
     else:
-        goes_on = end > 0 and (end >= HOLDS_ON * before if power <= logarithm else _is_logarithmic(X, local))
+        goes_on = end > 0 and not settles and _is_logarithmic(X, local)
     goes_up = end > SLIGHT and goes_on and _rises(ratios, local)
     if goes_up and _steepens(local):
         return Word.FAILS, f"{EVER_FASTER}, local exponents {listed(local)}"
@@ -65,7 +69,7 @@ def _judged(x: np.ndarray, ratios: np.ndarray, tilde: str) -> tuple[Word, str]:
         return Word.FAILS, f"the constants grow like {how}, local exponents {listed(local)}"
     if ratios.max() <= LEVEL * ratios.min() and ratios[-1] <= ratios[:-1].max():
         return Word.HOLDS, ""  # level, and not largest at the end: what rises there has been as large before
-    if tilde:
+    if tilde or settles:
         levels_off = not goes_on
     elif power <= logarithm:
         levels_off = end <= LEVELS_OFF * before
@@ -75,6 +79,19 @@ def _judged(x: np.ndarray, ratios: np.ndarray, tilde: str) -> tuple[Word, str]:
     if levels_off or is_slight or _jumps_once(local):
         return Word.HOLDS, f"the constants level off, local exponents {listed(local)}"
     return Word.NOT_TESTABLE, f"not yet asymptotic: local exponents of the constants {listed(local)}"
+
+
+def _settles(X: np.ndarray, local: np.ndarray) -> bool:
+    """Whether local exponents fall like a power X^-δ, over all and over the later path, and what is to come is slight.
+
+    The constants then grow by a factor exp(end/δ) more. Unlike the growth from step to step, δ does not depend on how
+    close the places lie. Exponents of a logarithm fall by less than a power, or the growth to come is large.
+    """
+    if len(local) < 4 or local.min() <= 0:
+        return False
+    at, logs, later = np.log(X[1:] * X[:-1]) / 2, np.log(local), len(local) // 2
+    rate = -max(np.polyfit(at, logs, 1)[0], np.polyfit(at[later:], logs[later:], 1)[0])
+    return bool(rate >= SETTLING and local[-1] <= rate * np.log(LEVEL))
 
 
 def _doubles(ratios: np.ndarray) -> bool:

@@ -53,6 +53,15 @@ def test_constants_that_grow_ever_more_slowly_by_a_power_are_not_said_to_level_o
     assert word is Word.NOT_TESTABLE and "not yet asymptotic" in why
 
 
+def test_constants_that_come_to_rest_are_bounded_where_the_places_lie_close_together():
+    share, votes = [0.5, 0.35, 0.25, 0.18, 0.14, 0.12], [6.5, 6.982, 7.375, 7.711, 7.879, 7.963]
+    assert bounded(share, votes, "")[0] is Word.HOLDS
+    close = 8 * 1.15 ** np.arange(7)
+    assert bounded(close, 1 - 1 / close, "")[0] is Word.HOLDS
+    for growing in (close**0.1, np.log(close), close**0.1 * (1 - 1 / close)):
+        assert bounded(close, growing, "")[0] is not Word.HOLDS
+
+
 PATHS = {
     "nine to 1e5": np.geomspace(10, 1e5, 9),
     "thirteen to 1e8": np.geomspace(1e2, 1e8, 13),

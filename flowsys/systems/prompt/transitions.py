@@ -60,7 +60,7 @@ def _erring(task: np.ndarray, right, preferred: np.ndarray, second) -> np.ndarra
     """A_k (K, M', M'): probability `right` of f_k(i), `second` of the preferred error, others share the rest."""
     K, M_test = task.shape
     step, row = np.arange(K)[:, None], np.arange(M_test)[None, :]
-    rest = np.maximum(0.0, 1 - right - second) / (M_test - 2)  # rounding may leave -1e-17
+    rest = np.maximum(0.0, 1 - right - second) / max(M_test - 2, 1)  # rounding may leave -1e-17
     found = np.array(np.broadcast_to(np.broadcast_to(rest, task.shape)[..., None], (K, M_test, M_test)))
     found[step, row, preferred] = second
     found[step, row, task] = right

@@ -15,7 +15,7 @@ AT_TEST = "M_test alpha_test tau rho style beta noise"
 INSIDE = {"M": 250}
 """The paper's K = 3 and α = 0.4 with the patterns that the proofs ask for."""
 LATE = 1e7
-MOST_EXAMPLES = 600000  # in all prompts of a place
+MOST_COLUMNS = 1_800_000  # in all prompts of a place
 EPSILONS = (0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-5, 1e-6)
 
 
@@ -36,7 +36,7 @@ def missed(run: Kit, power: float = 1.0, overlap: float | None = None) -> float:
     """1 - attention on S_k*, largest over the steps, after T(ε) of Theorem 1, on prompts of the length of (23)."""
     p = run.p
     t = float(printed.training_time(p.epsilon**power, p.M, p.K, p.alpha))
-    n = min(300, ceil(MOST_EXAMPLES / 10 / length(p)))
+    n = min(300, ceil(MOST_COLUMNS / 10 / p.K / length(p)))
     return float(1 - tested(run, t, overlap, n_prompts=n, l_ts=length(p)).attention.min())
 
 
@@ -55,7 +55,7 @@ def error_at_overlap(run: Kit, t: float = LATE) -> Sides:
 def chain_error(run: Kit, t: float = LATE) -> float:
     """CoT error at a multiple of the length of (23)."""
     l_ts = ceil(run.p.times * length(run.p))
-    return tested(run, t, n_prompts=min(2000, ceil(MOST_EXAMPLES / l_ts)), l_ts=l_ts).cot
+    return tested(run, t, n_prompts=min(2000, ceil(MOST_COLUMNS / run.p.K / l_ts)), l_ts=l_ts).cot
 
 
 def noise_score(run: Kit, overlap: float | None = None) -> Sides:

@@ -19,6 +19,8 @@ def proofs(c: float = 1.0, gap: float = 0.1) -> Regime:
 
 
 PROOFS = proofs()
+PATTERNS = Regime(*PROOFS.conditions, Condition("p_2 ≥ α", lambda p: (p.p_2, p.alpha)), **PROOFS.constants)
+"""The same, T_2 at an attention that positions alone, which give α of it to matching examples, do not reach."""
 LEARNT = Regime(Condition("α M ≥ c", lambda p, c: (p.alpha * p.M, c)), c=1.0)
 """Where anything is learnt at all (it is not below α M ≈ 0.7): asked of what we add to the paper."""
 

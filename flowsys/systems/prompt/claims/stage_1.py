@@ -23,7 +23,7 @@ from flowsys.claims import (
 from flowsys.runs.trajectory import Trajectory
 from flowsys.systems.prompt import planar
 from flowsys.systems.prompt.claims import printed
-from flowsys.systems.prompt.claims.regimes import INTO_REGIME, PROOFS, many_patterns, proofs
+from flowsys.systems.prompt.claims.regimes import INTO_REGIME, PATTERNS, PROOFS, many_patterns, proofs
 from flowsys.systems.prompt.model import MASSES
 
 GAMMAS = tuple(f"Gamma_{kind}" for kind in MASSES)
@@ -162,10 +162,10 @@ CLAIMS = [
           note="so at fixed sizes the C of the window falls as log(K/ε) grows"),
     Claim("F.6_K", "Lemma F.6, Eqs. (34), (35)", "attention on other steps is ≤ ε from O(α^-2 K³ log(K/ε)) on: in K",
           Order("O", window), stage_1_time, path=Path("K", (2, 3, 4, 5), M=many_patterns(10.0)), regime=PROOFS,
-          levels="L3", takes="alpha epsilon_1", control={"power": 1.0}),
+          levels="L3", takes="alpha", control={"power": 1.0}),
     Claim("F.6_alpha", "Lemma F.6, Eqs. (34), (35)", "the same: in α", Order("O", window), stage_1_time,
           path=Path("alpha", (0.4, 0.2, 0.1, 0.05, 0.02, 0.01), M=many_patterns(10.0)), regime=PROOFS, levels="L3",
-          takes="K epsilon_1", control={"power": 1.0}),
+          takes="K", control={"power": 1.0}),
     Claim("F.6_epsilon", "Lemma F.6, Eqs. (34), (35)", "the same: in ε", Order("O", window), stage_1_time,
           at={"M": 10**6}, path=Path("epsilon_1", EPSILONS), regime=PROOFS, levels="L3", takes="M K alpha",
           control={"power": -1.0},
@@ -184,8 +184,8 @@ CLAIMS = [
           erratum=Erratum("score ≥ log(K/ε) at T_1 = α^-2 K³ log(K/ε)", "the score grows like log t, so (55) needs "
                           "t of order 1/ε", "harmless")),
     Claim("two_stages", "Appendix D, Fig. 5", "positions are learnt before patterns: T_1 ≤ T_2", Inequality("<="),
-          order_of_stages, at=[{"K": K, "M": 10 * K**4} for K in (2, 3, 4, 5)], regime=PROOFS, what="proof step",
-          levels="L0 L2 L3", takes="M K alpha epsilon_1 p_2", control={"swap": True},
+          order_of_stages, at=[{"K": K, "M": 10 * K**4} for K in (2, 3, 4, 5)], regime=PATTERNS, what="proof step",
+          levels="L0 L2 L3", takes="M K alpha p_2", control={"swap": True},
           note="at the last place positions take {T_1:.4g}, patterns {T_2:.4g}; at the paper's own sizes they overlap"),
     Claim("purity", "Appendix D, Fig. 5", "what is learnt of the patterns at the end of stage 1 is Θ(K²/M)",
           Order("Θ", lambda p: p.K**2 / p.M), purity_gained, at=[{"K": K} for K in (2, 3, 5)],
