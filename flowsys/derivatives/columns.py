@@ -16,6 +16,7 @@ from flowsys.derivatives.base import NoDerivative
 from flowsys.derivatives.directions import START, check_direction, direction_of
 from flowsys.derivatives.variational import Varied, varied
 from flowsys.errors import InputError, did_you_mean
+from flowsys.integrate.record import Finished
 from flowsys.runs.flow import Flow, spoken
 from flowsys.runs.trajectory import Trajectory
 from flowsys.system.names import Names
@@ -56,20 +57,27 @@ def check(flow: Flow, columns: Sequence[Column]) -> None:
             raise InputError(f"{asked.name}: {asked.of} {why}, so it has no derivative.{did_you_mean(asked.of, known)}")
 
 
-def derivatives(flow: Flow, at: Sequence[str | float], along: Iterable[str], rtol: float) -> dict[str, list[Varied]]:
-    """What every direction does to everything asked for that is reached."""
+def derivatives(
+    flow: Flow, at: Sequence[str | float], along: Iterable[str], rtol: float, ran: Finished | None = None
+) -> dict[str, list[Varied]]:
+    """What every direction does to everything asked for that is reached; `ran` is the run to all of it, if there is."""
     names = list(dict.fromkeys(along))
-    return dict(zip(names, varied(flow, at, [direction_of(flow, name) for name in names], rtol)))
+    return dict(zip(names, varied(flow, at, [direction_of(flow, name) for name in names], rtol, ran)))
 
 
-def with_columns(run: Trajectory, flow: Flow, columns: Sequence[Column], order: Sequence[str], rtol: float):
-    """The run with derivatives beside its rows, its series in this order; NaN and a remark where there are none."""
+def with_columns(
+    run: Trajectory, flow: Flow, columns: Sequence[Column], order: Sequence[str], rtol: float, ran: Finished | None
+) -> Trajectory:
+    """The run with derivatives beside its rows, its series in this order; NaN and a remark where there are none.
+
+    `ran` is what the run was read from, where derivatives may be carried along it.
+    """
     found: dict[str, Mapping[str, Varied]] = {}
     remarks: list[str] = []
     rows = [label or float(t) for label, t in zip(run.labels, run.t)]
     for along in dict.fromkeys(c.along for c in columns) if rows else ():
         try:
-            found[along] = {v.at: v for v in derivatives(flow, rows, [along], rtol)[along]}
+            found[along] = {v.at: v for v in derivatives(flow, rows, [along], rtol, ran)[along]}
         except NoDerivative as reason:
             remarks.append(str(reason))
     of = lambda c: [_value(found.get(c.along, {}).get(spoken(row)), c.of) for row in rows]

@@ -99,7 +99,7 @@ def _along_parameter(flow: Flow, name: str) -> Direction:
         there = [flow.at(**{name: value + i * h}) for i in weights]
     problem = flow.problem
     built = _Built(problem, there)
-    of = lambda part: _difference(built.each(part), list(weights.values()))
+    of = lambda part: built.slope(part, list(weights.values()))
     n = range(len(problem.stages))
     nearest = list(weights).index(1 if 1 in weights else -1)
     for part in (_start_of, *(_parameters_of(i) for i in n)):
@@ -146,10 +146,11 @@ class _Built:
     def __init__(self, plain: Problem, flows: Sequence[Flow]):
         self.plain, self.n, first = plain, len(flows), flows[0]
         form = first.level, first.variant, first.mode
-        moved = {name for name, x in first.setup.items() if any(flow.setup[name] != x for flow in flows)}
+        each = [flow.setup.values for flow in flows]
+        moved = {name for name, x in each[0].items() if any(values[name] != x for values in each)}
         self.joint: Problem | None = None
         if moved <= set(first.system.columns(first.setup, *form)):
-            columns = {name: np.array([flow.setup[name] for flow in flows]) for name in moved}
+            columns = {name: np.array([values[name] for values in each]) for name in moved}
             setup = replace(first.setup, values={**first.setup.values, **columns})
             with suppress(Apart):
                 self.joint = first.system.build(setup, *form)
@@ -162,14 +163,17 @@ class _Built:
         found = part(self.joint)
         return found if np.ndim(found) > np.ndim(part(self.plain)) else [found] * self.n
 
+    def slope(self, part: Callable[[Problem], Any], weights: Sequence[float]) -> Any:
+        """The derivative of a part times the parameter's size."""
+        each = self.each(part)
+        if all(x is each[0] for x in each):
+            return np.zeros(np.shape(each[0]))
+        return _difference(np.array(each, dtype=float), weights)
 
-def _difference(each: Sequence[Any], weights: Sequence[float]) -> Any:
+
+def _difference(each: np.ndarray, weights: Sequence[float]) -> np.ndarray:
     """The derivative times the parameter's size; what differs by rounding alone does not move."""
-    first, *others = each
-    if all(x is first for x in others):
-        return np.zeros(np.shape(first))
-    arrays = np.array(each, dtype=float)
     with np.errstate(invalid="ignore"):
-        found = np.tensordot(weights, arrays, axes=1) / STEP
-        moves = np.abs(found) * STEP > 1e-14 * np.abs(arrays).max(axis=0)
+        found = np.tensordot(weights, each, axes=1) / STEP
+        moves = np.abs(found) * STEP > 1e-14 * np.abs(each).max(axis=0)
     return np.where(moves, found, 0.0)

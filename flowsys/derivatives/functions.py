@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from flowsys.derivatives.tangent import kink_tangents, of, tangent
-from flowsys.kernels import Slope, StageBatch, kernel
+from flowsys.kernels import Kernel, Slope, StageBatch, kernel
 from flowsys.program import Program
 from flowsys.program.arrays import Arguments, function, vector_field
 from flowsys.system.problem import ProgramField
@@ -38,10 +38,26 @@ class Functions:
         kinks, slopes = values[:n], values[n:]
         return np.concatenate([np.broadcast_to(s, np.shape(np.atleast_1d(k))) for k, s in zip(kinks, slopes)])
 
-    def observing(self, stage: StageBatch) -> Callable[[np.ndarray], np.ndarray]:
-        """Observables and their derivatives (2 × observables) in a stage, of a state with a direction beside it."""
-        slope = Slope(kernel(self.field.program, (*self.names, *map(of, self.names)), "exact"), stage)
-        return lambda z: slope.observe(z).reshape(2, -1)
+    def observing(self, moving: StageBatch, still: StageBatch) -> "Observing":
+        """What is observed in a stage whose data move with the direction, or stand still."""
+        return Observing(kernel(self.field.program, (*self.names, *map(of, self.names)), "exact"), moving, still)
+
+
+class Observing:
+    """Observables and their derivatives (2 × observables) of a state with a direction beside it."""
+
+    def __init__(self, compiled: Kernel, moving: StageBatch, still: StageBatch):
+        self._slope, self._data, self._moves = Slope(compiled, moving), {True: moving, False: still}, True
+
+    def __call__(self, z: np.ndarray, moves: bool = True) -> np.ndarray:
+        if moves is not self._moves:
+            self._slope.read(self._data[moves])
+            self._moves = moves
+        return self._slope.observe(z).reshape(2, -1)
+
+    def rate(self, z: np.ndarray) -> np.ndarray:
+        """dy/dt of the state, where the flow has no kinks."""
+        return self._slope(z)[: len(z) // 2]
 
 
 _FUNCTIONS: dict[tuple, Functions] = {}

@@ -22,8 +22,7 @@ from flowsys.derivatives.base import Base, NoDerivative, base_run, parted, refus
 from flowsys.derivatives.directions import Direction
 from flowsys.derivatives.functions import Functions, functions_of
 from flowsys.derivatives.slides import Sliding
-from flowsys.derivatives.turning import Turning
-from flowsys.integrate.record import Record
+from flowsys.integrate.record import Finished, Record
 from flowsys.kernels import StageBatch, run_problem
 from flowsys.program.arrays import Arguments
 from flowsys.runs.flow import Flow, spoken
@@ -61,13 +60,17 @@ class _Place:
 
 
 def varied(
-    flow: Flow, at: Sequence[str | float] | None, directions: Sequence[Direction], rtol: float
+    flow: Flow,
+    at: Sequence[str | float] | None,
+    directions: Sequence[Direction],
+    rtol: float,
+    ran: Finished | None = None,
 ) -> list[list[Varied]]:
-    """The derivative along every direction, at everything that is asked for and reached."""
+    """The derivative along every direction, at everything that is asked for and reached; `ran` as in `base_run`."""
     asked, field = flow.requests(at), flow.problem.field
     assert isinstance(field, ProgramField)
     of = functions_of(field, frozenset().union(*(direction.moving(field.program) for direction in directions)))
-    base = cache(lambda: base_run(flow, asked, rtol))
+    base = cache(lambda: base_run(flow, asked, rtol, ran))
     along = lambda direction: _without_turns(flow, asked, direction, of, rtol) or _Walk(base(), direction, of).run()
     return [along(direction) for direction in directions]
 
@@ -79,7 +82,7 @@ def _without_turns(
     problem = flow.problem
     if problem.field.has_kinks or any(s.until is None for s in problem.stages[:-1]) or any(direction.until[:-1]):
         return []
-    walk = _Walk(Base(flow, asked, (), (), frozenset(), "auto", rtol, Turning(problem)), direction, of)
+    walk = _Walk(Base(flow, asked, (), (), frozenset(), "auto", rtol), direction, of)
     stages = tuple(replace(s, arguments=walk.data(k)) for k, s in enumerate(problem.stages))
     events, times = parted(asked)
     problem = replace(problem, field=walk.of.field, initial=walk.z, stages=stages)
@@ -97,7 +100,7 @@ class _Walk:
     def __init__(self, base: Base, direction: Direction, of: Functions):
         self.base, self.direction, self.problem = base, direction, base.flow.problem
         assert isinstance(self.problem.field, ProgramField)
-        self.field, self.of, self.turning = self.problem.field, of, base.turning
+        self.field, self.of = self.problem.field, of
         self.n = len(self.field.names)
         self.z = np.concatenate([self.problem.initial, direction.initial])
         self.t, self.stage = float(self.problem.start), 0
@@ -105,7 +108,9 @@ class _Walk:
         self.slide: Sliding | None = None
         self.places: list[_Place] = []
         self.data = cache(self._data)
-        self._observing = cache(lambda stage, share: self.of.observing(_as_batch(self.data(stage, share))))
+        self._observing = cache(
+            lambda stage: of.observing(*(_as_batch(self.data(stage, share)) for share in (1.0, 0.0)))
+        )
 
     def run(self) -> list[Varied]:
         last = max((r.t for r in self.base.records), default=self.t)
@@ -127,7 +132,7 @@ class _Walk:
     def _enter(self, stage: int) -> None:
         """A stage begins: its gates as the state has them."""
         self.stage = stage
-        self.gates, h = self.turning.gates_at(stage, self.z[: self.n])
+        self.gates, h = self.base.turning.gates_at(stage, self.z[: self.n])
         self.slide = Sliding.on_entry(self.field, self._plain, self.z[: self.n], self.gates, h)
         if self.slide is not None:
             self.gates = self.slide.gates
@@ -227,18 +232,21 @@ class _Walk:
 
     def _rate(self, z: np.ndarray | None = None) -> np.ndarray:
         """dy/dt as the flow goes here."""
-        y = (self.z if z is None else z)[: self.n]
-        return self.slide.rate(y) if self.slide is not None else self.turning.rate(self.stage, y, self.gates)
+        z = self.z if z is None else z
+        if not self.field.program.kinks:
+            return self._observing(self.stage).rate(z)
+        y = z[: self.n]
+        return self.slide.rate(y) if self.slide is not None else self.base.turning.rate(self.stage, y, self.gates)
 
     def _turn(self, t: float) -> None:
         """At a located switch, or where a slide lets go: the gates beyond it, and the jump of the direction."""
         before, y = self._rate(), self.z[: self.n]
-        velocity = self.turning.velocity(self.stage, y, before, self.gates)
+        velocity = self.base.turning.velocity(self.stage, y, before, self.gates)
         met = self._met(velocity) if t in self.base.switches else np.zeros(len(self.gates), dtype=bool)
         if self.slide is None and met.any():
             onward = np.where(met, 1.0 - self.gates, self.gates)
-            rate = self.turning.rate(self.stage, y, onward)
-            beyond = self.turning.velocity(self.stage, y, rate, onward)
+            rate = self.base.turning.rate(self.stage, y, onward)
+            beyond = self.base.turning.velocity(self.stage, y, rate, onward)
             if (np.sign(beyond[met]) == 2 * onward[met] - 1).all():
                 self._jump(before - rate, self._moved(met, velocity))
                 self.gates = onward
@@ -251,7 +259,7 @@ class _Walk:
 
     def _met(self, velocity: np.ndarray) -> np.ndarray:
         """The gates on the surface that is met: the nearest one, of those not slid along."""
-        h = self.turning.switching(self.stage, self.z[: self.n], self.gates)
+        h = self.base.turning.switching(self.stage, self.z[: self.n], self.gates)
         away = np.abs(h) if self.slide is None else np.where(self.slide.is_slid, np.inf, np.abs(h))
         i = int(away.argmin())
         close = lambda x, of: np.abs(x - x[i]) <= SAME_SURFACE * (1 + np.abs(of).max())
@@ -315,10 +323,10 @@ class _Walk:
         found = []
         for place in places:
             stage, y = place.record.stage, place.z[: self.n]
-            seen, slopes = self._observing(stage, 1.0)(place.z)
+            seen, slopes = self._observing(stage)(place.z)
             dt = 0.0
             if isinstance(place.request, str):
-                _, along = self._observing(stage, 0.0)(np.concatenate([y, place.rate]))
+                _, along = self._observing(stage)(np.concatenate([y, place.rate]), moves=False)
                 dt = self._moved_time(place.request, slopes, along)
                 slopes = slopes + dt * along if dt else slopes
             values, of_place = dict(zip(names, seen.tolist())), dict(zip(names, (slopes / size).tolist()))

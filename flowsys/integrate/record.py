@@ -45,8 +45,9 @@ class Statistics:
 
 @dataclass(frozen=True)
 class Finished:
-    """A run that has ended: what it recorded, how it ended, what it cost."""
+    """A run that has ended: what it recorded, how it ended, what it cost; `smoothed` if not all kinks were exact."""
 
     records: list[Record]
     outcome: Outcome
     statistics: Statistics
+    smoothed: bool = False

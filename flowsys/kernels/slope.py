@@ -8,7 +8,7 @@ from flowsys.kernels.batch import StageBatch
 from flowsys.kernels.kernel import Kernel
 from flowsys.kernels.workspace import workspace
 
-_N_POINTERS = 8
+_SIGNATURE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 8)
 _FUNCTIONS = ("field", "watched", "velocity")
 
 
@@ -18,17 +18,21 @@ class _Evaluation:
     def __init__(self, kernel: Kernel, stage: StageBatch, kink_width: float = 0.0):
         [native] = kernel.native_stages([stage])
         layout = kernel.layout([native])
-        self._kernel, self._n_gates = kernel, layout.n_gates
+        self._kernel, self._layout, self._n_gates = kernel, layout, layout.n_gates
         self._memory = workspace(kernel, layout)
         array, lanes = self._memory.array, kernel.host.lanes
-        constants = np.concatenate([native.parameters, [kink_width], layout.constants(native.tables, native.links)])
-        array("constants").reshape(-1, lanes)[: len(constants)] = constants[:, None]
+        self._constants = array("constants").reshape(-1, lanes)
+        self._read(native, kink_width)
         changing = ("y", "f_on", "v_values", "gates")
         self._y, self._f, self._values, self._gates = (array(name).reshape(-1, lanes) for name in changing)
         names = ("y", "f_on", "v_values", "constants", "gates", "scratch", "layout", "indices")
         self._pointers = [self._memory.address(name) for name in names]
-        signature = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * _N_POINTERS)
-        self._field, self._watched, self._velocity = (signature(kernel.library.address(name)) for name in _FUNCTIONS)
+        self._field, self._watched, self._velocity = (_SIGNATURE(kernel.library.address(name)) for name in _FUNCTIONS)
+
+    def _read(self, native: StageBatch, kink_width: float) -> None:
+        parts = [native.parameters, [kink_width], self._layout.constants(native.tables, native.links)]
+        constants = np.concatenate(parts)
+        self._constants[: len(constants)] = constants[:, None]
 
     def _slope(self, y: np.ndarray) -> np.ndarray:
         self._y[:] = y[:, None]
@@ -47,6 +51,11 @@ class Slope(_Evaluation):
     def __call__(self, y: np.ndarray) -> np.ndarray:
         """dy/dt at a state."""
         return self._slope(y)
+
+    def read(self, stage: StageBatch, kink_width: float = 0.0) -> None:
+        """From now on under another stage's arguments, of equal sizes and with the same links."""
+        [native] = self._kernel.native_stages([stage])
+        self._read(native, kink_width)
 
     def observe(self, y: np.ndarray) -> np.ndarray:
         """The watched observables at a state."""

@@ -80,36 +80,60 @@ class WorkspaceMemory:
 
 def workspace(kernel: Kernel, layout: Layout, implicit: bool = False) -> WorkspaceMemory:
     """Memory for one thread, with or without what implicit steps need."""
+    form = _form(kernel, (layout.n_gates, layout.n_constants, layout.n_scratch), implicit)
+    block = aligned(form.total)
+    words = form.words + form.is_address * block.ctypes.data
+    record = _structure_of(Workspace)[0].from_buffer(words)
+    integers, indices = layout.vectors
+    record.layout, record.indices, record.field_work = integers.ctypes.data, indices.ctypes.data, layout.work
+    return WorkspaceMemory(record, block, form.places, (words, integers, indices))
+
+
+@dataclass(frozen=True)
+class _Form:
+    """What workspaces of equal sizes share: the record's words, addresses counted from the start of the block."""
+
+    words: np.ndarray
+    is_address: np.ndarray
+    places: dict[str, tuple[int, int]]
+    total: int
+
+
+@lru_cache(maxsize=64)
+def _form(kernel: Kernel, of_layout: tuple[int, int, int], implicit: bool) -> _Form:
+    """The form of a kernel's workspaces on layouts with so many gates, constants and scratch slots."""
     lanes, dim, n_events = kernel.host.lanes, len(kernel.program.state), len(kernel.watched)
-    n_gates = layout.n_gates if kernel.has_kinks else 0
+    gates, n_constants, _ = of_layout
+    n_gates = gates if kernel.has_kinks else 0
     n_watched = n_events + n_gates
     n_surfaces = min(max(n_gates, 1), MAX_SURFACES)
-    matrix_size = n_surfaces * (n_surfaces + 1)
-    of_layout = layout.n_gates, layout.n_constants, layout.n_scratch
     places, total = _places(lanes, dim, n_watched, n_surfaces, of_layout, implicit)
-    block = aligned(total)
-    start, (integers, indices) = block.ctypes.data, layout.vectors
-    values: dict[str, Any] = {name: start + 8 * first for name, (first, _) in places.items()}
-    values |= {"history_here": values["history"], "layout": integers.ctypes.data, "indices": indices.ctypes.data}
+    values: dict[str, Any] = {name: 8 * first for name, (first, _) in places.items()}
+    values |= {"history_here": values["history"]}
+    _, names = _structure_of(Workspace)
+    is_address = np.array([name in values for name in names], dtype=np.int64)
     values |= {name: kernel.library.address(name) for name in ("field", "watched", "velocity")}
     values |= {
         "dim": dim,
         "n_events": n_events,
         "n_gates": n_gates,
         "n_watched": n_watched,
-        "n_constants": layout.n_constants,
+        "n_constants": n_constants,
         "n_surfaces": n_surfaces,
-        "matrix_size": matrix_size,
+        "matrix_size": n_surfaces * (n_surfaces + 1),
         "n_sliding": 0,
         "pivot": 0,
         "tangent": kernel.tangent.address("tangent") if kernel.tangent else None,
         "has_tangent": kernel.tangent is not None,
-        "field_work": layout.work,
+        # every layout has its own
+        "layout": None,
+        "indices": None,
+        "field_work": 0.0,
     }
-    return WorkspaceMemory(structure(Workspace, values), block, places, (integers, indices))
+    words = np.frombuffer(structure(Workspace, values), dtype=np.int64)
+    return _Form(words, is_address, places, total)
 
 
-@lru_cache(maxsize=64)
 def _places(
     lanes: int, dim: int, n_watched: int, n_surfaces: int, of_layout: tuple[int, int, int], implicit: bool
 ) -> tuple[dict[str, tuple[int, int]], int]:

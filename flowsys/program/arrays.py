@@ -62,9 +62,13 @@ def arguments(
 
 def in_columns(values: Sequence[Any]) -> np.ndarray:
     """Numbers as a vector; where some are arrays over points, a row for every point."""
-    if not any(np.ndim(value) for value in values):
+    shapes = {np.shape(value) for value in values}
+    if not any(shapes):
         return np.array(values, dtype=float)
-    return np.stack(np.broadcast_arrays(*values), axis=-1).astype(float, copy=False)
+    rows = np.empty((*np.broadcast_shapes(*shapes), len(values)))
+    for i, value in enumerate(values):
+        rows[..., i] = value
+    return rows
 
 
 class _Reading(ast.NodeTransformer):
@@ -174,6 +178,12 @@ def function(program: Program, outputs: Sequence[str], kinks: Kinks, xp: Any) ->
     return _cached(str(program), tuple(outputs), kinks, xp)
 
 
+def function_of_rows(program: Program, outputs: Sequence[str], kinks: Kinks) -> Callable:
+    """The same of many states (rows) at once, on NumPy: a row each, with one number or with one a row of a table."""
+    evaluate = _cached(str(program), tuple(outputs), kinks, np, True)
+    return lambda states, arguments: evaluate(states.T[..., None], arguments)
+
+
 @lru_cache(maxsize=256)
 def _cached(program_text: str, outputs: tuple[str, ...], kinks: Kinks, xp: Any, of_rows: bool = False) -> Callable:
     program = Program.parse(program_text)
@@ -202,13 +212,16 @@ def observed(program: Program, names: Sequence[str], kinks: Kinks, xp: Any) -> C
 
 def observed_rows(program: Program, names: Sequence[str], kinks: Kinks) -> Callable:
     """The named observables of many states (rows) at once, a row each, on NumPy."""
-    evaluate = _cached(str(program), tuple(program.observables[n] for n in names), kinks, np, True)
+    evaluate = function_of_rows(program, tuple(program.observables[n] for n in names), kinks)
 
     def rows(states: np.ndarray, arguments: Arguments) -> np.ndarray:
         largest = max([1, *(table.shape[-1] for table in arguments.tables.values())])
         size = max(1, _MOST_AT_ONCE // largest)
-        parts = [states[first : first + size] for first in range(0, len(states), size)]
-        found = [[np.broadcast_to(x, (len(part), 1)) for x in evaluate(part.T[..., None], arguments)] for part in parts]
-        return np.concatenate([np.concatenate(values, axis=1) for values in found])
+        found = np.empty((len(states), len(names)))
+        for first in range(0, len(states), size):
+            part = slice(first, first + size)
+            for i, x in enumerate(evaluate(states[part], arguments)):
+                found[part, i : i + 1] = x
+        return found
 
     return rows

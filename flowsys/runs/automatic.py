@@ -124,4 +124,5 @@ def _joined(first: Finished, rest: Finished, stage: int, remark: str) -> Finishe
         turns=[*a.turns, *b.turns],
         solvers=list(dict.fromkeys((*a.solvers, *b.solvers))),
     )
-    return Finished(records, Outcome(rest.outcome.ending, rest.outcome.sentence, remarks), statistics)
+    outcome = Outcome(rest.outcome.ending, rest.outcome.sentence, remarks)
+    return Finished(records, outcome, statistics, smoothed=True)

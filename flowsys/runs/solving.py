@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from flowsys.errors import InputError, did_you_mean
-from flowsys.integrate.record import Tolerances
+from flowsys.integrate.record import Finished, Tolerances
+from flowsys.integrate.straight import is_straight
 from flowsys.program.arrays import observed_rows
 from flowsys.runs.automatic import SOLVERS, integrate
 from flowsys.runs.horizon import POINTS, Horizon, check_points
@@ -90,6 +91,7 @@ def solve(
         _refuse_derivatives(names, (), f"{what} cannot be varied")
     _check_observables(system, problem, observe, f"{level} ({variant}) in mode {mode}")
     check_numbers(rtol, atol, solver, max_steps, kink_width)
+    is_usual = atol is None and solver == "auto"
     atol = atol if atol is not None else 1e-4 * rtol * problem.scale
     form = level, variant, mode
     flow = _varied_flow(system, given, form, problem, names) if len(names) > len(observe) else None
@@ -97,11 +99,14 @@ def solve(
 
     def run(problem: Problem, requests: tuple[Request, ...], on_progress=None) -> Trajectory:
         events, times = _sorted_requests(system, problem, requests)
-        found = _integrate(
+        found, ran = _integrate(
             problem, requests, events, times, observe, (rtol, atol, max_steps), solver, kink_width, on_progress, origin,
             system.names,
         )  # fmt: skip
-        return found if flow is None else _beside(found, flow, names, rtol)
+        if flow is None:
+            return found
+        is_plain = is_usual and not ran.smoothed and not is_straight(problem)
+        return _beside(found, flow, names, rtol, ran if is_plain else None)
 
     requests = plain_requests(at) if at is not None else None
     usual = plain_requests(problem.default_at) if requests is None else requests
@@ -157,11 +162,11 @@ def _varied_flow(system: System, setup: Setup, form: tuple[str, str, str], probl
     return flow
 
 
-def _beside(run: Trajectory, flow, names: Sequence[str], rtol: float) -> Trajectory:
+def _beside(run: Trajectory, flow, names: Sequence[str], rtol: float, ran: Finished | None) -> Trajectory:
     """A run with the derivatives among these names."""
     from flowsys.derivatives.columns import column, with_columns
 
-    return with_columns(run, flow, [found for name in names if (found := column(name))], names, rtol)
+    return with_columns(run, flow, [found for name in names if (found := column(name))], names, rtol, ran)
 
 
 def _refuse_derivatives(observe: Sequence[str], along: Sequence[str], why: str) -> None:
@@ -197,7 +202,8 @@ def _integrate(
     on_progress,
     origin: Origin,
     named: Names,
-) -> Trajectory:
+) -> tuple[Trajectory, Finished]:
+    """What was asked for of a run, and the run itself."""
     with double_precision(problem):
         run = integrate(problem, times, events, Tolerances(*tolerances), solver, kink_width, on_progress)
         outcome = run.outcome
@@ -219,7 +225,7 @@ def _integrate(
     }
     if drift is not None:
         statistics["conserved_drift"] = drift
-    return Trajectory(
+    trajectory = Trajectory(
         t=np.array([r.t for r in run.records]),
         series=series,
         labels=labels,
@@ -233,6 +239,7 @@ def _integrate(
         symbols=named.symbols({*series, *filter(None, labels), *origin.parameters}, origin.mode),
         layout=problem.layout,
     )
+    return trajectory, run
 
 
 def double_precision(problem: Problem):

@@ -63,9 +63,11 @@ def limit_problem(variant: str, setup: Setup, mode: str) -> Problem:
     def entry(name: str, y: np.ndarray) -> float:
         if name == "max_margin":
             return limit_margin(text, y, data, K)
+        if name == "score_spread":
+            return 0.0
         classes = dict(zip(CLASSES, observed(text, tuple(CLASSES), "exact", np)(y, data)))
         blocks = {block: block_of(block, classes, K) for block in ("w", "S", "KK", "QQ")}
-        return 0.0 if name == "score_spread" else float(coordinates.join(blocks)[coordinates.index[name]])
+        return float(coordinates.join(blocks)[coordinates.index[name]])
 
     return stated_problem(
         SYSTEM.declaration, setup, mode, ProgramField(text), initial_state(text.state, setup["omega"]), stage_arguments,

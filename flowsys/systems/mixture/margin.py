@@ -8,7 +8,7 @@ from scipy.special import softmax
 
 from flowsys.model.separator import separator
 from flowsys.program import Program
-from flowsys.program.arrays import Arguments, function
+from flowsys.program.arrays import Arguments, function_of_rows
 from flowsys.systems.mixture.model import attention_scores, sequence_of
 
 OPEN = -1e-9
@@ -46,13 +46,11 @@ def limit_margin(program: Program, y: np.ndarray, arguments: Arguments, K: int) 
     f is linear in (w_c, w_v, b) with gates frozen; both heads and K groups share w_c and w_v, so a unit vector of the
     full feature space has (w_c, w_v) coordinates scaled by √(2K).
     """
-    kinks, b = function(program, ("kink_plus", "kink_minus"), "exact", np), arguments.parameters[
+    kinks, b = function_of_rows(program, ("kink_plus", "kink_minus"), "exact"), arguments.parameters[
         program.parameters.index("b")]  # fmt: skip
-    is_open = [np.where(h > OPEN, 1.0, 0.0) for h in kinks(y, arguments)]
-    features = [b * (is_open[0] - is_open[1])]
-    for neuron in ("w_c", "w_v"):
-        at_unit = np.where([name.startswith("w_") for name in program.state], 0.0, y)
-        at_unit[program.state.index(neuron)] = 1.0
-        plus, minus = (is_open[h] * (kink - b) for h, kink in enumerate(kinks(at_unit, arguments)))
-        features.append((plus - minus) / np.sqrt(2 * K))
-    return separator(np.array(features).T).margin
+    at_units = np.where([name.startswith("w_") for name in program.state], 0.0, np.stack([y, y]))
+    at_units[[0, 1], [program.state.index(neuron) for neuron in ("w_c", "w_v")]] = 1.0
+    plus, minus = kinks(np.vstack([y, at_units]), arguments)
+    is_open = [np.where(h[0] > OPEN, 1.0, 0.0) for h in (plus, minus)]
+    signals = is_open[0] * (plus[1:] - b) - is_open[1] * (minus[1:] - b)
+    return separator(np.vstack([b * (is_open[0] - is_open[1]), signals / np.sqrt(2 * K)]).T).margin

@@ -37,10 +37,10 @@ _sequences = late("flowsys.systems.parity.limits:sequences_problem")
 
 
 def _columns(setup: Setup, level: str, variant: str, mode: str) -> tuple[str, ...]:
-    """What the limit's flow reads as numbers, and what follows m at other levels."""
+    """What the limit's flow reads as numbers, and what only other levels read."""
     if level != "L4" and ((level, variant) != ("L3", "limit") or mode == "three_step"):
         return ()
-    elsewhere = ("width", "learning_rate", "eta_0", "eta_1", "eta_2")
+    elsewhere = ("epsilon", "width", "learning_rate", "eta_0", "eta_1", "eta_2")
     return ("m", "lock_threshold", "margin_threshold", "t_max", *elsewhere)
 
 
