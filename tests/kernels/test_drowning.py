@@ -43,3 +43,11 @@ def test_a_flow_above_its_rounding_errors_is_not_called_drowned():
     result = run(1.0, start=1e6, times=[1e6 + 300], t_max=1e7, method="explicit")
     assert Code(result.outcome[0]) is Code.COMPLETED
     assert np.abs(result.time_states[0, 0, 2] - 0.001) < 1e-9
+
+
+def test_a_flow_whose_budget_reaches_the_end_is_not_called_drowned():
+    """The budget of a sweep is a small part of a single run's: both say of the same flow how it ends."""
+    options = {"start": 1e6, "times": [2e6], "method": "explicit"}
+    far, near = (run(1e7, t_max=t_max, **options) for t_max in (1e7, 1e6 + 0.5))
+    assert Code(far.outcome[0]) is Code.DROWNED
+    assert Code(near.outcome[0]) is Code.NOT_REACHED and near.statistic("steps")[0] > 1000

@@ -2,14 +2,14 @@
 
 It happens late, where slopes are differences of large numbers: the error estimate then tells the rounding of the state,
 not the method's error. Implicit steps are asked at every refusal. Explicit ones get on, by ever more of them, so they
-are asked now and then, and given up only if at this pace the budget does not double the time.
+are asked now and then, and given up only if at this pace the budget neither doubles the time nor reaches its end.
 """
 
 from flowsys.kernels.native.constants import EPSILON, EVALUATIONS, LANES
 from flowsys.kernels.native.field import evaluate
-from flowsys.kernels.native.intrinsics import fabs, fmax, sqrt, substitute
+from flowsys.kernels.native.intrinsics import fabs, fmax, fmin, sqrt, substitute
 from flowsys.kernels.native.systems import norm_of_solution
-from flowsys.kernels.records import Workspace
+from flowsys.kernels.records import Batch, Workspace
 from flowsys.kernels.restricted import f64, i64
 
 # steps that are refused though they are shorter than this share of the time, and rounding errors that are to blame for
@@ -19,9 +19,10 @@ HARDLY_ANY, AUDIBLE, LEAST_TOLERANCE = 1e-3, 0.1, 1e-11
 N_SAMPLES, NOW_AND_THEN = 4, 1000
 
 
-def drowns(w: Workspace, l: i64, left: i64) -> i64:
+def drowns(w: Workspace, b: Batch, l: i64, left: i64) -> i64:
     """Whether the explicit step just tried, with so many left of the budget, drowns in rounding errors."""
-    if w.step[l] > HARDLY_ANY * fabs(w.t[l]) or left * w.step[l] > fabs(w.t[l]):
+    ahead = fmin(fabs(w.t[l]), b.t_max[w.trajectory[l]] - w.t[l])
+    if w.step[l] > HARDLY_ANY * fabs(w.t[l]) or left * w.step[l] > ahead:
         return 0
     return 1 if explicit_rounding_errors(w, l) > AUDIBLE else 0
 

@@ -126,7 +126,7 @@ def after_attempt(w: Workspace, b: Batch, l: i64) -> i64:
     if made >= b.max_steps:
         return finish(w, b, l, STEP_BUDGET)
     if w.mode[l] == STEPPING:
-        if made % NOW_AND_THEN == 0 and w.is_implicit[l] == 0 and drowns(w, l, b.max_steps - made) != 0:
+        if made % NOW_AND_THEN == 0 and w.is_implicit[l] == 0 and drowns(w, b, l, b.max_steps - made) != 0:
             return finish(w, b, l, DROWNED)
         if w.error[l] <= 1.0:
             return accepted(w, b, l)
