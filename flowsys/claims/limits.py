@@ -61,14 +61,16 @@ class Limit:
                 yield name, x, off, value(along[-1].p), {"part": part, **along[-1].sets}
 
     def _judge(self, part: str, x, off, value: float, last) -> Finding:
+        name = f"{part}: " if part else ""
+        if not np.isfinite(off).all():
+            values = {"x": x, "off": off, "distance": np.inf}
+            return Finding(Word.NOT_TESTABLE, f"{name}off by {listed(few(off))}", "a value is no number", None, last,
+                           values)  # fmt: skip
         size = self.tolerance * max(abs(value), 1.0)
         left, interval = _extrapolated(*thinned(x, off))
         values = {"x": x, "off": off, "extrapolated": value + left, "distance": left}
-        text = f"{part + ': ' if part else ''}off by {listed(few(off))}; extrapolated {shown(value + left)} for " \
-               f"{shown(value)}"  # fmt: skip
+        text = f"{name}off by {listed(few(off))}; extrapolated {shown(value + left)} for {shown(value)}"
         ends = value + interval[0], value + interval[1]
-        if not np.isfinite(off).all():
-            return Finding(Word.NOT_TESTABLE, text, "a value is no number", None, last, values)
         is_near = abs(left) <= size and abs(off[-1]) <= max(abs(off[0]), size)
         spans = interval[0] <= size and interval[1] >= -size
         if is_near and max(abs(interval[0]), abs(interval[1])) <= max(size, ALL_OF_IT * abs(off[-1])):

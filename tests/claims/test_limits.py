@@ -47,6 +47,12 @@ def test_a_logarithmic_fall_far_from_the_value_fails(grid):
     assert judged(x, 5 + 1 / np.log(x + 2)) is Word.FAILS
 
 
+@pytest.mark.parametrize("n", [1, 3, 7])
+def test_a_value_that_is_never_reached_has_no_limit(n):
+    x = np.geomspace(10, 1e7, 7)
+    assert judged(x, np.where(np.arange(7) >= 7 - n, np.inf, 1 / x)) is Word.NOT_TESTABLE
+
+
 def test_constants_that_grow_ever_more_slowly_by_a_power_are_not_said_to_level_off():
     d, constants = [1e2, 1e3, 1e4, 1e6, 1e8, 1e10, 1e12], [0.41, 0.75, 1.6, 8.2, 29, 88, 239]
     word, why = bounded(d, constants, "")

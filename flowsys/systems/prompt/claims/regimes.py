@@ -18,9 +18,16 @@ def proofs(c: float = 1.0, gap: float = 0.1) -> Regime:
     )
 
 
+def proofs_and(condition: Condition) -> Regime:
+    """The regime of the proofs with a condition more."""
+    return Regime(*PROOFS.conditions, condition, **PROOFS.constants)
+
+
 PROOFS = proofs()
-PATTERNS = Regime(*PROOFS.conditions, Condition("p_2 ≥ α", lambda p: (p.p_2, p.alpha)), **PROOFS.constants)
+PATTERNS = proofs_and(Condition("p_2 ≥ α", lambda p: (p.p_2, p.alpha)))
 """The same, T_2 at an attention that positions alone, which give α of it to matching examples, do not reach."""
+FEW_MATCHING = proofs_and(Condition("ε ≥ α", lambda p: (p.epsilon, p.alpha)))
+"""The same, where 1/α is the larger of 1/α and 1/ε in (18): elsewhere T hardly knows α."""
 LEARNT = Regime(Condition("α M ≥ c", lambda p, c: (p.alpha * p.M, c)), c=1.0)
 """Where anything is learnt at all (it is not below α M ≈ 0.7): asked of what we add to the paper."""
 

@@ -7,7 +7,7 @@ import numpy as np
 from flowsys.claims import Claim, Inequality, Kit, Order, Path, Sides
 from flowsys.systems.prompt import ladder, tasks
 from flowsys.systems.prompt.claims import printed
-from flowsys.systems.prompt.claims.regimes import PROOFS, SQUARED, many_patterns
+from flowsys.systems.prompt.claims.regimes import FEW_MATCHING, PROOFS, SQUARED, many_patterns
 
 BOX = [{"M": 50, "K": 2, "alpha": 0.4}, {"M": 500, "K": 2, "alpha": 0.1}, {"M": 250, "K": 3, "alpha": 0.4},
        {"M": 500, "K": 3, "alpha": 0.4}, {"M": 110, "K": 3, "alpha": 0.8}]  # fmt: skip
@@ -93,13 +93,13 @@ CLAIMS = [
           levels="L3", takes="M K alpha", control={"power": 0.5}),
     Claim("P1_iterations", "Sec. 3, P1", "the iterations needed are linear in 1/α (and so the samples N = B T)",
           Order("Θ", lambda p: p.M / p.alpha), time_to_loss, at={"epsilon": 0.1, **SQUARED},
-          path=Path("alpha", (0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4), M=many_patterns(2.0)), regime=PROOFS, what="remark",
-          levels="L3", takes="K epsilon",
+          path=Path("alpha", (0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4), M=many_patterns(2.0)), regime=FEW_MATCHING,
+          what="remark", levels="L3", takes="K epsilon",
           control=lambda run: run.time("T_3") / run.p.alpha, note="at a fixed ε and batch, as α vanishes"),
     Claim("P1_samples", "Sec. 3, P1", "the total number of training samples N = B T is linear in 1/α",
           Order("Θ", lambda p: 1 / p.alpha), samples_needed, at={"M": 10**6, "epsilon": 0.1, **SQUARED},
-          path=Path("alpha", (0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4)), regime=PROOFS, what="remark", levels="L3",
-          takes="K epsilon", control={"power": 1.0},
+          path=Path("alpha", (0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4)), regime=FEW_MATCHING, what="remark",
+          levels="L3", takes="K epsilon", control={"power": 1.0},
           note="at fixed ε and M, with the batch B of Theorem 1, {batch:.3g}"),
     Claim("Eq57", "Eq. (57)", "T_1 + T_2 + T_3 = Θ(α^-1 K³ log(K/ε) + M K (α^-1 + ε^-1))", Order("Θ", T), sum_of_times,
           path=Path("alpha", (0.4, 0.2, 0.1, 0.03, 0.01, 1e-3), M=many_patterns(1.0)), regime=PROOFS,
