@@ -23,7 +23,7 @@ def over_omegas(*printed: str) -> list[tuple[float, str]]:
     return list(zip(OMEGAS, printed))
 
 
-PLAIN = tuple(name for name in S.observables if name != "max_margin")
+PLAIN = tuple(S.problem(S.setup()).field.observables)
 
 
 @cache
