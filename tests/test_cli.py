@@ -56,51 +56,6 @@ def test_an_event_that_does_not_come_is_a_row_not_a_failure():
     assert "T_2 not reached" in run.stderr
 
 
-BAD = {
-    "unknown system": (["solve", "mixtur"], "mixtur"),
-    "parameter out of range": (["solve", "mixture", "--set", "K=1"], "K = 1"),
-    "not a number": (["solve", "mixture", "--set", "omega=nan"], "omega = nan"),
-    "unknown parameter": (["solve", "mixture", "--set", "kappa=1"], "kappa"),
-    "no assignment": (["solve", "mixture", "--set", "K"], "NAME=VALUE"),
-    "unknown event": (["solve", "mixture", "--at", "T_9"], "T_9"),
-    "time out of range": (["solve", "mixture", "--at", "t=-1"], "t = -1"),
-    "unknown observable": (["solve", "mixture", "--observe", "w_x"], "w_x"),
-    "unknown format": (["solve", "mixture", "--format", "xml"], "xml"),
-    "unknown solver": (["solve", "mixture", "--solver", "euler"], "euler"),
-    "tolerance out of range": (["solve", "mixture", "--rtol", "0"], "rtol = 0"),
-    "unknown option": (["solve", "mixture", "--nonsense"], "nonsense"),
-    "missing directory": (["solve", "mixture", "--at", "t=1", "--out", "no/such/dir/a.csv"], "no/such/dir"),
-    "empty sweep": (["phase", "mixture", "--x", "b=1:2:0", "--observable", "T_2"], "at least 1 point"),
-    "axis not understood": (["phase", "mixture", "--x", "b", "--observable", "T_2"], "b"),
-    "axis out of range": (["phase", "mixture", "--x", "K=1:3:3", "--observable", "T_2"], "K = 1"),
-    "observable without a place": (["phase", "mixture", "--x", "b=1:2:3", "--observable", "w_c"], "w_c"),
-    "kinks two ways": (["phase", "mixture", "--kink-width", "0.1", "--exact-kinks"], "--kink-width 0.1"),
-    "unknown diagram": (["phase", "mixture", "--diagram", "nonsense"], "nonsense"),
-    "unreadable file": (["plot", "no-such-file.nc"], "no-such-file.nc"),
-    "unknown figure": (["figure", "mixture", "99"], "99"),
-    "no picture": (["figure", "mixture", "2", "--out", "a.xyz"], "a.xyz"),
-    "mode of a stated derivation": (["derive", "mixture", "--mode", "simultaneous"], "mode = simultaneous"),
-    "template of a system": (["show", "mixture", "--template"], "--template"),
-    "empty level": (["solve", "mixture", "--level", ""], "--level"),
-    "empty file name": (["solve", "mixture", "--out", ""], "--out"),
-    "a directory": (["solve", "mixture", "--out", "."], "directory"),
-    "no number": (["solve", "mixture", "--rtol", "small"], "rtol = small"),
-    "count out of range": (["train", "mixture", "--records", "0"], "records = 0"),
-    "training past the horizon": (["train", "mixture", "--at", "t=1e9"], "t_max = 1e+06"),
-    "missing directory of a long run": (["train", "mixture", "--out", "no/such/dir/a.nc"], "no/such/dir"),
-}
-
-
-@pytest.mark.parametrize(("arguments", "mentions"), BAD.values(), ids=BAD.keys())
-def test_bad_input_gets_one_sentence_and_exit_code_2(arguments, mentions, tmp_path):
-    run = flowsys(*arguments, cwd=tmp_path)
-    assert run.returncode == 2
-    assert run.stdout == ""
-    assert mentions in run.stderr and "Traceback" not in run.stderr
-    assert len(run.stderr.strip().splitlines()) == 1
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize("name", ["a.json", "a.nc"])
 def test_a_full_disk_gets_one_sentence_and_leaves_nothing(name, tmp_path):
     full = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))"

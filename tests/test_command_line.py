@@ -54,15 +54,43 @@ WRONG = {  # what was written, and what of the answer helps
     "train mixture --seeds 0": "seeds",
     "compare mixtur": "Did you mean mixture?",
     "show parrity": "Did you mean parity?",
+    "solve mixture --set K=1": "K = 1",
+    "solve mixture --set kappa=1": "kappa",
+    "solve mixture --at T_9": "T_9",
+    "solve mixture --at t=-1": "t = -1",
+    "solve mixture --observe w_x": "w_x",
+    "solve mixture --format xml": "xml",
+    "solve mixture --solver euler": "euler",
+    "solve mixture --rtol 0": "rtol = 0",
+    "solve mixture --nonsense": "nonsense",
+    "solve mixture --at t=1 --out no/such/dir/a.csv": "no/such/dir",
+    "phase mixture --x b=1:2:0 --observable T_2": "at least 1 point",
+    "phase mixture --x b --observable T_2": "b",
+    "phase mixture --x K=1:3:3 --observable T_2": "K = 1",
+    "phase mixture --x b=1:2:3 --observable w_c": "w_c",
+    "phase mixture --kink-width 0.1 --exact-kinks": "--kink-width 0.1",
+    "phase mixture --diagram nonsense": "nonsense",
+    "plot no-such-file.nc": "no-such-file.nc",
+    "figure mixture 99": "99",
+    "figure mixture 2 --out a.xyz": "a.xyz",
+    "derive mixture --mode simultaneous": "mode = simultaneous",
+    "show mixture --template": "--template",
+    "solve mixture --level ''": "--level",
+    "solve mixture --out ''": "--out",
+    "solve mixture --out .": "directory",
+    "solve mixture --rtol small": "rtol = small",
+    "train mixture --records 0": "records = 0",
+    "train mixture --at t=1e9": "t_max = 1e+06",
+    "train mixture --out no/such/dir/a.nc": "no/such/dir",
 }
 
 ALL = """
-import io, json, sys
+import io, json, shlex, sys
 from contextlib import redirect_stderr, redirect_stdout
 from flowsys import cli
 answers = {}
 for line in json.load(sys.stdin):
-    sys.argv, out, err, code = ["flowsys", *line.split()], io.StringIO(), io.StringIO(), 0
+    sys.argv, out, err, code = ["flowsys", *shlex.split(line)], io.StringIO(), io.StringIO(), 0
     with redirect_stdout(out), redirect_stderr(err):
         try:
             cli.main()
@@ -75,10 +103,12 @@ json.dump(answers, sys.stdout)
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
-    """What the command line says to every wrong line; one process for all of them."""
+    """What the command line says to every wrong line; one process for all of them, which leaves no file."""
+    place = tmp_path_factory.mktemp("empty")
     done = subprocess.run([sys.executable, "-c", ALL], input=json.dumps([*WRONG, "", "--version", "figure mixture"]),
-                          capture_output=True, text=True, cwd=tmp_path_factory.mktemp("empty"))  # fmt: skip
+                          capture_output=True, text=True, cwd=place)  # fmt: skip
     assert done.returncode == 0, done.stderr
+    assert not list(place.iterdir())
     return json.loads(done.stdout)
 
 

@@ -14,11 +14,11 @@ rows = st.lists(st.lists(st.floats(-2, 2), min_size=3, max_size=3), min_size=1, 
 @settings(deadline=None, max_examples=40)
 @given(rows)
 def test_max_margin_is_the_distance_to_the_convex_hull(features):
-    n = len(features)
-    best = minimize(lambda a: ((features.T @ a) ** 2).sum(), np.ones(n) / n, bounds=[(0, 1)] * n,
+    n, size = len(features), np.abs(features).max() or 1.0  # the minimiser's tolerance is absolute
+    best = minimize(lambda a: ((features.T / size @ a) ** 2).sum(), np.ones(n) / n, bounds=[(0, 1)] * n,
                     constraints={"type": "eq", "fun": lambda a: a.sum() - 1}, method="SLSQP",
                     options={"ftol": 1e-14, "maxiter": 500})  # fmt: skip
-    assert separator(features).margin == pytest.approx(np.sqrt(max(best.fun, 0)), abs=1e-4)
+    assert separator(features).margin == pytest.approx(size * np.sqrt(max(best.fun, 0)), abs=1e-4 * size)
 
 
 @settings(deadline=None, max_examples=40)
