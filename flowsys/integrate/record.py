@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from flowsys.integrate.outcome import Outcome
+from flowsys.integrate.stretches import Stretch
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,8 @@ class Record:
 class Statistics:
     """What a run cost and met; `implicit` of the steps were implicit ones of the native solver.
 
-    `turns`, of the native solver too, are when the field changed its form: switches, slides that begin, change or end.
+    `turns`, of the native solver too, are when the field changed its form: switches, slides that begin, change or end;
+    `slid` are the stretches of slides.
     """
 
     steps: int = 0
@@ -40,6 +42,7 @@ class Statistics:
     implicit: int = 0
     switch_times: list[float] = field(default_factory=list)
     turns: list[float] = field(default_factory=list)
+    slid: list[Stretch] = field(default_factory=list)
     solvers: list[str] = field(default_factory=list)
 
 

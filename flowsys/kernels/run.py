@@ -174,13 +174,14 @@ def _statistics(result: BatchResult) -> Statistics:
         implicit=implicit,
         switch_times=[t for kind, t, _ in _log(result) if kind == _SWITCH],
         turns=[t for kind, t, _ in _log(result) if kind not in (_IMPLICIT_BEGINS, _IMPLICIT_ENDS)],
+        slid=_slides(result),
         solvers=[*[_EXPLICIT] * (implicit < count("steps") or not implicit), *[_IMPLICIT] * (implicit > 0)],
     )
 
 
 def _remarks(result: BatchResult) -> tuple[str, ...]:
     """The stretches on which the flow slid, and those of implicit steps."""
-    return (*_slides(result), *_implicit_stretches(result))
+    return (*slide_remarks(_slides(result)), *_implicit_stretches(result))
 
 
 def _implicit_stretches(result: BatchResult) -> tuple[str, ...]:
@@ -195,7 +196,7 @@ def _implicit_stretches(result: BatchResult) -> tuple[str, ...]:
     return (f"{steps} from t = {t:.8g} {f'to {ends[0]:.8g}' if ends else 'on'}: {why}",)
 
 
-def _slides(result: BatchResult) -> tuple[str, ...]:
+def _slides(result: BatchResult) -> list[Stretch]:
     stretches: list[Stretch] = []
     sliding: tuple[float, int, int] | None = None
     for kind, t, gates in _log(result):
@@ -205,7 +206,7 @@ def _slides(result: BatchResult) -> tuple[str, ...]:
             begin, *what = sliding
             stretches.append(Stretch(begin, t, *what))
         sliding = None if kind == _SLIDE_ENDS else (t, kind, gates)
-    return tuple(slide_remarks(stretches))
+    return stretches
 
 
 def _handover(result: BatchResult) -> Handover | None:

@@ -122,6 +122,7 @@ def _joined(first: Finished, rest: Finished, stage: int, remark: str) -> Finishe
         implicit=a.implicit + b.implicit,
         switch_times=[*a.switch_times, *b.switch_times],
         turns=[*a.turns, *b.turns],
+        slid=[*a.slid, *b.slid],
         solvers=list(dict.fromkeys((*a.solvers, *b.solvers))),
     )
     outcome = Outcome(rest.outcome.ending, rest.outcome.sentence, remarks)

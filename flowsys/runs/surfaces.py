@@ -55,18 +55,14 @@ def nearest_surface(flow: Flow, end: float, rtol: float) -> Nearest | None:
 def beside_a_slide(problem: Problem, end: float, rtol: float) -> Nearest | None:
     """The nearest surface while the flow slides on another; None if it does not slide."""
     run = run_problem(problem, [end], (), rtol)
+    slid = run.statistics.slid
     turns = [t for t in sorted({problem.start, *run.statistics.turns, end}) if t <= end]
-    early = (
-        np.arange(1, LOOKS_OF_SLIDE + 1) / (LOOKS_OF_SLIDE + 1)
-    ) ** 2  # what is beside a slide is so from its start
-    times = [float(a + x * (b - a)) for a, b in pairwise(turns) for x in early]
-    records = run_problem(problem, times, (), rtol).records
-    stretches = [records[i : i + LOOKS_OF_SLIDE] for i in range(0, len(records), LOOKS_OF_SLIDE)]
-    slid = [
-        record for stretch in stretches if (np.abs(_switching(problem, stretch[-1:])) <= ON).any() for record in stretch
-    ]
-    h = _switching(problem, slid)
-    return _least(slid, h, np.abs(h) <= ON) if slid else None
+    pieces = [(a, b) for a, b in pairwise(turns) if any(s.begin <= a and b <= s.end for s in slid)]
+    # what is beside a slide is so from its start
+    early = (np.arange(1, LOOKS_OF_SLIDE + 1) / (LOOKS_OF_SLIDE + 1)) ** 2
+    records = run_problem(problem, [float(a + x * (b - a)) for a, b in pieces for x in early], (), rtol).records
+    h = _switching(problem, records)
+    return _least(records, h, np.abs(h) <= ON) if records else None
 
 
 def suspicion(problem: Problem, end: float, rtol: float) -> str:
