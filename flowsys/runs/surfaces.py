@@ -13,7 +13,7 @@ from flowsys.runs.flow import Flow
 from flowsys.system.problem import Problem, ProgramField
 
 LOOKS = 1500
-LOOKS_OF_SLIDE = 24
+LOOKS_OF_SLIDE, LOOKS_OF_SLIDES = 24, 240  # at a stretch of a slide; at all of them where there are many
 ON = 1e-10  # a switching function below this is on its surface
 NEAR = 2.0  # times the least distance is near
 LARGE_WIDTH = 1e4  # of a model that one would compare with the limit
@@ -58,8 +58,9 @@ def beside_a_slide(problem: Problem, end: float, rtol: float) -> Nearest | None:
     slid = run.statistics.slid
     turns = [t for t in sorted({problem.start, *run.statistics.turns, end}) if t <= end]
     pieces = [(a, b) for a, b in pairwise(turns) if any(s.begin <= a and b <= s.end for s in slid)]
+    looks = min(LOOKS_OF_SLIDE, max(LOOKS_OF_SLIDES // max(len(pieces), 1), 4))
     # what is beside a slide is so from its start
-    early = (np.arange(1, LOOKS_OF_SLIDE + 1) / (LOOKS_OF_SLIDE + 1)) ** 2
+    early = (np.arange(1, looks + 1) / (looks + 1)) ** 2
     records = run_problem(problem, [float(a + x * (b - a)) for a, b in pieces for x in early], (), rtol).records
     h = _switching(problem, records)
     return _least(records, h, np.abs(h) <= ON) if records else None
