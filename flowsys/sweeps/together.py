@@ -7,7 +7,7 @@ those of points that run by themselves.
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -98,10 +98,15 @@ def step_budget(sweep: Sweep, problem: Problem) -> int:
     """The sweep's budget of steps, less where a step is dear: no point may take minutes."""
     rows = {table: np.shape(array)[-1] for table, array in problem.stages[0].arguments.tables.items()}
     assert isinstance(problem.field, ProgramField)
-    blocks = problem.field.program.blocks
-    operations = sum(rows.get(block.over, 1) * line.operations for block in blocks for line in block.lines)
+    operations = sum(rows.get(table, 1) * count for table, count in _operations(problem.field))
     affordable = int(_WORK * sweep.max_steps / (_STAGES * max(operations, 1)))
     return min(sweep.max_steps, max(affordable, _LEAST))
+
+
+@lru_cache(maxsize=64)
+def _operations(field: ProgramField) -> tuple[tuple[str, int], ...]:
+    """Of every block of a program: the table it goes over, and its operations a row."""
+    return tuple((block.over, sum(line.operations for line in block.lines)) for block in field.program.blocks)
 
 
 def _time_of(problem: Problem, term: Term) -> float | np.ndarray:
