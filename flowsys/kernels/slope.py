@@ -30,8 +30,8 @@ class _Evaluation:
         self._field, self._watched, self._velocity = (_SIGNATURE(kernel.library.address(name)) for name in _FUNCTIONS)
 
     def _read(self, native: StageBatch, kink_width: float) -> None:
-        parts = [native.parameters, [kink_width], self._layout.constants(native.tables, native.links)]
-        constants = np.concatenate(parts)
+        tables = self._layout.constants(native.tables, native.links)
+        constants = np.concatenate([native.parameters, [kink_width], tables])
         self._constants[: len(constants)] = constants[:, None]
 
     def _slope(self, y: np.ndarray) -> np.ndarray:

@@ -130,7 +130,7 @@ def _form(kernel: Kernel, of_layout: tuple[int, int, int], implicit: bool) -> _F
         "indices": None,
         "field_work": 0.0,
     }
-    words = np.frombuffer(structure(Workspace, values), dtype=np.int64)
+    words = np.frombuffer(memoryview(structure(Workspace, values)), dtype=np.int64)
     return _Form(words, is_address, places, total)
 
 
