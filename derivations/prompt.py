@@ -27,7 +27,7 @@ from flowsys.systems.prompt.statement import (
     variables,
     α,
 )
-from flowsys.systems.prompt.symmetric import SymmetricScores, entry_gradients, least_unwrapped_M, orbits_from_zero
+from flowsys.systems.prompt.symmetric import Orbits, SymmetricScores, least_unwrapped_M, orbits_from_zero
 
 INTRODUCTION = r"""# The prompt system, derived
 
@@ -110,7 +110,8 @@ def check_entries(n_steps: int) -> None:
     for block in flow(n_steps):
         rates |= block.derivatives(lambda x: symbol(f"gradient_{x}"))
     moving = orbits_from_zero(SymmetricScores(rates[y.a], rates[y.b], np.vectorize(rates.get)(y.H)), M)
-    descending = entry_gradients(gradient, M)
+    a, b, H, n_other = *gradient, M * (M - 1)
+    descending = Orbits(a / M, -a / n_other, b / M, -b / n_other, H.sum(axis=1) / M, H)
     balance = {x: -gradient.H[: n_steps - 1, k].sum() for k, x in enumerate(gradient.H[-1])}  # Σ_k' ∂L/∂H_k'k = 0
     for name in ("A_s", "A_d", "B_s", "B_d", "C", "G"):
         sums = np.atleast_1d(getattr(moving, name) + getattr(descending, name)).ravel()

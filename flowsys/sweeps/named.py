@@ -55,6 +55,12 @@ def outer_edges(values: np.ndarray) -> tuple[float, float]:
     return low - (order[1] - order[0]) / 2, high + (order[-1] - order[-2]) / 2
 
 
+def along(values: np.ndarray, n: int = 400) -> np.ndarray:
+    """Many places along an axis of numbers, out to the edges of its outermost cells."""
+    low, high = outer_edges(values)
+    return np.geomspace(low, high, n) if _by_factors(np.sort(values.astype(float))) else np.linspace(low, high, n)
+
+
 def cell_edges(values: np.ndarray) -> list[float]:
     """Where the cells of an axis of ascending numbers end: half-way between its values, and at its outer edges."""
     low, high = outer_edges(values)

@@ -78,12 +78,23 @@ class Population:
         return self.masses(y)[:, 1] + self.masses(y)[:, 3]
 
 
+def column_gradients(population, y):
+    """Γ of (same, same), (same, other), (other, same), (other, other) (pattern, step)."""
+    a, b, H = population.gradient(y)
+    M, K = population.M, population.K
+    C = H.sum(axis=1) / M
+    same_step = (C.sum() + H.trace()) / K
+    other_step = (K * C.sum() + H.sum() - C.sum() - H.trace()) / (K * (K - 1))
+    same, other = a / M - b / (M * (M - 1)), -a / (M * (M - 1)) - b / (M * (M - 1))
+    return same + same_step, same + other_step, other + same_step, other + other_step
+
+
 def crossing(solution, quantity, low, high):
     """Time in [low, high] at which quantity(y(t)) changes sign, found in log t."""
     return np.exp(brentq(lambda s: quantity(solution(np.exp(s))), np.log(low), np.log(high), xtol=1e-12))
 
 
-def planar_velocity(t, y, M, K, alpha):
+def planar_velocity(y, M, K, alpha):
     """d(a, g)/dt from the spec's printed derivatives."""
     a, g = y
     masses = np.array([alpha * np.exp(a + g), (1 - alpha) * np.exp(g), (K - 1) * alpha, (K - 1) * (1 - alpha)])
@@ -92,3 +103,10 @@ def planar_velocity(t, y, M, K, alpha):
     dL_da = -p * (1 - p) ** 2 - s**2 * p / (K - 1)
     dL_dg = -(1 - p) * p * (1 - n) - s**2 * n / (K - 1)
     return np.array([-dL_da / (M - 1), -dL_dg / (K - 1)])
+
+
+def papers_velocity(y, M, K, alpha):
+    """d(s, u)/dt of the paper's exponents (Eqs. 156-159, 44)."""
+    s, u = y
+    p = 1 / (1 + (K - 1) * np.exp(-s) + (1 - alpha) / alpha * ((K - 1) * np.exp(-s) + np.exp(-u)))
+    return 2 * alpha**2 / K**3 * (1 - p) ** 2, p * (1 - p) ** 2 / (K * M)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from prompt_oracle import Population
+from prompt_oracle import Population, column_gradients
 from scipy.stats import multinomial
 
 from flowsys import load, systems
@@ -30,17 +30,6 @@ def verdict(id, **parameters):
 def course(M, K, alpha, t_max):
     population = Population(M, K, alpha)
     return population, population.solve(t_max, rtol=1e-8, atol=1e-11)
-
-
-def entry_gradients(population, y):
-    """Γ of (same, same), (same, other), (other, same), (other, other) (pattern, step), from the oracle's gradient."""
-    a, b, H = population.gradient(y)
-    M, K = population.M, population.K
-    C = H.sum(axis=1) / M
-    same_step = (C.sum() + H.trace()) / K
-    other_step = (K * C.sum() + H.sum() - C.sum() - H.trace()) / (K * (K - 1))
-    same, other = a / M - b / (M * (M - 1)), -a / (M * (M - 1)) - b / (M * (M - 1))
-    return same + same_step, same + other_step, other + same_step, other + other_step
 
 
 def window(K, alpha, epsilon=0.1):
@@ -68,7 +57,7 @@ def test_the_lower_bound_32_is_broken_from_the_start_at_a_large_share_only():
         x, r, p = 1 - population.same_mass(y), alpha**2 / 9, population.same_mass(y)
         same_step = (-r + (2 + 5 * r) * p) * x**2 / (3 * 1100) - x**2 * r / 3
         lower = (same_step + x**2 * (-p + x * r) / 3).mean()
-        assert (entry_gradients(population, y)[2] < lower) == is_broken
+        assert (column_gradients(population, y)[2] < lower) == is_broken
     found = CLAIMS["F.5_32"].controlled().check(SYSTEM)
     assert found.word is Word.IN_PART and found.breaks_at["alpha"] == 0.8
     assert verdict("F.5_32_share").word is Word.HOLDS
@@ -105,11 +94,11 @@ def test_matching_columns_gain_less_than_two_over_M_late():
     population, solution = course(250, 3, 0.4, 2.5e6)
     mean = lambda t: float(population.same_mass(solution(t)).mean())
     unit = lambda t: mean(t) * (1 - mean(t)) ** 2
-    late = entry_gradients(population, solution(2.5e6))
+    late = column_gradients(population, solution(2.5e6))
     assert 1 < -250 * late[0] / unit(2.5e6) < 2
     assert abs(250 * late[2]) < 0.5 * unit(2.5e6)
     begin = window(3, 0.4)
-    assert abs(250 * entry_gradients(population, solution(begin))[2]) > 0.5 * unit(begin)
+    assert abs(250 * column_gradients(population, solution(begin))[2]) > 0.5 * unit(begin)
     assert {id: verdict(id).word for id in ("F.7_36", "F.7_38")} == dict.fromkeys(("F.7_36", "F.7_38"), Word.FAILS)
     assert 1 < verdict("F.7_36").constant < 2
 
@@ -118,7 +107,7 @@ def test_matching_columns_gain_less_than_two_over_M_late():
 def test_gradients_of_other_steps_fall_more_slowly_than_epsilon():
     """(37): |Γ_sd| at T_1(ε) hardly falls from ε = 0.1 to 1e-5, which has T_1 four times as late."""
     population, solution = course(250, 3, 0.4, window(3, 0.4, 1e-5) * 1.01)
-    size = [abs(entry_gradients(population, solution(window(3, 0.4, e)))[1]) for e in (0.1, 1e-5)]
+    size = [abs(column_gradients(population, solution(window(3, 0.4, e)))[1]) for e in (0.1, 1e-5)]
     assert size[1] > 0.1 * size[0] and size[1] > 1e-5
     assert verdict("F.7_37_39").word is Word.FAILS
 

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from prompt_oracle import Population, planar_velocity
+from prompt_oracle import Population, papers_velocity, planar_velocity
 
 import flowsys as fs
 from flowsys import load
 from flowsys.program.arrays import arguments, observed, vector_field
 from flowsys.systems.prompt.derive import derive
-from flowsys.systems.prompt.limits import packaged_program, population_program, wraps
+from flowsys.systems.prompt.limits import packaged, population_program, wraps
 
 SYSTEM = load("prompt")
 
@@ -56,11 +56,12 @@ def test_rate_of_a_mass_is_its_derivative_along_the_flow():
     assert rate[0] == pytest.approx((mean(y + h * dy) - mean(y - h * dy)) / (2 * h), rel=1e-6)
 
 
-def test_planar_program_is_the_printed_field():
-    program = packaged_program("PLANAR")
+@pytest.mark.parametrize(("name", "printed"), [("PLANAR", planar_velocity), ("SURROGATE", papers_velocity)])
+def test_programs_for_every_number_of_steps_are_the_printed_fields(name, printed):
+    program = packaged(name)
     numbers = arguments(program, {"M": 20, "K": 3, "alpha": 0.4})
     ours = vector_field(program, "exact", np)(np.array([0.7, 1.3]), numbers)
-    assert ours == pytest.approx(planar_velocity(0, (0.7, 1.3), 20, 3, 0.4), rel=1e-14)
+    assert ours == pytest.approx(printed((0.7, 1.3), 20, 3, 0.4), rel=1e-14)
 
 
 @pytest.mark.parametrize("M, K, n_entries, n_classes", [(5, 2, 84, 7), (5, 3, 104, 16)])

@@ -2,38 +2,17 @@
 
 import numpy as np
 import pytest
-from prompt_oracle import Population, planar_velocity
-from scipy.integrate import solve_ivp
+from prompt_oracle import Population, column_gradients, planar_velocity
 from scipy.optimize import approx_fprime
 
-from flowsys.systems.prompt import planar, surrogate
+import flowsys as fs
+from flowsys.systems.prompt import planar
 from flowsys.systems.prompt.claims import printed
 from flowsys.systems.prompt.model import MASSES
-from flowsys.systems.prompt.symmetric import (
-    SymmetricScores,
-    entry_gradients,
-    mean_column_gradients,
-    orbits_from_zero,
-)
-
-
-def solve(field, size, t_max, **options):
-    return solve_ivp(field, (0, t_max), np.zeros(size), method="LSODA", dense_output=True, **options).sol
-
-
-@pytest.fixture(scope="module")
-def appendix_E():
-    population = Population(20, 3, 0.4)
-    return population, population.solve(1e4)
-
-
-def column_gradients(population, y):
-    entry = entry_gradients(SymmetricScores(*population.gradient(y)), population.M)
-    return dict(zip(MASSES, mean_column_gradients(entry)))
 
 
 def test_planar_system_starts_at_the_stated_rates():
-    da, dg = planar_velocity(0, (0, 0), 2000, 3, 0.4)
+    da, dg = planar_velocity((0, 0), 2000, 3, 0.4)
     assert dg == pytest.approx(0.4 / 9, rel=1e-14)
     p, s = 0.4 / 3, 0.8 / 3
     assert da == pytest.approx(p * ((1 - p) ** 2 + s**2 / 2) / 1999, rel=1e-13)  # α/(K (M - 1)) for small α/K
@@ -53,19 +32,17 @@ def test_stage_2_clock_integrates_its_velocity():
 def test_surrogate_bounds_the_attention_from_below(M, K, alpha):
     population = Population(M, K, alpha)
     exact = population.solve(1e5, rtol=1e-8, atol=1e-10)
-    paper = solve(lambda t, y: surrogate.velocity(np, *y, M, K, alpha), 2, 1e5, rtol=1e-8, atol=1e-12)
-    for t in np.geomspace(1, 1e5, 40):
-        assert population.same_mass(exact(t)).min() >= surrogate.masses(np, *paper(t), K, alpha)[0]
+    paper = fs.solve("prompt", M=M, K=K, alpha=alpha, level="L4", at=np.geomspace(1, 1e5, 40), observe=["p_min"])
+    assert all(population.same_mass(exact(t)).min() >= bound for t, bound in zip(paper.t, paper["p_min"]))
 
 
 @pytest.mark.parametrize("M, K, overtaken", [(200, 3, 1.8e3), (20, 2, 5.6e3), (20, 3, None)])
 def test_surrogate_is_too_optimistic_about_other_steps_late(M, K, overtaken):
     population = Population(M, K, 0.4)
     exact = population.solve(1e5, rtol=1e-8, atol=1e-10)
-    paper = solve(lambda t, y: surrogate.velocity(np, *y, M, K, 0.4), 2, 1e5, rtol=1e-8, atol=1e-12)
     ts = 10 ** np.arange(0, 5.01, 0.25)
-    of_paper = lambda t: sum(surrogate.masses(np, *paper(t), K, 0.4)[i] for i in (1, 3))
-    exceeds = [population.other_step_mass(exact(t)).max() > of_paper(t) for t in ts]
+    paper = fs.solve("prompt", M=M, K=K, alpha=0.4, level="L4", at=ts, observe=["mass_other_step"])["mass_other_step"]
+    exceeds = [population.other_step_mass(exact(t)).max() > bound for t, bound in zip(ts, paper)]
     first = ts[np.argmax(exceeds)] if any(exceeds) else None
     assert first == (None if overtaken is None else pytest.approx(overtaken, rel=0.02))
 
@@ -79,14 +56,15 @@ def test_pattern_score_bound_of_equation_49_is_violated_in_the_middle():
     assert min(margin(t) for t in np.linspace(668, 1084, 100)) == pytest.approx(-0.012, abs=5e-4)
 
 
-def test_entry_gradients_are_minus_the_velocities_of_the_orbits(appendix_E):
-    population, course = appendix_E
-    y = course(50.0)
-    entry = entry_gradients(SymmetricScores(*population.gradient(y)), 20)
-    dy = population.velocity(0, y)
-    moving = orbits_from_zero(SymmetricScores.of(dy), 20)
-    for name in ("A_s", "A_d", "B_s", "B_d", "C", "G"):
-        assert np.abs(getattr(entry, name) + getattr(moving, name)).max() < 1e-15
+@pytest.mark.parametrize("t", [0.0, 50.0, 1e4])
+def test_gradients_of_entries_and_columns_are_those_of_the_oracle(t):
+    population, gammas = Population(20, 3, 0.4), [f"Gamma_{kind}" for kind in MASSES]
+    entries = ("gamma_A_s", "gamma_A_d", "gamma_B_s", "gamma_B_d")
+    there = fs.solve("prompt", M=20, K=3, alpha=0.4, at=[t], observe=[*entries, *gammas])
+    a, b, _ = population.gradient(there.states[0])
+    of_entries = a / 20, -a / (20 * 19), b / 20, -b / (20 * 19)
+    for names, expected in ((entries, of_entries), (gammas, column_gradients(population, there.states[0]))):
+        assert np.abs([there[name][0] for name in names] - np.array(expected)).max() < 1e-16
 
 
 @pytest.mark.parametrize(
@@ -104,7 +82,7 @@ def test_where_the_bounds_of_lemma_F5_hold(M, K, alpha, t, kind, holds):
     population = Population(M, K, alpha)
     y = population.solve(max(t, 1), rtol=1e-8, atol=1e-10)(t)
     lower, upper = printed.stage_1_bounds(population.same_mass(y), M, K, alpha)[kind]
-    ours = column_gradients(population, y)[kind]
+    ours = dict(zip(MASSES, column_gradients(population, y)))[kind]
     assert ((lower is None or lower.mean() <= ours) and ours <= upper.mean()) == holds
 
 

@@ -7,8 +7,8 @@ give the query's next pattern. Only the merged matrix W = W_Kᵀ W_Q is trained,
 Algorithm 2) or in one step (ICL, Eq. 8). Time is t = learning rate × iterations.
 
 Declared once: `model` has the network, `tasks` the prompts, `observables` what is seen of it. What the engine cannot
-know is stated: the population system with M as a symbol and its planar limit (`statement`, `limits`, `planar` with the
-quadratures of both stages) and the paper's bound (`surrogate`). `testing` asks the trained model, on a `Law` of
+know is stated: the population system with M as a symbol, its planar limit and the paper's bound (`statement`, `limits`;
+`planar` has the quadratures of both stages). `testing` asks the trained model, on a `Law` of
 examples; `prompt_model(tasks=…, law=…)` is the system with tasks and test prompts of one's own.
 
 | paper | code | meaning | shape |

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from flowsys.runs.solving import solve
-from flowsys.sweeps.named import Line, NamedDiagram
+from flowsys.sweeps.named import Line, NamedDiagram, along, outer_edges
 from flowsys.system import Setup
 from flowsys.systems.prompt import SYSTEM
 from flowsys.systems.prompt.planar import late_pattern_score, stage_2_clock
@@ -19,17 +19,12 @@ from flowsys.systems.prompt.transitions import attractor_boundary
 BLIND_AT = 2e5
 
 
-def _fine(axis: np.ndarray) -> np.ndarray:
-    """Many places along an axis."""
-    return np.linspace(axis.min(), axis.max(), 400)
-
-
 def _family(levels: Sequence[float], label: str, of: Callable[[np.ndarray, float], np.ndarray], up: bool = False):
     """Lines y = of(x, level), or with `up` x = of(y, level), one for each level of a constant."""
 
     def boundary(setup: Setup, x: np.ndarray, y: np.ndarray) -> list[Line]:
-        along = _fine(y if up else x)
-        return [Line(*((of(along, c), along) if up else (along, of(along, c))), label.format(c)) for c in levels]
+        fine = along(y if up else x)
+        return [Line(*((of(fine, c), fine) if up else (fine, of(fine, c))), label.format(c)) for c in levels]
 
     return boundary
 
@@ -73,18 +68,18 @@ def _condition_1(setup: Setup, tau: np.ndarray, beta: np.ndarray) -> list[Line]:
 
 def _blindness(setup: Setup, overlap: np.ndarray, alpha: np.ndarray) -> list[Line]:
     """α' = 1/(1 + (M'-1) e^(a (1-λ²))), 1/M' at λ = 1: below it another pattern's examples outweigh the right ones."""
-    a, fine = late_pattern_score(BLIND_AT, setup["M"], setup["alpha"]), _fine(overlap)
+    a, fine = late_pattern_score(BLIND_AT, setup["M"], setup["alpha"]), along(overlap)
     label = r"$l_{ts} \to \infty$: $\alpha' = 1/(1 + (M'-1)\, e^{a (1-\lambda^2)})$, $1/M'$ at $\lambda = 1$"
     return [Line(fine, 1 / (1 + (setup["M_test"] - 1) * np.exp(a * (1 - fine**2))), label)]
 
 
 def _population_losses(setup: Setup, t: np.ndarray, n_tasks: np.ndarray) -> list[Line]:
     """Times at which the population (N_T → ∞) has lost all but 10^-1, 10^-2, 10^-3."""
-    fine = np.geomspace(t.min(), t.max(), 200)
+    fine = along(t, 200)
     loss = solve(SYSTEM, setup, at=fine, observe=("loss",))["loss"]
     at = lambda power: np.exp(np.interp(-power * np.log(10), -np.log(loss), np.log(fine), np.nan, np.nan))
-    return [Line(np.full(2, at(power)), np.array([n_tasks.min(), n_tasks.max()]),
-                 f"population: loss $10^{{{power}}}$") for power in (-1, -2, -3)]  # fmt: skip
+    return [Line(np.full(2, at(power)), np.array(outer_edges(n_tasks)), f"population: loss $10^{{{power}}}$")
+            for power in (-1, -2, -3)]  # fmt: skip
 
 
 def _decided(setup: Setup, l_ts: np.ndarray, y: np.ndarray, over: str) -> list[Line]:
@@ -92,7 +87,7 @@ def _decided(setup: Setup, l_ts: np.ndarray, y: np.ndarray, over: str) -> list[L
 
     Over ρ that is the one noisy step, of α' l_ts examples; over τ the last of equal steps, of α' p^(K-1) l_ts.
     """
-    fine, K = _fine(y), setup["K"]
+    fine, K = np.linspace(y.min(), y.max(), 400), setup["K"]
     p, rho = (fine ** (1 / K), setup["rho"]) if over == "tau" else (setup["tau"], fine)
     second = np.clip((1 - rho) * p, (1 - p) / (setup["M_test"] - 1), 1 - p)  # primacy ρ, or the nearest there is
     rate = setup["alpha_test"] * (p ** (K - 1) if over == "tau" else 1) * (np.sqrt(p) - np.sqrt(second)) ** 2
@@ -177,7 +172,7 @@ DIAGRAMS = {
         boundary=_blindness,
     ),
     "tasks": NamedDiagram(
-        title="Loss on unseen tasks after training on $N_T$ tasks (L2)",
+        title="Loss on unseen tasks after training on $N_T$ tasks",
         axes=("t_given=10:1e4:13:log", "n_tasks=1:64:7:log"),
         observables=("loss_test@T_given", "loss_test@T_given:loss@T_given"),
         level="L2",

@@ -19,6 +19,7 @@ from flowsys.runs.training import train
 from flowsys.system import Setup
 from flowsys.systems.prompt import SYSTEM
 from flowsys.systems.prompt.derive import small
+from flowsys.systems.prompt.limits import population_program
 
 END, RATE, N_SEEDS = 200.0, 2.0, 8
 STARTS = (1e-1, 3e-2, 1e-2, 3e-3)
@@ -46,20 +47,20 @@ def ladder(setup: Setup) -> list[Rung]:
     ]  # fmt: skip
 
 
-def variables(K: int) -> tuple[str, ...]:
+def variables(setup: Setup) -> tuple[str, ...]:
     """The names of a, b, H."""
-    return ("a", "b", *(f"H_{i}{k}" for i in range(1, K + 1) for k in range(1, K + 1)))
+    return population_program(setup["K"]).state
 
 
 def _flow(setup: Setup, level: str, variant: str | None = None, **changes: float):
-    observe = variables(setup["K"])
+    observe = variables(setup)
     return solve(SYSTEM, setup.replace(**changes), level=level, variant=variant, at=[END], observe=observe, rtol=1e-10)
 
 
 def start_error(setup: Setup, xi: float) -> float:
     """|L2 - L3| of a, b, H: how much of a random start is remembered."""
     finite, limit = _flow(setup, "L2", xi=xi), _flow(setup, "L3")
-    return max(abs(finite[name][0] - limit[name][0]) for name in variables(setup["K"]))
+    return max(abs(finite[name][0] - limit[name][0]) for name in variables(setup))
 
 
 def symmetry_error(setup: Setup, _) -> float:
@@ -75,7 +76,7 @@ def descended(variant: str, seeds: int | None, **parameters: Any) -> dict[str, n
     On M-dimensional patterns, which is cheapest and all the same; one number a seed.
     """
     setup = SYSTEM.setup(**parameters, learning_rate=RATE, xi=0.0, d_X=parameters["M"])
-    names = variables(setup["K"]) + (("mass_same_same", "sd_A_s") if variant == "sgd" else ())
+    names = variables(setup) + (("mass_same_same", "sd_A_s") if variant == "sgd" else ())
     run = train(SYSTEM, setup, variant=variant, steps=round(END / RATE), records=1, observe=names, seeds=seeds)
     return {name: np.asarray(run[name][-1]) for name in names}
 
@@ -110,7 +111,7 @@ def spread(setup: Setup, batch_size: float) -> float:
 
 def excess_over_noise(setup: Setup, _) -> float:
     """|mean over seeds - full batches| in standard errors, largest of a, b, H, at endless prompts."""
-    found = [bias(setup, name, np.inf) for name in variables(setup["K"])]
+    found = [bias(setup, name, np.inf) for name in variables(setup)]
     return max(abs(mean) / error for mean, error in found)
 
 

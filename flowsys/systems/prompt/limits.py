@@ -4,14 +4,14 @@ The start is W = 0, so every variable begins at 0. Programs for K = 2 … 5 are 
 steps, and where the labels of small M wrap around, the program is derived when it is first needed and kept on disk.
 """
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
 
 from flowsys.errors import InputError
 from flowsys.model.stated import stated_problem, stated_training
-from flowsys.program import Program
+from flowsys.program import Program, committed
 from flowsys.program.arrays import arguments
 from flowsys.runs.training import Training
 from flowsys.system import Setup
@@ -21,6 +21,7 @@ from flowsys.systems.prompt.symmetric import least_unwrapped_M
 from flowsys.systems.prompt.testing import TESTED, value
 from flowsys.systems.prompt.transitions import Law
 
+packaged = partial(committed, "flowsys.systems.prompt")
 PACKAGED = (2, 3, 4, 5)
 """The numbers of steps whose programs are packaged."""
 
@@ -30,19 +31,11 @@ def wraps(M: int, K: int) -> bool:
     return least_unwrapped_M(K) > M
 
 
-@lru_cache(maxsize=8)
-def packaged_program(name: str) -> Program:
-    """One of the committed programs: POPULATION_K, PLANAR or SURROGATE."""
-    from flowsys.systems.prompt import reduced
-
-    return Program.parse(getattr(reduced, name))
-
-
 @lru_cache(maxsize=64)
 def population_program(K: int, wrapped_M: int | None = None) -> Program:
     """The program of K steps for every M, or of one small M: packaged, or derived here."""
     if wrapped_M is None and K in PACKAGED:
-        return packaged_program(f"POPULATION_{K}")
+        return packaged(f"POPULATION_{K}")
     from flowsys.symbolic.assemble import assemble
     from flowsys.symbolic.kept import kept
     from flowsys.systems.prompt.statement import population_statement
@@ -62,7 +55,7 @@ def _problem(setup: Setup, mode: str, program: Program, **more) -> Problem:
 def limit_problem(law: Law | None, setup: Setup, mode: str) -> Problem:
     """The population flow, or its planar limit; test prompts by the parameters, or by a law."""
     if mode == "planar":
-        return _problem(setup, mode, packaged_program("PLANAR"))
+        return _problem(setup, mode, packaged("PLANAR"))
     M, K = setup["M"], setup["K"]
     tested = {name: lambda y, name=name: value(name, setup.__getitem__, y, law) for name in TESTED}
     return _problem(setup, mode, population_program(K, M if wraps(M, K) else None),
@@ -73,7 +66,7 @@ def limit_problem(law: Law | None, setup: Setup, mode: str) -> Problem:
 def surrogate_problem(setup: Setup, mode: str) -> Problem:
     """L4: the paper's bound."""
     _refuse_planar(mode, "L4")
-    return _problem(setup, mode, packaged_program("SURROGATE"))
+    return _problem(setup, mode, packaged("SURROGATE"))
 
 
 def symmetric_training(setup: Setup, mode: str, seeds: int | None) -> Training:

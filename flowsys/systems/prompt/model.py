@@ -103,14 +103,24 @@ def four_masses(ops: Any, attention: Any, same_input: Any, same_step: Any) -> An
     return ops.stack([(attention * ops.array(product)).sum(axis=-1) for product in products]).T
 
 
-def prompt_masses(ops: Any, w: Any, X: Any, p: Any) -> Any:
-    """Attention (n, 4) on the four kinds of columns."""
+def by_kind(ops: Any, of_columns: Any, X: Any) -> Any:
+    """Attention (n, K, M), or its rates, summed over the four kinds of columns: (n, 4)."""
     n, K, M = X.origins.shape
     flat = lambda array: array.reshape(n, K * M)
     same_input = 1 * (X.chains[:, :-1] == X.query.reshape(n, 1, 1))
     same_step = 1 * (np.arange(K).reshape(1, K, 1) == X.step.reshape(n, 1, 1)) * np.ones((1, 1, M), dtype=int)
-    found = lambda: four_masses(ops, flat(attention(ops, w, X, p)), flat(same_input), flat(same_step))
-    return w.once("masses", X, found)
+    return four_masses(ops, flat(of_columns), flat(same_input), flat(same_step))
+
+
+def prompt_masses(ops: Any, w: Any, X: Any, p: Any) -> Any:
+    """Attention (n, 4) on the four kinds of columns."""
+    return w.once("masses", X, lambda: by_kind(ops, attention(ops, w, X, p), X))
+
+
+def prompt_mass_rates(ops: Any, w: Any, X: Any, p: Any) -> Any:
+    """How fast it moves (n, 4): dπ = π (ds - Σ π ds)."""
+    π, ds = attention(ops, w, X, p), column_scores(w.rates.W, X)
+    return by_kind(ops, π * (ds - (π * ds).sum(axis=(1, 2)).reshape(-1, 1, 1)), X)
 
 
 # -- by kinds of columns, on the symmetric subspace -------------------------------------------------------------------
@@ -122,7 +132,6 @@ class Columns(NamedTuple):
     step: np.ndarray  # (c,): k' - 1
     same_input: np.ndarray  # (c,): 1 if the column's input is the query's pattern
     same_label: np.ndarray  # (c,): 1 if the column's label is the query's pattern
-    same_step: np.ndarray  # (c,): 1 if k' = k
     counts: Any  # (c,): total weight of the kind in the prompt
     shares: Any  # (v, c): part of the kind's attention that goes to each single label of kind v
     target: np.ndarray  # (v,): 1 for the label z_k
@@ -152,4 +161,5 @@ def population_losses(ops: Any, a: Any, b: Any, H: Any, kinds: list[Columns]) ->
 
 def total_masses(ops: Any, attention: list, kinds: list[Columns]) -> list:
     """Sums of attention (or of its rates) on the four kinds of (pattern, step), by the query's step."""
-    return [four_masses(ops, π, columns.same_input, columns.same_step) for π, columns in zip(attention, kinds)]
+    return [four_masses(ops, π, columns.same_input, 1 * (columns.step == k))
+            for k, (π, columns) in enumerate(zip(attention, kinds))]  # fmt: skip

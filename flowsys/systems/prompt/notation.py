@@ -1,14 +1,12 @@
 """How the prompt system's names look in LaTeX."""
 
-LATEX = {"M": "M", "K": "K", "alpha": r"\alpha", "a": "a", "b": "b", "g": "g"}
-LATEX |= {f"H_{i}{k}": f"H_{{{i}{k}}}" for i in range(1, 10) for k in range(1, 10)}
-
 _KIND = {"same_same": ("p", ""), "same_other": ("p", "'"), "other_same": ("q", ""), "other_other": ("q", "'")}
-LATEX |= {
-    "l_tr": r"l_{\mathrm{tr}}", "l_ts": r"l_{\mathrm{ts}}", "batch_size": "B", "M_test": "M'", "alpha_test": r"\alpha'",
+LATEX = {
+    "l_tr": r"l_{\mathrm{tr}}", "l_ts": r"l_{\mathrm{ts}}", "batch_size": "B", "n_tasks": "N_T",
+    "M_test": "M'", "alpha_test": r"\alpha'",
     "overlap": r"\lambda", "T_given": r"t_{\mathrm{given}}", "mass_other_step": "p'+q'",
     "mass_other_step_max": r"\max_k(p'+q')", "log_other_step_max": r"\log\max_k(p'+q')",
-    "p_min": r"\min_k p", "log_missed_max": r"\log(1-\min_k p)", "purity": "p/(p+q)",
+    "p_min": r"\min_k p", "log_missed_max": r"\log(1-\min_k p)", "purity": r"\frac{p}{p+q}",
     "rate_mass_other_same": r"\dot{q}",
     "loss_test": r"\mathcal{L}_{\mathrm{unseen}}", "mass_same_same_test": r"p_{\mathrm{unseen}}",
     "sd_A_s": r"\mathrm{sd}(A_s)", "mass_chain_other": r"p'_{\mathrm{chain}}",

@@ -15,7 +15,7 @@ import numpy as np
 
 from flowsys.system.names import observables
 from flowsys.systems.prompt import testing
-from flowsys.systems.prompt.model import MASSES, attention, column_scores, prompt_loss, prompt_masses
+from flowsys.systems.prompt.model import MASSES, prompt_loss, prompt_mass_rates, prompt_masses
 from flowsys.systems.prompt.symmetric import Orbits, SymmetricScores, mean_column_gradients
 from flowsys.systems.prompt.tasks import unseen
 from flowsys.systems.prompt.transitions import Law
@@ -108,15 +108,6 @@ def orbit_means(S: Any, M: int) -> Orbits:
     return Orbits(*same_and_other(S[:M, :M]), *same_and_other(S[M : 2 * M, :M]), C=C, G=S[2 * M :, M:])
 
 
-def rate_of_mass(ops: Any, w: Any, X: Any, p: Any) -> Any:
-    """How fast attention on other patterns of the query's step moves, by prompt: dπ = π (ds - Σ π ds)."""
-    n, K = X.origins.shape[:2]
-    π, ds = attention(ops, w, X, p), column_scores(w.rates.W, X)
-    moving = π * (ds - (π * ds).sum(axis=(1, 2)).reshape(n, 1, 1))
-    other = 1 * (X.chains[:, :-1] != X.query.reshape(n, 1, 1))
-    return (moving * other * (1 * (np.arange(K).reshape(1, K, 1) == X.step.reshape(n, 1, 1)))).sum(axis=(1, 2))
-
-
 def seen(ops: Any, w: Any, X: Any, p: Any) -> Seen:
     """What prompts show of a model: means over them, by the query's step."""
     of_steps = [p.K * (1 * (X.step == k)) * X.weight for k in range(p.K)]
@@ -128,7 +119,7 @@ def seen(ops: Any, w: Any, X: Any, p: Any) -> Seen:
         masses=lambda: w.once("masses by step", X, masses),
         entries=lambda: orbit_means(w.W, p.M),
         gradients=lambda: orbit_means(-w.rates.W, p.M),
-        rate=lambda: (X.weight * rate_of_mass(ops, w, X, p)).sum(),
+        rate=lambda: (X.weight * prompt_mass_rates(ops, w, X, p)[:, KINDS.index("other_same")]).sum(),
     )
 
 

@@ -16,18 +16,6 @@ from scipy.integrate import quad
 from flowsys.errors import InputError
 
 
-def masses(ops, a, g, K, alpha):
-    """(p, q, s, o)."""
-    counts = ops.array([alpha, 1 - alpha, (K - 1) * alpha, (K - 1) * (1 - alpha)])
-    return ops.softmax(ops.array([a + g, g, 0 * a, 0 * g]), counts)
-
-
-def loss(ops, a, g, K, alpha):
-    """½ [(1 - p)² + s²/(K - 1)]."""
-    p, _, s, _ = masses(ops, a, g, K, alpha)
-    return ((1 - p) * (1 - p) + s * s / (K - 1)) / 2
-
-
 def stage_1_velocity(n, K, alpha):
     """dn/dt at a = 0, n = p + q the attention on the query's step."""
     return n**2 * (1 - n) ** 2 / (K - 1) * (alpha * (1 - alpha * n) + alpha**2 * (1 - n) / (K - 1))

@@ -16,16 +16,16 @@ import sympy as sp
 from flowsys.symbolic import primitives as ops
 from flowsys.symbolic.assemble import Statement, symbol
 from flowsys.symbolic.flow import Direct, Given
-from flowsys.systems.prompt import model, planar, surrogate
+from flowsys.systems.prompt import model
 from flowsys.systems.prompt.model import MASSES
 from flowsys.systems.prompt.observables import Seen, mass_readings, mean, readings
-from flowsys.systems.prompt.symmetric import SymmetricScores, entry_gradients, kinds, orbits_from_zero
+from flowsys.systems.prompt.symmetric import Orbits, SymmetricScores, kinds, orbits_from_zero
 
 M, K, α = symbol("M"), symbol("K"), symbol("alpha")
 
 
 def variables(K: int, prefix: str = "") -> SymmetricScores:
-    """a, b and H as symbols; `prefix` d_ for their rates, gradient_ for the slopes of the loss."""
+    """a, b and H as symbols; `prefix` d_ for their rates."""
     H = np.array([[symbol(f"{prefix}H_{i}{k}") for k in range(1, K + 1)] for i in range(1, K + 1)], dtype=object)
     return SymmetricScores(symbol(f"{prefix}a"), symbol(f"{prefix}b"), H)
 
@@ -56,7 +56,7 @@ def population_statement(K: int, wrapped_M: int | None = None) -> Statement:
         losses=lambda: [symbol(f"loss_{k}") for k in steps],
         masses=lambda: [[symbol(f"mass_{kind}_{k}") for kind in MASSES] for k in steps],
         entries=lambda: orbits_from_zero(y, M),
-        gradients=lambda: entry_gradients(variables(K, "gradient_"), M),
+        gradients=lambda: Orbits(*(-rate for rate in orbits_from_zero(dy, M))),
         rate=lambda: mean([moved[2] for moved in mass_rates()]),
     )
     observables = {name: sp.sympify(read(ops, seen)) for name, read in readings(K).items()}
@@ -65,10 +65,11 @@ def population_statement(K: int, wrapped_M: int | None = None) -> Statement:
 
 
 def planar_statement() -> Statement:
-    """The M → ∞ system in a and g, for every M, K and α."""
+    """The M → ∞ system in a and g (`planar`), for every M, K and α."""
     a, g, da, dg = (symbol(name) for name in ("a", "g", "d_a", "d_g"))
-    p, q, s, o = planar.masses(ops, a, g, K, α)
-    loss = planar.loss(ops, a, g, K, α)
+    counts = ops.array([α, 1 - α, (K - 1) * α, (K - 1) * (1 - α)])
+    p, q, s, o = ops.softmax(ops.array([a + g, g, 0 * a, 0 * g]), counts)
+    loss = ((1 - p) * (1 - p) + s * s / (K - 1)) / 2
     observables = {"a": a, "g": g, "loss": symbol("total_loss"), "mass_chain_other": s}
     observables |= {name: read(ops, [[p, sp.S.Zero, q, s + o]]) for name, read in mass_readings().items()}
     observables["rate_mass_other_same"] = q * (dg - p * (da + dg) - q * dg)
@@ -77,9 +78,17 @@ def planar_statement() -> Statement:
 
 
 def surrogate_statement() -> Statement:
-    """The paper's exponents s and u and the attention they bound, for every M, K and α."""
+    """The paper's own account: a lower bound on p driven by two exponents (Eqs. 156-159, 44), for every M, K and α.
+
+        p = [1 + (K-1) e^-s + (1-α)/α ((K-1) e^-s + e^-u)]^-1,    ds/dt = 2α²/K³ (1-p)²,    du/dt = p (1-p)²/(K M).
+
+    s is the score of the query's step (s_1 = s_2 of Eq. 156), u that of its pattern (s_3). The paper has ≳ in du/dt;
+    the constant 1 is a choice made here.
+    """
     s, u = symbol("s"), symbol("u")
-    observables = {"s": s, "u": u}
-    observables |= {name: read(ops, [surrogate.masses(ops, s, u, K, α)]) for name, read in mass_readings().items()}
-    rates = dict(zip((s, u), surrogate.velocity(ops, s, u, M, K, α)))
+    other_step, other_pattern, odds = (K - 1) * ops.exp(-s), ops.exp(-u), (1 - α) / α
+    p = 1 / (1 + other_step + odds * (other_step + other_pattern))
+    masses = [p, p * other_step, p * odds * other_pattern, p * odds * other_step]
+    observables = {"s": s, "u": u} | {name: read(ops, [masses]) for name, read in mass_readings().items()}
+    rates = {s: 2 * α**2 / K**3 * (1 - p) ** 2, u: p * (1 - p) ** 2 / (K * M)}
     return Statement([Given(rates)], (M, K, α), sp.S.Zero, observables=observables)

@@ -55,13 +55,6 @@ def orbits_from_zero(symmetric: SymmetricScores, M: Any) -> Orbits:
     return Orbits((M - 1) * a / M, -a / M, (M - 1) * b / M, -b / M, C, H - C.reshape(-1, 1))
 
 
-def entry_gradients(gradient: SymmetricScores, M: Any) -> Orbits:
-    """∇_W L between one key token and one query token, by orbit, from ∂L/∂(a, b, H)."""
-    a, b, H = gradient
-    n_other = M * (M - 1)
-    return Orbits(a / M, -a / n_other, b / M, -b / n_other, H.sum(axis=1) / M, H)
-
-
 def mean_column_gradients(entry: Orbits) -> tuple:
     """Γ = p̃'ᵀ ∇_W L p̃ for a column p̃' of (same, same), (same, other), (other, same), (other, other) (pattern, step).
 
@@ -113,7 +106,6 @@ def _columns(ops: Any, M: Any, K: int, alpha: Any, step: int, modulus: int | Non
         step=np.array([k - 1 for k, _ in found]),
         same_input=np.array([int(u == 0) for _, u in found]),
         same_label=np.array([int(u is not None and wrap(u + k) == 0) for k, u in found]),
-        same_step=np.array([int(k == step) for k, _ in found]),
         counts=ops.array([count(k, u) for k, u in found]),
         shares=ops.array([[share(k, u, label) for k, u in found] for label in [*labels, None]]),
         target=np.array([int(label == wrap(step)) for label in [*labels, None]]),
