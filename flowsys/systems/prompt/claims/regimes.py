@@ -8,25 +8,21 @@ SQUARED = {"T_3_rule": "squared"}
 """T_3 at (1 - p)² = ε, as (54) has it."""
 
 
-def proofs(c: float = 1.0, gap: float = 0.1) -> Regime:
+def proofs(c: float = 1.0, gap: float = 0.1, *more: Condition) -> Regime:
     """M ≥ c K⁴/α, which has α M ≥ c K⁴ (nothing is learnt below α M ≈ 0.7), and α ∈ (0, 1 - gap]: some constants."""
     return Regime(
         Condition("M ≥ c K⁴/α", lambda p, c: (p.M, c * p.K**4 / p.alpha)),
         Condition("1 - α ≥ gap", lambda p, gap: (1 - p.alpha, gap)),
+        *more,
         c=c,
         gap=gap,
     )
 
 
-def proofs_and(condition: Condition) -> Regime:
-    """The regime of the proofs with a condition more."""
-    return Regime(*PROOFS.conditions, condition, **PROOFS.constants)
-
-
 PROOFS = proofs()
-PATTERNS = proofs_and(Condition("p_2 ≥ α", lambda p: (p.p_2, p.alpha)))
+PATTERNS = proofs(1.0, 0.1, Condition("p_2 ≥ α", lambda p: (p.p_2, p.alpha)))
 """The same, T_2 at an attention that positions alone, which give α of it to matching examples, do not reach."""
-FEW_MATCHING = proofs_and(Condition("ε ≥ α", lambda p: (p.epsilon, p.alpha)))
+FEW_MATCHING = proofs(1.0, 0.1, Condition("ε ≥ α", lambda p: (p.epsilon, p.alpha)))
 """The same, where 1/α is the larger of 1/α and 1/ε in (18): elsewhere T hardly knows α."""
 LEARNT = Regime(Condition("α M ≥ c", lambda p, c: (p.alpha * p.M, c)), c=1.0)
 """Where anything is learnt at all (it is not below α M ≈ 0.7): asked of what we add to the paper."""
