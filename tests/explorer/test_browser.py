@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -20,9 +21,12 @@ import pytest
 import flowsys as fs
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (extra tests)")
-pytest.importorskip("jupyterlab", reason="JupyterLab is not installed (extra notebooks)")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine"),
+    pytest.mark.skipif(find_spec("jupyterlab") is None, reason="JupyterLab is not installed (extra notebooks)"),
+]
 ROOT = Path(__file__).parents[2]
 PATIENCE = 120_000  # ms: a kernel that starts on a busy machine
 
