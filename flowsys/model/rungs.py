@@ -84,6 +84,18 @@ def closure_error(model: Model, setup: Setup, t: float, _) -> float:
     return max(abs(a[name][0] - b[name][0]) / max(1.0, abs(b[name][0])) for name in names)
 
 
+def surrogate_error(
+    model: Model, setup: Setup, at: float | str, variant: str | None = None, of: str = "", since: float = 0, **how: Any
+) -> float:
+    """Relative error of L4 against L3: of when an event comes, counted from `since`, or `of` an observable there."""
+    exact, rough = (
+        solve(model, setup, level=level, variant=chosen, at=[at], observe=[of] if of else [], **how)
+        for level, chosen in (("L3", None), ("L4", variant))
+    )
+    seen = lambda run: float(run[of][0] if of else run.t[0] - since)
+    return abs(seen(rough) / seen(exact) - 1)
+
+
 def width_error(model: Model, setup: Setup, t: float | str, width: float) -> float:
     """rms over seeds of the largest deviation of an entry from the limit, at a time or each at its own event."""
     limit = solve(model, setup, level="L3", variant="found", mode=setup.mode, at=[t], observe=["loss"]).blocks(t)

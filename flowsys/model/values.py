@@ -29,6 +29,10 @@ class Values:
         self._reads[name] = self._values[name]
         return self._values[name]
 
+    def __getitem__(self, name: str) -> Any:
+        """As a setup has it, so that one function reads both."""
+        return getattr(self, name)
+
     @property
     def reads(self) -> dict[str, Any]:
         return self._reads

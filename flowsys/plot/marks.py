@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.image import AxesImage
 
 from flowsys.plot.colours import of_values
 
@@ -42,13 +43,14 @@ def heat(
     columns: Sequence[str],
     row: str,
     column: str,
-    label: str,
+    label: str | None,
     limits: tuple[float, float] | None = None,
     digits: int | None = 2,
-) -> None:
+) -> AxesImage:
     """A small matrix with names along both sides (`row` and `column` say what they are) and a colour bar.
 
-    Signed values get a diverging map; `digits` of None leaves the numbers out of the cells.
+    Signed values get a diverging map; `digits` of None leaves the numbers out of the cells, a `label` of None the bar:
+    panels may share one.
     """
     values = np.asarray(values, dtype=float)
     colours = of_values(values, False, limits)
@@ -62,7 +64,9 @@ def heat(
     ax.set_yticks(range(len(rows)), rows)
     ax.set_xlabel(column)
     ax.set_ylabel(row)
-    ax.figure.colorbar(image, ax=ax, shrink=0.85).set_label(label)
+    if label is not None:
+        ax.figure.colorbar(image, ax=ax, shrink=0.85).set_label(label)
+    return image
 
 
 def lettered(

@@ -5,6 +5,7 @@ A system lists them in `SYSTEM.diagrams`; the first is drawn when nothing else i
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -108,6 +109,7 @@ class NamedDiagram:
     `over_seeds` says what the picture shows of an axis of seeds: their median, or the share of seeds whose value is
     above 0 (a seed that never comes to the event asked for counts as one whose value is not). `phases` gives stretches
     of values names; `words` says what an outcome means in this diagram ("above 150" for "quantity not finite").
+    `guide` is a power of the one axis of a curve, drawn through its last value for the eye.
     `logarithmic` is chosen by the values unless it is said.
     """
 
@@ -127,6 +129,7 @@ class NamedDiagram:
     over_seeds: Literal["median", "share above 0"] = "median"
     phases: Phases | None = None
     words: Mapping[str, str] = field(default_factory=dict)
+    guide: float | None = None
 
     def lines(self, setup: Setup, *plane: np.ndarray) -> list[Line]:
         """The theory's lines, as far as they lie in the plane of the axes' values."""
@@ -140,13 +143,22 @@ class NamedDiagram:
         own = [axis.name for axis in diagram.axes] == [text.partition("=")[0] for text in self.axes]
         plane = [np.array(axis.values) for axis in diagram.axes[:2]]
         return {
-            "boundary": self.lines(setup, *plane) if own else (),
+            "boundary": [*self.lines(setup, *plane), *self._guide(diagram)] if own else (),
             "contours": self.contours(setup) if self.contours and own else (),
             "over_seeds": self.over_seeds,
             "phases": self.phases,
             "words": self.words,
             "title": "\n".join(filter(None, (self.title, diagram.subtitle))),
         }
+
+    def _guide(self, diagram: PhaseDiagram) -> list[Line]:
+        """The power through the last value of the first quantity."""
+        if self.guide is None or len(diagram.axes) != 1:
+            return []
+        (axis,), values = diagram.axes, next(iter(diagram.quantities.values()))
+        x, power = np.array(axis.values, dtype=float), Fraction(self.guide).limit_denominator(100)
+        symbol = diagram.symbol(axis.name).strip("$")
+        return [Line(x, values[-1] * (x / x[-1]) ** self.guide, f"guide: ${symbol}^{{{power}}}$")]
 
 
 def named_diagram(system: System, name: str | None) -> NamedDiagram | None:

@@ -19,8 +19,7 @@ from flowsys.ladder import Rung
 from flowsys.model.compared import derived_beside, stated_against_found
 from flowsys.model.concrete import Concrete
 from flowsys.model.derivation import derivation
-from flowsys.model.rungs import rungs
-from flowsys.runs.solving import solve
+from flowsys.model.rungs import rungs, surrogate_error
 from flowsys.symbolic.derivation import Derivation
 from flowsys.system import Setup
 from flowsys.systems.cooccurrence import SYSTEM
@@ -104,16 +103,12 @@ def ladder(setup: Setup) -> list[Rung]:
         *rungs(SYSTEM, SYSTEM.setup(setup.mode, **(dict(setup) | {"n": 12, "L": 5}))),
         # λ and ρδ, which move attention and c, are of order m⁻² at Condition 1
         Rung("L3", "L4", "G(μ1) of the bag of words (attention, c frozen) after 13/(β + m1 α), Condition 1 at width m",
-             partial(surrogate_error, setup), "m", PAPER_WIDTHS, -2.0, 0.1),
+             partial(bag_of_words_error, setup), "m", PAPER_WIDTHS, -2.0, 0.1),
     ]  # fmt: skip
 
 
-def surrogate_error(setup: Setup, m: float) -> float:
+def bag_of_words_error(setup: Setup, m: float) -> float:
     """Relative error of G(μ1) by the bag of words after 13/(β + m1 α), with the scales of Condition 1 at width m."""
     scales = condition_1(m, setup["m1"], setup["L"])
     there, time = SYSTEM.setup(**(dict(setup) | scales._asdict())), 13 / (scales.beta + scales.m1 * scales.alpha)
-    exact, frozen = (
-        solve(SYSTEM, there, level=level, at=[time], observe=["G_mu1"], rtol=1e-12)["G_mu1"][0]
-        for level in ("L3", "L4")
-    )
-    return abs(float(frozen / exact - 1))
+    return surrogate_error(SYSTEM, there, time, of="G_mu1", rtol=1e-12)

@@ -11,15 +11,7 @@ from typing import Any
 import numpy as np
 
 from flowsys.system.names import observables
-from flowsys.systems.cooccurrence.model import (
-    Kinds,
-    Table,
-    outputs,
-    read,
-    sample_loss,
-    scores_seen,
-    sentence_outputs,
-)
+from flowsys.systems.cooccurrence.model import Kinds, Table, outputs, read, sample_loss, scores_seen, sentence_outputs
 from flowsys.systems.cooccurrence.sentences import LABELS, SPECIAL_WORDS, test_sentences
 
 TYPES = {"1": "both targets", "2": "μ1 alone", "3": "μ2 alone", "4": "neither target"}
@@ -33,7 +25,7 @@ def declare(name: str, meaning: str, make: Callable[..., Callable], **labels) ->
 
 def number(name: str, meaning: str, function: Callable) -> None:
     """One observable, a function of the network, the samples and the parameters."""
-    declare(name, meaning, lambda: lambda ops, w, X, p: function(ops, w, X, p))
+    declare(name, meaning, lambda: lambda *seen: function(*seen))
 
 
 def of_type(function: Callable) -> Callable:
@@ -185,11 +177,6 @@ number("attention_deviation", "L² max |p - 1/L| (Definition F.1 wants it below 
 # -- monitors -------------------------------------------------------------------------------------------------------
 
 
-def of_rates(name: str, meaning: str, value: Callable) -> None:
-    """A number made of dG/dt of the special words."""
-    number(name, meaning, lambda ops, w, X, p: value(ops, *(w.rates.G[0, i] for i in range(3))))
-
-
 def of_gradients(name: str, meaning: str, value: Callable) -> None:
     """A number made of (1/n) Σ g_i over each type; X.weight holds what a sample counts in a mean."""
 
@@ -200,9 +187,9 @@ def of_gradients(name: str, meaning: str, value: Callable) -> None:
     number(name, meaning, sums)
 
 
-of_rates("R", "gradient ratio -Ġ(μ3)/Ġ(μ1) (Lemmas 4.3, 4.5)", lambda ops, a, b, c: -c / a)
-of_rates("overtaking", "-Ġ(μ3) - max(Ġ(μ1), Ġ(μ2)): positive from T_0.5 on",
-         lambda ops, a, b, c: -c - ops.largest([a, b]))  # fmt: skip
+number("R", "gradient ratio -Ġ(μ3)/Ġ(μ1) (Lemmas 4.3, 4.5)", lambda ops, w, X, p: -w.rates.G[0, 2] / w.rates.G[0, 0])
+number("overtaking", "-Ġ(μ3) - max(Ġ(μ1), Ġ(μ2)): positive from T_0.5 on",
+       lambda ops, w, X, p: -w.rates.G[0, 2] - ops.largest([w.rates.G[0, 0], w.rates.G[0, 1]]))  # fmt: skip
 number("least_margin", "min over samples of yF: positive from T_1 on",
        lambda ops, w, X, p: ops.smallest(margins(ops, w, X, p)))  # fmt: skip
 number("least_value", "min(G(μ1), G(μ2), -G(μ3)): theta at T_theta",

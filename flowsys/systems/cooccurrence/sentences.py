@@ -35,15 +35,12 @@ class Sentences(NamedTuple):
     weights: np.ndarray
 
 
-def shares(share_1: float, share_2: float, share_4: float) -> tuple[float, float, float, float]:
+def shares_of(values: Any) -> tuple[float, float, float, float]:
     """The shares of the four types; 2 and 3 are made exactly equal if they are up to rounding."""
+    share_1, share_2, share_4 = (values[f"share_{T}"] for T in (1, 2, 4))
     share_3 = 1 - share_1 - share_2 - share_4
     rounded: Any = np.where(abs(share_3 - share_2) < 1e-9, share_2, share_3)[()]
     return (share_1, share_2, rounded, share_4)
-
-
-def shares_of(values: Mapping[str, Any]) -> tuple[float, float, float, float]:
-    return shares(values["share_1"], values["share_2"], values["share_4"])
 
 
 def validate(values: Mapping[str, Any]) -> None:
@@ -54,9 +51,8 @@ def validate(values: Mapping[str, Any]) -> None:
             f"share_1 + share_2 + share_4 = {sum(of_types) - of_types[2]:g} is not allowed: "
             "at least 0.01 must be left for the samples with μ2 alone."
         )
-    n = np.min(values["n"])
-    if n * min(of_types) < 1 - 1e-9:
-        least = 1 / min(of_types)
+    n, least = np.min(values["n"]), 1 / min(of_types)
+    if n < least * (1 - 1e-9):
         raise InputError(f"n = {n:g} is not allowed: every type needs a sample, so n must be at least {least:g}.")
 
 
@@ -87,25 +83,25 @@ def _filled(n: int, L: int, of_types: tuple[float, ...], irrelevant: Callable[[i
     return Sentences(np.array(words, dtype=int), types, np.full(n, 1 / n))
 
 
-def training_sentences(p) -> Sentences:
-    n, L, of_types = whole(p.n, "n"), whole(p.L, "L"), shares(p.share_1, p.share_2, p.share_4)
-    return repeated(p.data_seed, n, L, of_types, p.d) if p.mode == "data" else distinct(n, L, of_types)
+def training_sentences(p, later: int = 0) -> Sentences:
+    """The training set, or in mode data one of as many sentences drawn from a later seed."""
+    sizes = whole(p.n, "n"), whole(p.L, "L"), shares_of(p)
+    return repeated(p.data_seed + later, *sizes, p.d) if p.mode == "data" else distinct(*sizes)
 
 
 def test_sentences(p) -> Sentences:
     """Sentences never trained on: drawn anew, or one of each type of words that never occur."""
-    n, L, of_types = whole(p.n, "n"), whole(p.L, "L"), shares(p.share_1, p.share_2, p.share_4)
     if p.mode == "data":
-        return repeated(p.data_seed + 2**31, n, L, of_types, p.d)
-    unseen = distinct(4, L, (0.25,) * 4, first=int(distinct(n, L, of_types).words.max()) + 1)
-    return unseen._replace(weights=np.array(of_types))
+        return training_sentences(p, later=2**31)
+    unseen = distinct(4, whole(p.L, "L"), (0.25,) * 4, first=int(training_sentences(p).words.max()) + 1)
+    return unseen._replace(weights=np.array(shares_of(p)))
 
 
 def vocabulary(p) -> list[str]:
     """All words by name: mu1, mu2, mu3, then rT_i_j, the j-th irrelevant word of the i-th sentence of type T."""
-    if p.mode == "data":
-        return ["mu1", "mu2", "mu3"] + [f"w{word}" for word in range(3, p.d)]
     names = ["mu1", "mu2", "mu3"]
+    if p.mode == "data":
+        return names + [f"w{word}" for word in range(3, p.d)]
     for mark, (_, types, _) in (("r", training_sentences(p)), ("x", test_sentences(p))):
         for T in range(4):
             count, slots = int(np.sum(types == T)), whole(p.L, "L") - len(SPECIAL_WORDS[T])

@@ -4,10 +4,8 @@ from functools import partial
 
 from flowsys.ladder import Rung
 from flowsys.model.compared import derived_beside, stated_against_found
-from flowsys.model.concrete import Concrete
 from flowsys.model.derivation import derivation
-from flowsys.model.rungs import SEEDS, WIDTHS, rungs, width_error
-from flowsys.runs.solving import solve
+from flowsys.model.rungs import SEEDS, WIDTHS, rungs, surrogate_error, width_error
 from flowsys.symbolic.derivation import Derivation
 from flowsys.system import Setup
 from flowsys.systems.mixture import SYSTEM
@@ -24,13 +22,10 @@ def derive(setup: Setup, variant: str) -> Derivation:
     if variant == "found":
         return derivation(concrete)
     size = f"K = {setup['K']}, L = {setup['L']}, simultaneous training"
-    return derived_beside(concrete, limit_statement(variant == "10"), LATEX, size, partial(agreement, concrete, setup))
-
-
-def agreement(concrete: Concrete, setup: Setup) -> float:
-    """How far the program of 22 variables is from the found one; what is eliminated holds on the limit's manifold."""
+    # what is eliminated holds on the limit's manifold only: random points are compared with all 22 variables
     data = SYSTEM.problem(setup, "L3", "22", MODE).stages[0].arguments
-    return stated_against_found(concrete, program("22"), data)
+    agreement = partial(stated_against_found, concrete, program("22"), data)
+    return derived_beside(concrete, limit_statement(variant == "10"), LATEX, size, agreement)
 
 
 def ladder(setup: Setup) -> list[Rung]:
@@ -39,14 +34,6 @@ def ladder(setup: Setup) -> list[Rung]:
         *rungs(SYSTEM, setup),
         Rung("L2", "L3", f"rms over {SEEDS} seeds of the deviation, each run at its own T_2",
              partial(width_error, SYSTEM, setup, "T_2"), "width", WIDTHS, -0.5, 0.1),
-        Rung("L3", "L4", "T_2 of the sinh surrogate, relative", partial(surrogate_error, setup)),
+        Rung("L3", "L4", "T_2 - T_1 of the sinh surrogate, relative",
+             lambda _: surrogate_error(SYSTEM, setup, "T_2", "sinh", since=setup["T_1"], mode="three_stage")),
     ]  # fmt: skip
-
-
-def surrogate_error(setup: Setup, _) -> float:
-    """Relative error of T_2 - T_1 by the sinh surrogate."""
-    exact, rough = (
-        solve(SYSTEM, setup, level=level, variant=variant, mode="three_stage", at=["T_2"], observe=[]).t[0]
-        for level, variant in (("L3", "22"), ("L4", "sinh"))
-    )
-    return abs(rough - exact) / (exact - setup["T_1"])

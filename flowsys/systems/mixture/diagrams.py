@@ -13,13 +13,12 @@ from flowsys.systems.mixture import SYSTEM
 from flowsys.systems.mixture.limits import onset_of_group_signal, stage_1_group_signal
 
 LENGTHS = (1000, 300, 150)
-SEEDS = 32
 
 
-def _measured(setup: Setup, quantity: str, at: float | str, level: str | None = None, **changes: Any) -> float:
+def _measured(setup: Setup, quantity: str, at: float | str, **changes: Any) -> float:
     """An observable of three-stage training at an event or time, with some parameters of the setup changed."""
     there = SYSTEM.setup(**dict(setup) | changes)
-    return float(solve(SYSTEM, there, level=level, at=[at], observe=[quantity])[quantity][0])
+    return float(solve(SYSTEM, there, at=[at], observe=[quantity])[quantity][0])
 
 
 def _onset(setup: Setup, b: np.ndarray, T_1: np.ndarray) -> list[Line]:
@@ -63,7 +62,7 @@ def _sliding_begins(setup: Setup, top: float, omega: float) -> float:
 
 
 def _windows(setup: Setup, s_star: np.ndarray, omega: np.ndarray) -> list[Line]:
-    """Lengths 1/(γ_F² ε) of stage 3 by its margin; where gates begin to slide; the end of Lemma E.2's window."""
+    """Lengths 1/(γ_F² ε) of stage 3 by its margin, and where gates begin to slide."""
     few, scores = np.geomspace(omega.min(), omega.max(), 7), np.linspace(s_star.min(), s_star.max(), 15)
     # at T_3: the gates that open in stage 3 count
     margins = [[_measured(setup, "max_margin", "T_3", s_star=s, omega=ω) for s in scores] for ω in few]
@@ -71,17 +70,7 @@ def _windows(setup: Setup, s_star: np.ndarray, omega: np.ndarray) -> list[Line]:
     lines = [Line(np.array([of_length(length, row) for row in margins]), few,
                   rf"predicted: $1/(\gamma_F^2\epsilon)$ = {length}") for length in LENGTHS]  # fmt: skip
     slides = [_sliding_begins(setup, float(s_star.max()), ω) for ω in few]
-    lines.append(Line(np.array(slides), few, "gates begin to slide"))
-    if all(setup[name] == SYSTEM.setup()[name] for name in ("K", "L", "b", "T_1")):
-        # measured there: S_cv up to which the three ratios of the lemma stay above their value at T_1
-        lines.append(Line(np.full(2, 1.65), omega[[0, -1]], r"$\beta$ window of Lemma E.2 ends"))
-    return lines
-
-
-def _root_of_width(setup: Setup, width: np.ndarray) -> list[Line]:
-    """m^-1/2, through what is measured at the largest width."""
-    last = [_measured(setup, "score_spread", "T_2", "L2", width=int(width[-1]), seed=seed) for seed in range(SEEDS)]
-    return [Line(width, np.mean(last) * (width / width[-1]) ** -0.5, r"guide: $m^{-1/2}$")]
+    return [*lines, Line(np.array(slides), few, "gates begin to slide")]
 
 
 def _contours(quantity: str, called: str, levels: Sequence[float]) -> list[Contour]:
@@ -149,8 +138,8 @@ DIAGRAMS = {
         mode="three_stage",
         level="L2",
         fixed={"K": 2, "L": 3, "omega": 0.1},
-        seeds=SEEDS,
+        seeds=32,
         logarithmic=True,
-        boundary=_root_of_width,
+        guide=-0.5,
     ),
 }

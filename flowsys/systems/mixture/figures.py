@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 from matplotlib.figure import Figure
 
-from flowsys.plot import lettered, panels_beside, titled
+from flowsys.plot import dots, heat, lettered, panels_beside, titled
 from flowsys.plot.drawing import Drawing, PaperFigure
 from flowsys.runs.beside import beside
 from flowsys.runs.training import train
@@ -34,19 +34,14 @@ SAMPLES = {f"$X_{{1,{a},{b}}}$": (s, t) for s, a in ((1, "+"), (-1, "-")) for t,
 """X_{1,s,s'} = (c_1, s v_1, s' v_2)."""
 
 
-def course(
-    setup: Setup,
-    K: int,
-    groups: Groups = COURSE,
-    shape: tuple[int, int] = (1, 3),
-    size: tuple[float, float] = (13, 3.9),
-) -> Drawing:
+def course(setup: Setup, K: int, groups: Groups = COURSE) -> Drawing:
     """Series of the limit and of training with K groups, over 150 K of time.
 
     In the limit the second group's entries lie on the first's: dashes show both.
     """
     setup, names = setup.replace(K=K), [name for group in groups.values() for name in group]
     second = {name: {"linestyle": "--"} for name in names if name.split("_")[2:3] in (["c2"], ["v2"])}
+    shape, size = ((1, 3), (13, 3.9)) if groups is COURSE else ((2, 2), (9.5, 7))
     drawing = panels_beside(beside(SYSTEM, setup, MODE, 150.0 * K, names), groups, shape, size, second)
     if groups is COURSE:
         lettered(drawing.figure.axes)
@@ -65,19 +60,12 @@ def attention_maps(setup: Setup) -> Drawing:
     axes = figure.subplots(2, len(SAMPLES))
     for row, (kind, run) in zip(axes, runs.items()):
         p = attention(X, np.array([run[name][-1] for name in names]).reshape(4, 4))
-        for ax, (title, (s, t)), map_of_keys in zip(row, SAMPLES.items(), p):
-            picture = ax.imshow(map_of_keys.T, vmin=0, vmax=1, cmap="viridis")
-            for (query, key), value in np.ndenumerate(map_of_keys.T):
-                colour = "w" if value < 0.6 else "k"
-                ax.text(key, query, f"{value:.2f}", ha="center", va="center", color=colour, fontsize=8)
+        for ax, (title, (s, t)), of_keys in zip(row, SAMPLES.items(), p):
             labels = ["$c_1$", f"${'-' * (s < 0)}v_1$", f"${'-' * (t < 0)}v_2$"]
-            ax.set_xticks(range(3), labels)
-            ax.set_yticks(range(3), labels)
+            names_of = "query" * (ax in axes[:, 0]), "key" * (ax in axes[-1])
+            image = heat(ax, of_keys.T, labels, labels, *names_of, label=None, limits=(0, 1))
             ax.set_title(f"{title}, {kind}", fontsize="small")
-        row[0].set_ylabel("query")
-    for ax in axes[-1]:
-        ax.set_xlabel("key")
-    figure.colorbar(picture, ax=axes, label=r"$p^{(+)}_{q\leftarrow\cdot,\,k\leftarrow\cdot}$", shrink=0.8)
+    figure.colorbar(image, ax=axes, label=r"$p^{(+)}_{q\leftarrow\cdot,\,k\leftarrow\cdot}$", shrink=0.8)
     steps = runs["theory"].t[-1] / setup["learning_rate"]
     titled(figure, SYSTEM, setup, SHOWN, f"after {steps:.0f} steps; ")
     return Drawing(figure, runs)
@@ -91,10 +79,8 @@ def attention_only(setup: Setup) -> Drawing:
     figure = Figure(figsize=(8.4, 3.8), layout="constrained")
     steps = trained.t / setup["learning_rate"]
     for ax, name in zip(figure.subplots(1, 2), ("loss", "accuracy")):
-        ax.plot(steps, trained[name], ".", color="0.75", markersize=2)
-        ax.plot(steps, trained[name].mean(axis=1), ".", color="C0", markersize=5, label="mean of 16 seeds")
-        ax.set_xlabel("steps")
-        ax.set_ylabel(name)
+        dots(ax, steps, trained[name], name)
+        ax.set(xlabel="steps", ylabel=name)
         ax.legend(frameon=False)
     titled(figure, SYSTEM, setup, (*SHOWN, "sigma_w"))
     return Drawing(figure, {"training": trained})
@@ -111,9 +97,6 @@ FIGURES = {
     "1": PaperFigure(partial(course, K=2), _ALL),
     "2": PaperFigure(attention_maps, _MAPS),
     "3": PaperFigure(attention_only, _FROZEN, mode="attention_only"),
-    "4": PaperFigure(
-        partial(course, K=2, groups=SCORES, shape=(2, 2), size=(9.5, 7)),
-        "All attention scores of the positive head for $K$ = 2.",
-    ),
+    "4": PaperFigure(partial(course, K=2, groups=SCORES), "All attention scores of the positive head for $K$ = 2."),
     **{n: PaperFigure(partial(course, K=K), _MORE.format(K)) for n, K in (("5", 3), ("6", 4), ("7", 8))},
 }

@@ -7,7 +7,7 @@ closed form [ours]: with τ = 2t/K,
 """
 
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -73,7 +73,7 @@ def limit_problem(variant: str, setup: Setup, mode: str) -> Problem:
         SYSTEM.declaration, setup, mode, ProgramField(text), initial_state(text.state, setup["omega"]), stage_arguments,
         derived=Computed(("max_margin", "score_spread", *coordinates.names), lambda name: partial(entry, name)),
         dear=frozenset(coordinates.names),
-        conserved=spectra(variant) if variant == "22" else None, scale=setup["omega"] * setup["omega"],
+        conserved=spectra() if variant == "22" else None, scale=setup["omega"] * setup["omega"],
     )  # fmt: skip
 
 
@@ -84,11 +84,11 @@ def entries(K: int) -> Coordinates:
     return SYSTEM.declaration.coordinates_of(blocks)
 
 
-@lru_cache(maxsize=4)
-def spectra(variant: str) -> Callable[[np.ndarray], np.ndarray]:
+@cache
+def spectra() -> Callable[[np.ndarray], np.ndarray]:
     """The spectra of [[KK, -S], [Sᵀ, -QQ]] in both sectors."""
-    names = lambda part: lambda M, x, y: f"{M}_{x}{y}_{part}"
-    return spectra_of(program(variant).state, [NamedPair(names(part), "cv", "cv") for part in ("mean", "difference")])
+    sectors = [NamedPair(f"{{}}_{{}}{{}}_{part}".format, "cv", "cv") for part in ("mean", "difference")]
+    return spectra_of(program("22").state, sectors)
 
 
 # -- stage 1 in closed form (L = 3) ----------------------------------------------------------------------------------

@@ -46,8 +46,8 @@ def limit_margin(program: Program, y: np.ndarray, arguments: Arguments, K: int) 
     f is linear in (w_c, w_v, b) with gates frozen; both heads and K groups share w_c and w_v, so a unit vector of the
     full feature space has (w_c, w_v) coordinates scaled by √(2K).
     """
-    kinks, b = function_of_rows(program, ("kink_plus", "kink_minus"), "exact"), arguments.parameters[
-        program.parameters.index("b")]  # fmt: skip
+    kinks = function_of_rows(program, ("kink_plus", "kink_minus"), "exact")
+    b = arguments.parameters[program.parameters.index("b")]
     at_units = np.where([name.startswith("w_") for name in program.state], 0.0, np.stack([y, y]))
     at_units[[0, 1], [program.state.index(neuron) for neuron in ("w_c", "w_v")]] = 1.0
     plus, minus = kinks(np.vstack([y, at_units]), arguments)

@@ -5,7 +5,7 @@ A class of the limit (`w_c`, `S_cv_same`, …) is the average over groups and he
 """
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -40,12 +40,12 @@ def members(name: str, K: int) -> np.ndarray:
     return flip[:, :, None] * flip[:, None, :] * (found if block == "S" else np.maximum(found, found.T))
 
 
-def average(name: str) -> Callable:
+def average(block: str, *labels: str) -> Callable:
     """The signed average over a class."""
 
     def over_class(ops, w, X, p):
-        of_class = members(name, p.K)
-        return (getattr(w, name.split("_")[0]) * of_class).sum() / int(np.abs(of_class).sum())
+        of_class = members("_".join((block, *labels)), p.K)
+        return (getattr(w, block) * of_class).sum() / int(np.abs(of_class).sum())
 
     return over_class
 
@@ -55,26 +55,17 @@ def block_of(name: str, values: Mapping[str, Any], K: int) -> Any:
     return sum(values[x] * members(x, K) for x in CLASSES if x.split("_")[0] == name)
 
 
-CLASSES = observables(
-    "w_<x>",
-    "neuron alignment w_+·<x>",
-    lambda x: average(f"w_{x}"),
-    x={"c": "c_k with the group signals", "v": "v_k with the classification signals"},
-)
+_SIGNALS = {"c": "c_k with the group signals", "v": "v_k with the classification signals"}
+CLASSES = observables("w_<x>", "neuron alignment w_+·<x>", partial(average, "w"), x=_SIGNALS)
 for _matrix, _meaning in MATRICES.items():
     _pairs = {x + y: f"{x} with {y}" for x, y in ("cc", "cv", "vc", "vv") if _matrix == "S" or x <= y}
-    CLASSES |= observables(
-        f"{_matrix}_<xy>_<part>",
-        f"{_meaning} of <xy> <part>",
-        lambda *labels, of=_matrix: average("_".join((of, *labels))),
-        xy=_pairs,
-        part=PARTS,
-    )
+    CLASSES |= observables(f"{_matrix}_<xy>_<part>", f"{_meaning} of <xy> <part>", partial(average, _matrix), xy=_pairs,
+                           part=PARTS)  # fmt: skip
 
 
 def score_spread(ops, w, X, p):
     """rms distance of single scores from the average of their class; 0 in the limit"""
-    averages = {name: average(name)(ops, w, X, p) for name in CLASSES if name.startswith("S_")}
+    averages = {name: mean(ops, w, X, p) for name, mean in CLASSES.items() if name.startswith("S_")}
     return ops.sqrt(((w.S - block_of("S", averages, p.K)) ** 2).sum() / (8 * p.K**2))
 
 

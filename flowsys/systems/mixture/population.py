@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations_with_replacement
 from math import factorial, perm, prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -52,13 +52,6 @@ def samples(p) -> fs.Samples:
                       **of_kind)  # fmt: skip
 
 
-class SampleOrbit(NamedTuple):
-    """A class of samples alike up to symmetry: how often other groups' signals occur with each sign."""
-
-    pairs: tuple[Pair, ...]
-    probability: Fraction
-
-
 def _multisets(size: int, parts: int, smallest: Pair = (0, 1)):
     """All nondecreasing tuples of at most `parts` nonzero pairs whose entries sum to `size`."""
     if size == 0:
@@ -70,14 +63,14 @@ def _multisets(size: int, parts: int, smallest: Pair = (0, 1)):
 
 
 @lru_cache(maxsize=64)
-def orbits(K: int, L: int) -> tuple[SampleOrbit, ...]:
-    """All sample orbits with their exact probabilities."""
-    found, D = [], L - 2
+def orbits(K: int, L: int) -> dict[tuple[Pair, ...], Fraction]:
+    """All sample orbits, by how often other groups' signals occur with each sign, with their exact probabilities."""
+    found, D = {}, L - 2
     for pairs in _multisets(D, K - 1):
         ways = Fraction(perm(K - 1, len(pairs)), prod(map(factorial, Counter(pairs).values())))
         arrangements = Fraction(factorial(D), prod(factorial(a) * factorial(b) for a, b in pairs))
-        found.append(SampleOrbit(pairs, ways * arrangements / (2 * (K - 1)) ** D))
-    return tuple(found)
+        found[pairs] = ways * arrangements / (2 * (K - 1)) ** D
+    return found
 
 
 def orbit_tables(K: int, L: int, hard: bool = False) -> tuple[dict[str, dict[str, np.ndarray]], dict[str, np.ndarray]]:
@@ -85,26 +78,19 @@ def orbit_tables(K: int, L: int, hard: bool = False) -> tuple[dict[str, dict[str
 
     The loss weighs orbits by their probability; `hard`: by that among the conflicting ones, the population of stage 2.
     """
-    pairs, chances = zip(*orbits(K, L))
-    probability = np.array(chances, dtype=float)
-    n_plus, n_minus = (np.array([sum(pair[i] for pair in of) for of in pairs]) for i in (0, 1))
-    queries: dict[tuple, int] = {}
-    contains = []
-    for row, of in enumerate(pairs):
-        for a, b in of:
-            for sign, copies in ((1, a), (-1, b)):
-                if copies:
-                    query = (sign, a, b, n_plus[row], n_minus[row])
-                    contains.append((row, queries.setdefault(query, len(queries)), copies))
-    link = np.zeros((len(pairs), len(queries)))
-    for row, column, copies in contains:
-        link[row, column] += copies
+    probability = np.array(list(orbits(K, L).values()), dtype=float)
+    n_plus, n_minus = np.array([np.sum(pairs, axis=0) for pairs in orbits(K, L)], dtype=float).T
+    contains = [((sign, a, b, n_plus[row], n_minus[row]), row, copies) for row, pairs in enumerate(orbits(K, L))
+                for a, b in pairs for sign, copies in ((1, a), (-1, b)) if copies]  # fmt: skip
+    column = {query: number for number, query in enumerate(dict.fromkeys(query for query, _, _ in contains))}
+    link = np.zeros((len(probability), len(column)))
+    for query, row, copies in contains:
+        link[row, column[query]] += copies
     names = ("query_sign", "own_plus", "own_minus", "query_n_plus", "query_n_minus")
     of_kind = kinds(probability, n_plus, n_minus)
     weight = probability * (of_kind["conflicting"] if hard else 1)
-    counts = {"n_plus": n_plus.astype(float), "n_minus": n_minus.astype(float)}
     tables = {
-        "queries": dict(zip(names, np.array(list(queries), dtype=float).T)),
-        "samples": {"weight": weight, "probability": probability, **counts, **of_kind},
+        "queries": dict(zip(names, np.array(list(column), dtype=float).T)),
+        "samples": {"weight": weight, "probability": probability, "n_plus": n_plus, "n_minus": n_minus, **of_kind},
     }
     return tables, {"queries_to_samples": link}
