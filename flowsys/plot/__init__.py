@@ -10,6 +10,7 @@ from flowsys.plot.diagrams import diagram as diagram
 from flowsys.plot.diagrams import diagram_figure as diagram_figure
 from flowsys.plot.family import family as family
 from flowsys.plot.marks import dots as dots
+from flowsys.plot.marks import grid as grid
 from flowsys.plot.marks import heat as heat
 from flowsys.plot.marks import lettered as lettered
 from flowsys.plot.marks import line as line

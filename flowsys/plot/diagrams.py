@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from flowsys.plot.marks import new_axes
+from flowsys.plot.marks import grid, new_axes
 from flowsys.plot.panels import panels
 from flowsys.plot.phase import phase
 from flowsys.sweeps.diagram import PhaseDiagram
@@ -34,10 +34,7 @@ def diagram_figure(
 ) -> Figure:
     """The picture of one quantity (default: the first), with further measured lines over it."""
     parts = panels(diagram)
-    columns = min(len(parts), 3)
-    rows = -(-len(parts) // columns)
-    size = (7.2, 5.4) if len(parts) == 1 else (1 + 4.6 * columns, 0.4 + 4.2 * rows)
-    figure = Figure(figsize=size, layout="constrained")
+    figure, places = grid(len(parts), 3, (7.2, 5.4) if len(parts) == 1 else (4.9, 4.4))
     plain = {"title": f"{diagram.origin.get('system', '')}\n{diagram.subtitle}".strip()}
     over: dict[str, Any] = named.overlay(diagram, system) if named and system else plain
     if quantity is not None and quantity != next(iter(diagram.quantities)):
@@ -49,9 +46,6 @@ def diagram_figure(
         over["limits"] = (float(shown.min()), float(shown.max())) if shown.size else None
         figure.suptitle(title, fontsize="medium")
     logarithmic = logarithmic if logarithmic is not None or named is None else named.logarithmic
-    places = figure.subplots(rows, columns, squeeze=False).ravel()
     for place, (part, where) in zip(places, parts):
         phase(part, place, quantity, logarithmic, title=where or title, measured=lines, **over)
-    for place in places[len(parts) :]:
-        place.set_axis_off()
     return figure

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
 from flowsys.plot.colours import of_values
@@ -15,6 +16,17 @@ def new_axes(size: tuple[float, float] = (6.4, 4.0)) -> Axes:
     from matplotlib import pyplot
 
     return pyplot.subplots(figsize=size, dpi=75, layout="constrained")[1]
+
+
+def grid(n: int, columns: int, size: tuple[float, float], **shared: Any) -> tuple[Figure, list[Axes]]:
+    """A figure of n panels, so many to a row and each of the size given; what is left of the last row stays empty."""
+    columns = min(columns, n)
+    rows = -(-n // columns)
+    figure = Figure(figsize=(columns * size[0], rows * size[1]), layout="constrained")
+    places = figure.subplots(rows, columns, squeeze=False, **shared).ravel()
+    for place in places[n:]:
+        place.set_axis_off()
+    return figure, list(places[:n])
 
 
 def line(ax: Axes, x: Any, y: Any, label: str = "", colour: str = "C0", **look: Any) -> None:

@@ -9,7 +9,6 @@ from flowsys.errors import InputError
 from flowsys.runs.solving import solve
 from flowsys.systems import load
 from flowsys.systems.parity.claims.population_map import expected_counts, population_map
-from flowsys.systems.parity.frozen_batch import Rates
 
 PARITY = load("parity")
 
@@ -148,7 +147,7 @@ def test_hinge_and_linear_loss_agree_before_margin_one():
 def test_three_steps_of_the_limit_are_the_closed_form(i):
     n, k, m, ε = 20, 5, 4000.0, 1.0
     found = course(None, mode="three_step", n=n, k=k, m=m, epsilon=ε, i=i, eta_2=4 * m * ε / 3)
-    rates = Rates(0.3 * 4 * m * n * ε, 0.3 * 4 * m * n * ε, 4 * m * ε / 3)
+    rates = 0.3 * 4 * m * n * ε, 0.3 * 4 * m * n * ε, 4 * m * ε / 3
     map_, at = population_map(n, expected_counts(k, m), m, m, ε, rates), i - n - 1
     assert found.labels == ("step_1", "step_2", "step_3")
     assert np.allclose(found["g"], map_.signals[:, at, 0], rtol=1e-9)

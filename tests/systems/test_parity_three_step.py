@@ -16,7 +16,7 @@ from flowsys.systems.parity.claims.population_map import (
     population_map,
     usable_rates,
 )
-from flowsys.systems.parity.frozen_batch import Rates, batch_rates
+from flowsys.systems.parity.frozen_batch import batch_rates
 
 PARITY = load("parity")
 
@@ -36,7 +36,7 @@ def carried_out():
     signs = np.random.default_rng(3).choice([-1.0, 1.0], (2 * m, 2 * k))
     setup = PARITY.setup(n=n, k=k, m=m, epsilon=1.0, eta_2=4 * m / 3)
     run = solve(PARITY, setup, level="L2", variant="reduced", mode="three_step", start={"nu": signs})
-    rates = Rates(*(setup[f"eta_{j}"] for j in range(3)))
+    rates = tuple(setup[f"eta_{j}"] for j in range(3))
     return population_map(n, counted(signs), m, m, 1.0, rates), run
 
 
@@ -68,9 +68,9 @@ def test_the_expected_counts_are_the_limit():
     n, k, m = 12, 4, 50.0
     rates = usable_rates(n, m, 1.0)
     ours, i = population_map(n, expected_counts(k, m), m, m, 1.0, rates), np.arange(n + 1, n + k + 1)
-    once = rates.eta_0 / i / np.where(i == n + 1, 8 * m, 32 * m)
+    once = rates[0] / i / np.where(i == n + 1, 8 * m, 32 * m)
     assert np.allclose(ours.signals[:2, :, 0], [once, 2 * once], rtol=1e-12)
-    assert np.allclose(ours.target[2:, 0], rates.eta_1 * once[2:] / (4 * i[2:]) * (1 - 1 / i[2:]), rtol=1e-12)
+    assert np.allclose(ours.target[2:, 0], rates[1] * once[2:] / (4 * i[2:]) * (1 - 1 / i[2:]), rtol=1e-12)
 
 
 def one_hot_by_hand(n, k, ρ, seed):

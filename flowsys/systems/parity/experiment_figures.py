@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from flowsys.laws.fits import line, power_law
+from flowsys.laws.fits import Fit, line, power_law
+from flowsys.plot import grid
 from flowsys.plot.drawing import Drawing
 from flowsys.runs.stored import StoredRuns
 from flowsys.system import Setup
@@ -50,6 +52,11 @@ def learned(runs: Runs) -> str:
     return f"{sum(result['samples'] is not None for _, result in runs)} of {len(runs)} learned"
 
 
+def told(figure: Figure, notes: str) -> Drawing:
+    figure.legend(loc="outside lower center", frameon=False, ncols=2, fontsize="small")
+    return Drawing(figure, {}, notes)
+
+
 # -- samples needed ---------------------------------------------------------------------------------------------------
 
 
@@ -77,56 +84,59 @@ def both(ax, runs: Runs) -> None:
     ax.margins(x=0.1, y=0.12)
 
 
-def pairs(runs: Runs, chain: bool) -> tuple[list[int], list[int]]:
-    """k and samples of runs. With a chain, of k ≥ 2 (k = 1 has none) that were learned; without one, a run over its
-    budget is counted with it, a lower bound."""
-    chosen = [(run.k, result["samples"] or (None if chain else run.budget)) for run, result in runs
-              if run.chain == chain and run.k >= 1 + chain]  # fmt: skip
-    kept = [(k, samples) for k, samples in chosen if samples is not None]
-    return [k for k, _ in kept], [samples for _, samples in kept]
+def growth(runs: Runs, chain: bool, law: Callable[..., Fit]) -> Fit | None:
+    """The fitted growth of samples with k; None of a single k.
+
+    With a chain, of k ≥ 2 (k = 1 has none) that were learned; without one, a run over its budget is counted with it, a
+    lower bound.
+    """
+    found = [(run.k, result["samples"] or (None if chain else run.budget)) for run, result in runs
+             if run.chain == chain and run.k >= 1 + chain]  # fmt: skip
+    ks, samples = np.array([x for x in found if x[1] is not None]).reshape(-1, 2).T
+    return law(ks, samples) if len(set(ks)) > 1 else None
+
+
+def fitted(ax, fit: Fit, label: str, colour: str, style: str = "--", of: Callable = lambda y: y) -> None:
+    """A fit over the k it was made of."""
+    fine = np.linspace(fit.x.min(), fit.x.max(), 50)
+    ax.plot(fine, of(fit.predicted(fine)), style, color=colour, label=label)
+
+
+def over_secrets(runs: Runs) -> tuple[Figure, Axes]:
+    """A panel of samples needed over k."""
+    figure, (ax,) = grid(1, 1, (5.6, 4.2))
+    ax.set(xlabel="secret bits k", ylabel="samples to perfect validation")
+    ax.set_title(title(runs[0][0]), fontsize="medium")
+    return figure, ax
 
 
 def samples_by_secrets(setup: Setup, on_run: OnRun = None) -> Drawing:
     """Fig. 1a: samples to perfect validation with and without a chain of thought, and their fitted growth."""
     runs = runs_of("1a", on_run)
-    figure = Figure(figsize=(5.6, 4.2), layout="constrained")
-    ax = figure.subplots()
+    figure, ax = over_secrets(runs)
     both(ax, runs)
-    ks, samples = pairs(runs, False)
-    if len(set(ks)) > 1:
-        fit, fine = line(ks, np.log(samples)), np.linspace(1, max(ks), 50)
+    if fit := growth(runs, False, lambda k, samples: line(k, np.log(samples))):
         factor, low, high = np.exp([fit.slope, *fit.interval])
-        ax.plot(fine, np.exp(fit.constant + fit.slope * fine), "--", color="C3",
-                label=f"without: ×{factor:.3g} [{low:.2g}, {high:.2g}] per secret")  # fmt: skip
-    ks, samples = pairs(runs, True)
-    if len(set(ks)) > 1:
-        power, fine = power_law(ks, samples), np.linspace(min(ks), max(ks), 50)
-        ax.plot(fine, power.predicted(fine), "--", color="C0", label=f"with, k ≥ 2: exponent {power.slope:.2f}")
-    ax.set(xlabel="secret bits k", ylabel="samples to perfect validation")
-    ax.set_title(title(runs[0][0]), fontsize="medium")
-    figure.legend(loc="outside lower center", frameon=False, ncols=2, fontsize="small")
-    return Drawing(figure, {}, "without a chain a secret multiplies the samples (runs over budget counted with it); "
-                   "with one they grow slowly")  # fmt: skip
+        fitted(ax, fit, f"without: ×{factor:.3g} [{low:.2g}, {high:.2g}] per secret", "C3", of=np.exp)
+    if fit := growth(runs, True, power_law):
+        fitted(ax, fit, f"with, k ≥ 2: exponent {fit.slope:.2f}", "C0")
+    return told(figure, "without a chain a secret multiplies the samples (runs over budget counted with it); with one "
+                "they grow slowly")  # fmt: skip
 
 
 def samples_by_shape(setup: Setup, on_run: OnRun = None) -> Drawing:
     """Fig. 2: as Fig. 1a for several numbers of layers and heads."""
     panels = by(shape, sorted((x for x in runs_of("2", on_run) if x[0].k <= 4), key=lambda x: shape(x[0])))
-    columns = min(4, len(panels))
-    n_rows = -(-len(panels) // columns)
-    figure = Figure(figsize=(2.7 * columns, 3.2 * n_rows), layout="constrained")
-    axes = figure.subplots(n_rows, columns, sharex=True, sharey=True, squeeze=False)
-    for ax, (name, runs) in zip(axes.flat, panels.items()):
+    figure, axes = grid(len(panels), 4, (2.7, 3.2), sharex=True, sharey=True)
+    for number, (ax, (name, runs)) in enumerate(zip(axes, panels.items())):
         both(ax, runs)
         ax.set_title(name, fontsize="small")
-    for ax in axes.flat[len(panels) :]:
-        ax.set_axis_off()
-    for ax in axes.flat[len(panels) - columns : len(panels)]:  # the lowest panel of every column
-        ax.set_xlabel("secret bits k")
-        ax.tick_params(labelbottom=True)
-    for ax in axes[:, 0]:
-        ax.set_ylabel("samples to perfect validation")
-    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", frameon=False, ncols=2)
+        if number % 4 == 0:
+            ax.set_ylabel("samples to perfect validation")
+        if number >= len(panels) - 4:  # the lowest panel of every column
+            ax.set_xlabel("secret bits k")
+            ax.tick_params(labelbottom=True)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", frameon=False, ncols=2)
     first = next(iter(panels.values()))[0][0]
     return Drawing(figure, {}, f"n = {first.n}, hidden {first.architecture.hidden}; a triangle marks the budget, "
                    "a k without a dot was not run")  # fmt: skip
@@ -135,20 +145,15 @@ def samples_by_shape(setup: Setup, on_run: OnRun = None) -> Drawing:
 def samples_with_chain(setup: Setup, on_run: OnRun = None) -> Drawing:
     """Fig. 3a: samples with a chain of thought on linear axes, with the fitted line (k ≥ 2: k = 1 has no chain)."""
     runs = runs_of("3a", on_run)
-    figure = Figure(figsize=(5.4, 4), layout="constrained")
-    ax = figure.subplots()
+    figure, ax = over_secrets(runs)
     dots(ax, runs, "k", "runs, and their medians")
-    ks, samples = pairs(runs, True)
-    if len(set(ks)) > 1:
-        fit, power, fine = line(ks, samples), power_law(ks, samples), np.array(sorted(set(ks)))
+    if fit := growth(runs, True, line):
         low, high = fit.interval
-        ax.plot(fine, fit.predicted(fine), color="C0",
-                label=f"line, {fit.slope:.0f} [{low:.0f}, {high:.0f}] samples per secret")  # fmt: skip
-        ax.plot(fine, power.predicted(fine), "--", color="C1", label=f"power, exponent {power.slope:.2f}")
-    ax.set(xlabel="secret bits k", ylabel="samples to perfect validation", ylim=(0, None))
-    ax.set_title(title(runs[0][0]), fontsize="medium")
-    figure.legend(loc="outside lower center", frameon=False, ncols=2, fontsize="small")
-    return Drawing(figure, {}, "fits over k ≥ 2; runs over their budget are not in them")
+        fitted(ax, fit, f"line, {fit.slope:.0f} [{low:.0f}, {high:.0f}] samples per secret", "C0", "-")
+    if fit := growth(runs, True, power_law):
+        fitted(ax, fit, f"power, exponent {fit.slope:.2f}", "C1")
+    ax.set_ylim(0, None)
+    return told(figure, "fits over k ≥ 2; runs over their budget are not in them")
 
 
 # -- attention --------------------------------------------------------------------------------------------------------
@@ -159,9 +164,8 @@ def attention_on_secrets(figure: str, setup: Setup, on_run: OnRun = None) -> Dra
     ((run, result),) = runs_of(figure, on_run)
     heads, secrets = np.array(result["attention"]), np.array(result["secrets"])
     layers, per_layer = run.architecture.n_layers, run.architecture.n_heads
-    drawn = Figure(figsize=(4.2 + 4.2 * per_layer, 1.4 + 2.8 * layers), layout="constrained")
-    axes = drawn.subplots(layers, per_layer, sharex=True, sharey=True, squeeze=False)
-    for number, (ax, rows) in enumerate(zip(axes.flat, heads)):
+    drawn, axes = grid(len(heads), per_layer, (4.2 + 4.2 / per_layer, 2.8 + 1.4 / layers), sharex=True, sharey=True)
+    for number, (ax, rows) in enumerate(zip(axes, heads)):
         image = ax.imshow(rows, cmap="viridis", vmin=0, vmax=1, aspect="auto")
         ax.plot(secrets - 1, range(run.k), "s", color="crimson", markerfacecolor="none", label="S[i]")
         if len(heads) > 1:
@@ -171,7 +175,7 @@ def attention_on_secrets(figure: str, setup: Setup, on_run: OnRun = None) -> Dra
     drawn.supxlabel("key position")
     drawn.supylabel("query")
     drawn.suptitle(f"{title(run)}, k = {run.k}{', ascending' * run.ascending}", fontsize="medium")
-    drawn.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside lower right", frameon=False)
+    drawn.legend(*axes[0].get_legend_handles_labels(), loc="outside lower right", frameon=False)
     drawn.colorbar(image, ax=axes, label="attention")
     peaks = int((heads[:per_layer].max(axis=0).argmax(axis=1) + 1 == secrets).sum())
     return Drawing(drawn, {}, f"{peaks} of {run.k} rows of the first layer's strongest head peak on S[i]")
@@ -188,9 +192,9 @@ def courses(panels: dict[str, Runs], shown: Shown, ylabel: str, epochs: bool = F
 
     A star marks perfect validation.
     """
-    figure = Figure(figsize=(6.4, 4.6) if len(panels) == 1 else (4.4 * len(panels), 4.2), layout="constrained")
+    figure, axes = grid(len(panels), len(panels), (6.4, 4.6) if len(panels) == 1 else (4.4, 4.2), sharey=True)
     colours: dict[str, str] = {}
-    for ax, (name, runs) in zip(figure.subplots(1, len(panels), sharey=True, squeeze=False)[0], panels.items()):
+    for ax, (name, runs) in zip(axes, panels.items()):
         for run, result in runs:
             unit = run.training_set if epochs else 1
             for label, values in shown(run, result):
@@ -203,13 +207,8 @@ def courses(panels: dict[str, Runs], shown: Shown, ylabel: str, epochs: bool = F
         ax.set(xlabel=f"epochs over {strings(runs[0][0])}" if epochs else "samples seen", ylim=(0, 1.05), xscale="log")
         ax.xaxis.set_minor_formatter(NullFormatter())
         ax.set_title(name, fontsize="medium")
-    figure.axes[0].set_ylabel(ylabel)
+    axes[0].set_ylabel(ylabel)
     return figure
-
-
-def told(figure: Figure, notes: str) -> Drawing:
-    figure.legend(loc="outside lower center", frameon=False, ncols=2, fontsize="small")
-    return Drawing(figure, {}, notes)
 
 
 def right_and_entropy(run: Run, result: dict[str, Any]) -> list[tuple[str, list[float]]]:

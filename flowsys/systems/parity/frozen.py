@@ -34,11 +34,6 @@ from flowsys.systems.parity.model import (
 LARGEST_BALANCED_K = 5
 
 
-def limit_overlaps(n_query_tokens: int, m: float) -> np.ndarray:
-    """Γ at infinite width: m is left as the ratio of the time scales of W and A."""
-    return (np.eye(n_query_tokens) + 1.0) / (8 * m)
-
-
 def gate_overlaps(signs: np.ndarray, h: np.ndarray, mobility: float = 1.0) -> np.ndarray:
     """Γ_{q,q'} = Σ_r h_r² 1(ν_{r,q} > 0) 1(ν_{r,q'} > 0)."""
     active = (signs > 0) * h[:, None]

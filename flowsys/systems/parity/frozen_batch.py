@@ -3,19 +3,17 @@
 Let X be the 0/1 matrix of sequences × tokens, and E_{q,t} = exp(a_{t,q}) on the tokens t that query token q may see.
 Then all positions of all sequences at once have
 
-    Z = X Eᵀ,      N = X (E ∘ K)ᵀ,      T = P + N/Z,
+    Z = X Eᵀ,      T = P + X (E ∘ K)ᵀ / Z,
 
-read at the query token that occurs. With ρ the slope of the linear loss in T there (0 at the token that does not),
-
-    ∂L/∂P = Σ ρ,     ∂L/∂K = E ∘ ((ρ/Z)ᵀ X),     ∂L/∂aᵀ = E ∘ K ∘ ((ρ/Z)ᵀ X) - E ∘ ((ρN/Z²)ᵀ X),
-
-and with G the Gram matrix of the tokens and Γ the gate overlaps, P moves along (Γ ∘ G_queries) ∂_P, K along Γ ∂_K G,
-a along G ∂_a G_queries. The cost does not depend on the width.
+read at the query token that occurs. With G the Gram matrix of the tokens and Γ the gate overlaps, P moves along
+(Γ ∘ G_queries) ∂_P L, K along Γ ∂_K L G, a along G ∂_a L G_queries. The cost does not depend on the width.
 """
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from flowsys.systems.parity.data import Parity, sequences
@@ -25,18 +23,10 @@ from flowsys.systems.parity.model import output_weights
 CHUNK = 4096  # sequences at a time: bounds the memory of a large batch
 
 
-class Rates(NamedTuple):
-    """Learning rates of the three steps."""
-
-    eta_0: float
-    eta_1: float
-    eta_2: float
-
-
-def batch_rates(m: float, epsilon: float, batch: int, c: float) -> Rates:
-    """η_0 = η_1 = c·mε√B: as large as the noise of a batch allows the gates to stay (c ≲ 0.5)."""
+def batch_rates(m: float, epsilon: float, batch: int, c: float) -> tuple[float, float, float]:
+    """η_0 = η_1 = c·mε√B: as large as the noise of a batch allows the gates to stay (c ≲ 0.5); η_2."""
     eta = c * m * epsilon * np.sqrt(batch)
-    return Rates(eta, eta, 16 * m * epsilon / 3)
+    return eta, eta, 16 * m * epsilon / 3
 
 
 class State(NamedTuple):
@@ -54,7 +44,7 @@ def sample_bits(key: jax.Array, problem: Parity, batch: int) -> np.ndarray:
 
 
 def batch_steps(
-    key: jax.Array, problem: Parity, m: int, epsilon: float, batch: int, rates: Rates, d: int | None = None
+    key: jax.Array, problem: Parity, m: int, epsilon: float, batch: int, rates: Sequence[float], d: int | None = None
 ) -> State:
     """The state after the steps, linear loss; hypercube embeddings of dimension `d`, orthonormal tokens if None."""
     neuron_key, embedding_key, _, *batch_keys = jax.random.split(key, 3 + len(rates))
@@ -76,11 +66,12 @@ def batch_steps(
     return y
 
 
-def exponentials(a: np.ndarray, problem: Parity) -> np.ndarray:
+def exponentials(a: Any) -> Any:
     """E under the causal mask, up to a factor of each query token that the softmax does not see."""
-    key, query = np.arange(problem.n_tokens) // 2, problem.n + np.arange(2 * problem.n_queries) // 2
-    scores = np.where(key[None, :] <= query[:, None], a.T, -np.inf)
-    return np.exp(scores - scores.max(axis=1, keepdims=True))
+    key = np.arange(len(a)) // 2
+    query = key[-a.shape[1] :]  # the last tokens are those that ask
+    scores = jnp.where(key[None, :] <= query[:, None], a.T, -jnp.inf)
+    return jnp.exp(scores - scores.max(axis=1, keepdims=True))
 
 
 def tokens_and_signs(problem: Parity, bits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -89,30 +80,32 @@ def tokens_and_signs(problem: Parity, bits: np.ndarray) -> tuple[np.ndarray, np.
     shown = sequence[:, : problem.n_positions, None]
     X = np.concatenate([1 - shown, shown], axis=2).reshape(len(bits), -1).astype(float)
     labels = sequence[:, problem.n + 1 : problem.n + 1 + problem.n_queries]
-    asking = X[:, -2 * problem.n_queries :]  # the last tokens are those that ask
-    return X, asking * np.repeat(1.0 - 2.0 * labels, 2, axis=1)
+    return X, X[:, -2 * problem.n_queries :] * np.repeat(1.0 - 2.0 * labels, 2, axis=1)
+
+
+def outputs(y: State, X: Any) -> Any:
+    """T of every sequence at every query token."""
+    E = exponentials(y.a)
+    return y.P + X @ (E * y.K).T / (X @ E.T)
+
+
+_slope = jax.jit(jax.grad(lambda y, X, sign: (sign * outputs(y, X)).sum()))
 
 
 def batch_slope(y: State, problem: Parity, bits: np.ndarray) -> State:
-    """∂L/∂(P, K, a) for the mean loss over the input strings `bits` (B × n)."""
-    E = exponentials(y.a, problem)
-    forward = np.concatenate([E, E * y.K]).T
-    P_slope, backward = np.zeros_like(y.P), np.zeros((2 * len(E), problem.n_tokens))
-    for first in range(0, len(bits), CHUNK):
-        X, sign = tokens_and_signs(problem, bits[first : first + CHUNK])
-        Z, N = np.split(X @ forward, 2, axis=1)
-        slope = sign / len(bits)
-        P_slope += slope.sum(axis=0)
-        backward += np.concatenate([slope / Z, slope * N / Z**2], axis=1).T @ X
-    first_order, second_order = np.split(backward, 2)
-    return State(P_slope, E * first_order, (E * y.K * first_order - E * second_order).T)
+    """∂L/∂(P, K, a) for the mean of the linear loss over the input strings `bits` (B × n)."""
+    parts = (bits[first : first + CHUNK] for first in range(0, len(bits), CHUNK))
+    with jax.enable_x64(True):
+        slopes = [_slope(y, *tokens_and_signs(problem, part)) for part in parts]
+    return State(*(np.sum(of_parts, axis=0) / len(bits) for of_parts in zip(*slopes)))
 
 
 def margins_and_attention(y: State, problem: Parity, bits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Margins, and attention on S[i], of every sequence and position (B × positions)."""
-    E, (X, sign) = exponentials(y.a, problem), tokens_and_signs(problem, bits)
-    Z = X @ E.T
+    X, sign = tokens_and_signs(problem, bits)
+    with jax.enable_x64(True):
+        E, T = (np.asarray(x) for x in (exponentials(y.a), outputs(y, X)))
     secret = 2 * np.repeat(np.array(problem.secrets)[: problem.n_queries] - 1, 2)
     on = np.stack([X[:, t : t + 2] @ E[q, t : t + 2] for q, t in enumerate(secret)], axis=1)
-    by_token = -sign * (y.P + X @ (E * y.K).T / Z), sign**2 * on / Z
+    by_token = -sign * T, sign**2 * on / (X @ E.T)
     return tuple(part.reshape(len(bits), -1, 2).sum(axis=2) for part in by_token)

@@ -7,7 +7,6 @@ the hinge of a position's own margin s·g is exact for k = 1, and leaves out the
 """
 
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,18 +16,11 @@ from flowsys.model.concrete import Concrete
 from flowsys.model.finite import flow_problem
 from flowsys.model.limit import limit_problem as found_problem
 from flowsys.model.stated import stated_problem
-from flowsys.program import Program
-from flowsys.program.arrays import Arguments, arguments
+from flowsys.program import committed
+from flowsys.program.arrays import arguments
 from flowsys.system import Setup
 from flowsys.system.problem import Problem, ProgramField
-
-
-@lru_cache(maxsize=8)
-def program(name: str) -> Program:
-    """The committed program: position, position_hinge, block or surrogate."""
-    from flowsys.systems.parity import reduced
-
-    return Program.parse(getattr(reduced, f"PROGRAM_{name.upper()}"))
+from flowsys.systems.parity import FORMS, SYSTEM
 
 
 def smallest_scale(setup: Setup) -> Any:
@@ -45,30 +37,19 @@ def is_in_block(setup: Setup, mode: str) -> bool:
     return setup["k"] >= 2 and setup["i"] <= setup["n"] + 2
 
 
-def limit_program(setup: Setup, mode: str) -> tuple[Program, Arguments]:
-    """The program that holds position i, with its arguments."""
-    if is_in_block(setup, mode):
-        if setup["loss"] == "hinge":
-            raise InputError(
-                "loss = hinge is not allowed for positions n+1, n+2 in the variant limit: use linear, or --variant "
-                "collapsed, which follows every sequence."
-            )
-        text = program("block")
-        # position i reports under its own name; in mode block any later i stands for n+1
-        values = {"n": setup["n"], "m": setup["m"], "is_first": setup["i"] != setup["n"] + 2}
-    else:
-        text = program("position_hinge" if setup["loss"] == "hinge" else "position")
-        values = {"i": setup["i"], "m": setup["m"], "query_bits": 1 if setup["k"] == 1 else 2}
-    return text, arguments(text, values)
-
-
 def limit_problem(setup: Setup, mode: str) -> Problem:
-    """The limit's flow from 0."""
+    """The limit's flow from 0, by the program that holds position i."""
     if mode == "no_chain":
         raise InputError("mode = no_chain has no stated limit: use the variants collapsed, balanced or found.")
-    text, values = limit_program(setup, mode)
-    conserved = block_invariants(setup["n"]) if is_in_block(setup, mode) else position_invariants(setup)
-    return _problem(text, values, setup, mode, conserved)
+    if not is_in_block(setup, mode):
+        name = "PROGRAM_POSITION_HINGE" if setup["loss"] == "hinge" else "PROGRAM_POSITION"
+        return _problem(name, setup, mode, position_invariants(setup))
+    if setup["loss"] == "hinge":
+        raise InputError(
+            "loss = hinge is not allowed for positions n+1, n+2 in the variant limit: use linear, or --variant "
+            "collapsed, which follows every sequence."
+        )
+    return _problem("PROGRAM_BLOCK", setup, mode, block_invariants(setup["n"]))
 
 
 def surrogate_problem(setup: Setup, mode: str) -> Problem:
@@ -77,14 +58,14 @@ def surrogate_problem(setup: Setup, mode: str) -> Problem:
         raise InputError("level = L4 is stated for mode = position with i >= n+3, or k = 1.")
     if setup["loss"] != "linear":
         raise InputError("loss = hinge is not allowed at level L4: the surrogate is stated for the linear loss.")
-    text = program("surrogate")
-    values = {"i": setup["i"], "m": setup["m"], "query_bits": 1 if setup["k"] == 1 else 2}
-    return _problem(text, arguments(text, values), setup, mode, None)
+    return _problem("PROGRAM_SURROGATE", setup, mode, None)
 
 
-def _problem(text: Program, values: Arguments, setup: Setup, mode: str, conserved: Any) -> Problem:
-    from flowsys.systems.parity import SYSTEM
-
+def _problem(name: str, setup: Setup, mode: str, conserved: Any) -> Problem:
+    """A committed program from 0. In mode block any later i stands for n+1."""
+    text = committed("flowsys.systems.parity", name)
+    read = {**setup, "query_bits": min(setup["k"], 2), "is_first": setup["i"] != setup["n"] + 2}
+    values = arguments(text, {name: read[name] for name in text.parameters})
     return stated_problem(
         SYSTEM.declaration, setup, mode, ProgramField(text), np.zeros(len(text.state)), lambda stage: values,
         conserved=conserved, scale=smallest_scale(setup),
@@ -93,8 +74,6 @@ def _problem(text: Program, values: Arguments, setup: Setup, mode: str, conserve
 
 def sequences_problem(form: str, setup: Setup, mode: str) -> Problem:
     """A form of the block that follows every secret string: frozen, collapsed, balanced; `found`, `live` are lumped."""
-    from flowsys.systems.parity import FORMS
-
     model, values = FORMS[form], {**setup, "tokens": "classes"}
     if form == "live" and setup["k"] > 2:
         raise InputError(f"k = {setup['k']} is not allowed with variant = live: use balanced for k > 2.")

@@ -24,7 +24,6 @@ from flowsys.errors import InputError
 from flowsys.model.starts import generator
 from flowsys.systems.parity.data import Parity, all_bits, ascending, rows
 
-LOSSES = ("linear", "hinge")
 # what may be written out: strings of secrets, strings of all bits; what is drawn to read a run on batches
 LARGEST_K, LARGEST_N, TEST_SEQUENCES = 10, 12, 1024
 # what neurons of their own may hold: weights seen through tokens, and inputs over all strings and positions

@@ -30,58 +30,6 @@ BLOCK_STATE = (
 )
 
 
-def target_attention(u, v, w, n_ordinary, n_sure):
-    """Attention on S[i]."""
-    return ops.softmax(ops.stack([u, v, w]), ops.array([1, n_ordinary, n_sure]))[0]
-
-
-def position_loss(y, n_ordinary, n_sure, kind: str = "linear"):
-    """Loss of one position, (g, u, v, w) -> ℓ(s g): the margin without the common mode, whose mean is 0."""
-    g, u, v, w = y
-    return loss_of_margin(ops, target_attention(u, v, w, n_ordinary, n_sure) * g, kind)
-
-
-def position_copies(m, n_ordinary, n_sure, query_bits):
-    """How many weights (g, u, v, w) each stand for: both bits of a token, one or two bits of the query.
-
-    `query_bits` is 2 at i ≥ n+3, and 1 for k = 1, where the only query token is (n+1, 0).
-    """
-    return (8 * m * query_bits**2, 2 * query_bits, 2 * query_bits * n_ordinary, query_bits * n_sure)
-
-
-def block_margins(y, n):
-    """Margins at n+1, and at n+2 for β = 0 and 1."""
-    g_1, u_1, v_1, w_1, K_x0, K_x1, K_z, K_o, K_e, K_f, a_x0, a_x1, a_z, a_o, a_e, a_f = y
-    first = target_attention(u_1, v_1, w_1, n - 1, 1) * g_1
-    counts = ops.array([1, 1, n - 2, 1, 1])
-    second = []
-    for sign, K_x, a_x in ((-1, K_x0, a_x0), (1, K_x1, a_x1)):
-        output = ops.attend(ops.stack([K_x, K_z, K_o, K_e, K_f]), ops.stack([a_x, a_z, a_o, a_e, a_f]), counts)
-        second.append(sign * output)
-    return (first, *second)
-
-
-def block_loss(y, n):
-    """Linear loss of positions n+1 and n+2."""
-    first, zero, one = block_margins(y, n)
-    return -first - (zero + one) / 2
-
-
-def block_metric(m, n):
-    """The metric of `BLOCK_STATE` as {(row, column): value}; what is not listed is 0."""
-    unit = 1 / (16 * m)  # two weights per coordinate, each with 1/(8m)
-    diagonal = {
-        **{"g_1": 2 * unit, "u_1": HALF, "v_1": 1 / (2 * (n - 1)), "w_1": 1},
-        **{"K_x0": unit, "K_x1": unit, "K_z": 2 * unit, "K_o": unit / (2 * (n - 2)), "K_e": unit, "K_f": 2 * unit},
-        **{"a_x0": HALF, "a_x1": HALF, "a_z": HALF, "a_o": 1 / (4 * (n - 2)), "a_e": HALF, "a_f": HALF},
-    }
-    place = {name: number for number, name in enumerate(BLOCK_STATE)}
-    entries = {(place[name], place[name]): value for name, value in diagonal.items()}
-    # common mode: g_1 and K_z both live on token (S[n+1], 0), where K of n+1 is -g_1
-    entries[place["g_1"], place["K_z"]] = entries[place["K_z"], place["g_1"]] = -unit
-    return entries
-
-
 def attention_and_entropy(scores, counts) -> tuple[list[sp.Expr], sp.Expr]:
     """Class totals of a softmax and its entropy H = log Σ n e^s - Σ p s, finite at any scores."""
     p = ops.softmax(ops.stack(scores), ops.array(counts))
@@ -90,14 +38,16 @@ def attention_and_entropy(scores, counts) -> tuple[list[sp.Expr], sp.Expr]:
 
 
 def position_statement(loss: str = "linear") -> Statement:
-    """One decoupled position; `loss` is linear or hinge."""
-    y = [symbol(name) for name in POSITION_STATE]
-    g, u, v, w = y
+    """One decoupled position, (g, u, v, w) -> ℓ(s g), the margin without the common mode, whose mean is 0.
+
+    `loss` is linear or hinge. Copies: both bits of a token, c bits of the query.
+    """
+    g, u, v, w = y = [symbol(name) for name in POSITION_STATE]
     n_ordinary = i - 1 - c
     (s, s_ordinary, s_sure), entropy = attention_and_entropy([u, v, w], [1, n_ordinary, c])
-    summand = position_loss(y, n_ordinary, c, loss)
+    summand = loss_of_margin(ops, s * g, loss)
     return Statement(
-        blocks=[Direct(tuple(y), position_copies(m, n_ordinary, c, c))],
+        blocks=[Direct(tuple(y), (8 * m * c**2, 2 * c, 2 * c * n_ordinary, c * c))],
         parameters=(i, m, c),
         loss=summand,
         totals={"total_loss": summand},
@@ -114,9 +64,8 @@ def surrogate_statement() -> Statement:
     """The position with the scores of all other keys held at 0: 4mg² = u + (e^u - 1)/(i-1) for c = 2."""
     g, u = symbol("g"), symbol("u")
     (s_other, s), entropy = attention_and_entropy([sp.S.Zero, u], [i - 1, 1])
-    copies = position_copies(m, i - 1 - c, c, c)
     return Statement(
-        blocks=[Direct((g, u), copies[:2])],
+        blocks=[Direct((g, u), (8 * m * c**2, 2 * c))],
         parameters=(i, m, c),
         loss=-s * g,
         observables={
@@ -127,48 +76,61 @@ def surrogate_statement() -> Statement:
     )
 
 
+def block_metric() -> sp.Matrix:
+    """The metric of `BLOCK_STATE`."""
+    unit = 1 / (16 * m)  # two weights per coordinate, each with 1/(8m)
+    diagonal = {
+        **{"g_1": 2 * unit, "u_1": HALF, "v_1": 1 / (2 * (n - 1)), "w_1": 1},
+        **{"K_x0": unit, "K_x1": unit, "K_z": 2 * unit, "K_o": unit / (2 * (n - 2)), "K_e": unit, "K_f": 2 * unit},
+        **{"a_x0": HALF, "a_x1": HALF, "a_z": HALF, "a_o": 1 / (4 * (n - 2)), "a_e": HALF, "a_f": HALF},
+    }
+    metric = sp.diag(*(diagonal[name] for name in BLOCK_STATE))
+    # common mode: g_1 and K_z both live on token (S[n+1], 0), where K of n+1 is -g_1
+    first, second = BLOCK_STATE.index("g_1"), BLOCK_STATE.index("K_z")
+    metric[first, second] = metric[second, first] = -unit
+    return metric
+
+
 def block_statement() -> Statement:
-    """Positions n+1 and n+2, coupled by the common mode of the gate overlaps; linear loss."""
+    """Positions n+1 and n+2, coupled by the common mode of the gate overlaps; linear loss.
+
+    Both positions are observed by name, and under a position's own names the one that `is_first` chooses.
+    """
     y = [symbol(name) for name in BLOCK_STATE]
-    metric = sp.zeros(len(y))
-    for place, value in block_metric(m, n).items():
-        metric[place] = sp.sympify(value)
-    return Statement(
-        blocks=[Direct(tuple(y), metric)],
-        parameters=(n, m, is_first),
-        loss=block_loss(y, n),
-        observables=block_observables(y),
-    )
-
-
-def block_observables(y) -> dict[str, sp.Expr]:
-    """Both positions by name, and under a position's own names the one that `is_first` chooses."""
-    g_1, u_1, v_1, w_1, K_x0, K_x1, *_ = y
-    a_x0, a_x1, a_z, a_o, a_e, a_f = y[-6:]
-    first, zero, one = block_margins(y, n)
+    g_1, u_1, v_1, w_1, K_x0, K_x1, K_z, K_o, K_e, K_f, a_x0, a_x1, a_z, a_o, a_e, a_f = y
     p_1, entropy_1 = attention_and_entropy([u_1, v_1, w_1], [1, n - 1, 1])
-    seen = [attention_and_entropy([a_x, a_z, a_o, a_e, a_f], [1, 1, n - 2, 1, 1]) for a_x in (a_x0, a_x1)]
-    (p_0, entropy_0), (p_2, entropy_2) = seen
-    at_first = {
-        **{"g": g_1, "u": u_1, "v": v_1, "w": w_1, "s_target": p_1[0], "one_hot_error": p_1[1] + p_1[2]},
-        **{"margin": first, "accuracy": ops.is_positive(first)},
+    counts = [1, 1, n - 2, 1, 1]
+    at_second = []  # margin, attention and entropy at n+2 for bit 0 and 1 of S[n+2]
+    for sign, K_x, a_x in ((-1, K_x0, a_x0), (1, K_x1, a_x1)):
+        scores = [a_x, a_z, a_o, a_e, a_f]
+        output = ops.attend(ops.stack([K_x, K_z, K_o, K_e, K_f]), ops.stack(scores), ops.array(counts))
+        at_second.append((sign * output, *attention_and_entropy(scores, counts)))
+    (zero, p_0, entropy_0), (one, p_2, entropy_2) = at_second
+    first, normalised = p_1[0] * g_1, entropy_1 / sp.log(n + 1)
+    of_position = {  # at n+1, at n+2
+        "g": (g_1, HALF * (K_x1 - K_x0)),
+        "u": (u_1, HALF * (a_x0 + a_x1)),
+        "v": (v_1, a_o),
+        "w": (w_1, a_e),
+        "s_target": (p_1[0], HALF * (p_0[0] + p_2[0])),
+        "one_hot_error": (p_1[1] + p_1[2], HALF * sum([*p_0[1:], *p_2[1:]])),
+        "margin": (first, HALF * (zero + one)),
+        "accuracy": (ops.is_positive(first), HALF * (ops.is_positive(zero) + ops.is_positive(one))),
     }
-    at_second = {
-        **{"g": HALF * (K_x1 - K_x0), "u": HALF * (a_x0 + a_x1), "v": a_o, "w": a_e},
-        **{"s_target": HALF * (p_0[0] + p_2[0]), "one_hot_error": HALF * sum([*p_0[1:], *p_2[1:]])},
-        **{"margin": HALF * (zero + one), "accuracy": HALF * (ops.is_positive(zero) + ops.is_positive(one))},
-    }
-    chosen = {name: is_first * at_first[name] + (1 - is_first) * at_second[name] for name in at_first}
-    normalised = entropy_1 / sp.log(n + 1)
     entropies = [ops.smallest([normalised, e / sp.log(n + 2)]) for e in (entropy_0, entropy_2)]
-    return {
-        **chosen,
-        "entropy": HALF * (entropies[0] + entropies[1]),
-        "loss": -first - HALF * (zero + one),
-        **dict(zip(BLOCK_STATE, y)),
-        "s_1": p_1[0],
-        **{"s_x0": p_0[0], "s_x1": p_2[0], "s_z0": p_0[1], "s_z1": p_2[1]},
-        "s_2_min": ops.smallest([p_0[0], p_2[0]]),
-        **{"margin_n1": first, "margin_n2_0": zero, "margin_n2_1": one},
-        "margin_min": ops.smallest([first, zero, one]),
-    }
+    return Statement(
+        blocks=[Direct(tuple(y), block_metric())],
+        parameters=(n, m, is_first),
+        loss=-first - (zero + one) / 2,
+        observables={
+            **{name: is_first * here + (1 - is_first) * there for name, (here, there) in of_position.items()},
+            "entropy": HALF * (entropies[0] + entropies[1]),
+            "loss": -first - HALF * (zero + one),
+            **dict(zip(BLOCK_STATE, y)),
+            "s_1": p_1[0],
+            **{"s_x0": p_0[0], "s_x1": p_2[0], "s_z0": p_0[1], "s_z1": p_2[1]},
+            "s_2_min": ops.smallest([p_0[0], p_2[0]]),
+            **{"margin_n1": first, "margin_n2_0": zero, "margin_n2_1": one},
+            "margin_min": ops.smallest([first, zero, one]),
+        },
+    )

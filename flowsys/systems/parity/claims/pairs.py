@@ -26,7 +26,7 @@ from flowsys.runs.automatic import integrate
 from flowsys.runs.solving import double_precision
 from flowsys.system import Setup
 from flowsys.systems.parity import FORMS, SYSTEM
-from flowsys.systems.parity.frozen import limit_overlaps, root
+from flowsys.systems.parity.frozen import root
 from flowsys.systems.parity.limits import smallest_scale
 from flowsys.systems.parity.observables import on_target
 
@@ -75,7 +75,7 @@ def critical_difference(n: int, k: int, halvings: int = 10) -> float:
     low, high = 0.0, 2.0 / n
     for _ in range(halvings):
         δ = (low + high) / 2
-        unequal = limit_overlaps(2 * k, m)
+        unequal = (np.eye(2 * k) + 1.0) / (8 * m)
         unequal[[4, 5], [4, 5]] *= [1 + δ / 2, 1 - δ / 2]
         share = one_hot_share(SYSTEM.setup(n=n, k=k, m=m), lambda Γ, unequal=unequal: unequal)
         low, high = (δ, high) if share == 1 else (low, δ)

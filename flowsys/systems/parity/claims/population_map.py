@@ -23,9 +23,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flowsys.systems.parity.frozen_batch import Rates
-
 AT_A_TIME = 256  # positions
+Rates = tuple[float, float, float]
 
 
 def usable_rates(n: int, m: float, epsilon: float, rho: float = 0.3, eta_2: float | None = None) -> Rates:
@@ -34,7 +33,7 @@ def usable_rates(n: int, m: float, epsilon: float, rho: float = 0.3, eta_2: floa
     η_2 defaults to the 16mε/3 that shifts the input by 2ε/3, as Theorem 3 intends; Lemma 25 uses 4mε/3.
     """
     eta = rho * 4 * m * n * epsilon
-    return Rates(eta, eta, 16 * m * epsilon / 3 if eta_2 is None else eta_2)
+    return eta, eta, 16 * m * epsilon / 3 if eta_2 is None else eta_2
 
 
 @dataclass(frozen=True)

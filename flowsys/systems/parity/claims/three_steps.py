@@ -24,7 +24,7 @@ def signals(run: Kit, at_first: float = 16.0) -> dict[str, Sides]:
     """Lemma 18: κ on S[i] against η_0/(32mi), and η_0/(16m(n+1)) at n+1, infinite width, per unit of η_0/m."""
     n, k, m = run.p.n, run.p.k, 2.0 * run.p.k
     rates = usable_rates(n, m, 1.0)
-    found = population_map(n, expected_counts(k, m), m, m, 1.0, rates).signals[0][:, 0] * m / rates.eta_0
+    found = population_map(n, expected_counts(k, m), m, m, 1.0, rates).signals[0][:, 0] * m / rates[0]
     i = np.arange(n + 1, n + k + 1)
     run.note(at_first=float(found[0] * 16 * (n + 1)))
     return {"i ≥ n+2": Sides(found[1:], 1 / (32 * i[1:])), "n+1": Sides(found[0], 1 / (at_first * (n + 1)))}
