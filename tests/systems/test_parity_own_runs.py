@@ -75,15 +75,25 @@ def test_under_the_hinge_attention_at_n_plus_2_is_lost_though_every_margin_comes
 # -- samples ----------------------------------------------------------------------------------------------------------
 
 
-def test_samples_with_a_chain_grow_more_slowly_than_linearly_in_the_kept_runs():
+def test_samples_with_a_chain_rise_along_a_line_in_the_kept_runs():
     runs = [(case, result) for case, result in kept("runs")
             if case["chain"] and case["training_set"] is None and case["k"] > 1 and case["budget"] == 10**6
             and (case["architecture"]["n_layers"], case["architecture"]["n_heads"]) == (1, 2)]  # fmt: skip
-    k, samples = (np.log(list(part)) for part in zip(*((c["k"], r["samples"]) for c, r in runs)))
-    centred = k - k.mean()
-    exponent = centred @ samples / (centred @ centred)
+    k, samples = (np.array(part, dtype=float) for part in zip(*((c["k"], r["samples"]) for c, r in runs)))
+    centred = np.log(k) - np.log(k).mean()
+    exponent = centred @ np.log(samples) / (centred @ centred)
     assert len(runs) == 35 and 0.3 < exponent < 0.4
     assert f"{exponent:.3g}" in RECORD["growth_with_chain"]["note"]
+    # 1, k, k² by the normal equations: 95 % intervals of the line's slope, and of what bends it
+    bounds = []
+    for powers in (2, 3):
+        A = k[:, None] ** np.arange(powers)
+        inverse = np.linalg.inv(A.T @ A)
+        found = inverse @ A.T @ samples
+        spread = np.sqrt(inverse[-1, -1] * ((samples - A @ found) ** 2).sum() / (len(k) - powers))
+        bounds.append((found[-1] - 2.04 * spread, found[-1] + 2.04 * spread))
+    assert bounds[0][0] > 1000 and bounds[1][0] < 0 < bounds[1][1]
+    assert RECORD["growth_with_chain"]["verdict"] == "reproduced"
 
 
 def shaped(layers, heads, **wanted):
