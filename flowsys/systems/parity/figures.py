@@ -109,8 +109,8 @@ FIGURES = {
     ),
     "5": PaperFigure(
         experiment_figures.few_and_many_strings,
-        "Without a chain, few strings passed over many times are learnt and entropy falls (top); many strings are not "
-        "learnt and entropy stays high (bottom).",
+        "Without a chain, few strings passed over many times are learnt and entropy falls; many strings are not learnt "
+        "and entropy stays high.",
     ),
     "8": PaperFigure(
         partial(experiment_figures.attention_on_secrets, "8"),

@@ -154,9 +154,9 @@ _TAKES: dict = {"takes": ""}
 CLAIMS = (
     Claim("growth_with_chain", "Figures 1a, 2, 3a", "with a chain of thought the samples needed grow about linearly "
           "in k", Experiment(), with_a_chain, control={"factor": 1.5}, **_TAKES,
-          note="where there is a chain {start:.3g} samples and {slope} more a secret, k² times {bend}; a power of k "
-          "would be {exponent:.3g}, a factor {factor:.3g} a secret, rms in log samples {rms}; medians {medians}; "
-          "{ours} (paper: {paper})"),
+          note="where there is a chain {start:.3g} samples and {slope} more a secret, its square times {bend}; a "
+          "power of k would be {exponent:.3g}, a factor {factor:.3g} a secret, rms in log samples {rms}; "
+          "medians {medians}; {ours} (paper: {paper})"),
     Claim("growth_without_chain", "Figures 1a, 2", "without a chain of thought they grow exponentially in k",
           Experiment(), without_a_chain, control={"chain": True}, **_TAKES,
           note="factor {factor:.3g} a secret (a lower bound: {over} runs over budget); rms in log samples {rms}; "
