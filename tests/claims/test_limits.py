@@ -125,3 +125,10 @@ def test_a_logarithm_of_a_logarithm_is_not_bounded_where_the_path_is_long(path):
     x = PATHS[path]
     assert bounded(x, np.log(np.log(x) + 1), "")[0] is not Word.HOLDS
     assert bounded(x, np.log(np.log(x) + 1), "tilde")[0] is Word.HOLDS
+
+
+def test_what_still_comes_nearer_at_the_same_pace_is_not_said_to_settle_elsewhere():
+    off = np.array([-0.04, -0.075, -0.084, -0.086, -0.086, -0.0845, -0.0815, -0.078, -0.073, -0.068, -0.063, -0.0578])
+    x = np.geomspace(1e2, 1e13, len(off))
+    assert judged(x, off) is Word.NOT_TESTABLE
+    assert judged(x, -0.2 - off) is Word.FAILS  # it goes away at that pace

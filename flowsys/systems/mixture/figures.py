@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 from matplotlib.figure import Figure
 
-from flowsys.plot import dots, heat, lettered, panels_beside, titled
+from flowsys.plot import heat, lettered, panels_beside, titled
 from flowsys.plot.drawing import Drawing, PaperFigure
 from flowsys.runs.beside import beside
 from flowsys.runs.training import train
@@ -79,7 +79,8 @@ def attention_only(setup: Setup) -> Drawing:
     figure = Figure(figsize=(8.4, 3.8), layout="constrained")
     steps = trained.t / setup["learning_rate"]
     for ax, name in zip(figure.subplots(1, 2), ("loss", "accuracy")):
-        dots(ax, steps, trained[name], name)
+        ax.plot(steps, trained[name], ".", color="0.75", markersize=2)
+        ax.plot(steps, trained[name].mean(axis=1), ".", color="C0", markersize=5, label="mean of 16 seeds")
         ax.set(xlabel="steps", ylabel=name)
         ax.legend(frameon=False)
     titled(figure, SYSTEM, setup, (*SHOWN, "sigma_w"))

@@ -22,12 +22,11 @@ the next bit; everything the loss sees of the weights are inner products with th
 """
 
 from functools import partial
-from typing import Any
 
 import flowsys as fs
 from flowsys.system import Setup, late, packaged
 from flowsys.systems.parity import frozen, vocabulary
-from flowsys.systems.parity.model import Network, fresh_batch, output_weights, sampled_blocks, samples
+from flowsys.systems.parity.model import Network, fresh_batch, output_weights, sampled_blocks
 from flowsys.systems.parity.notation import LATEX
 from flowsys.systems.parity.observables import formulas, observables
 
@@ -45,20 +44,11 @@ def _columns(setup: Setup, level: str, variant: str, mode: str) -> tuple[str, ..
 
 
 NETWORK = Network(lambda p: output_weights(p.width))
-_declared: dict[str, Any] = {
-    "parameters": vocabulary.PARAMETERS,
-    "samples": samples,
-    "stages": vocabulary.STAGES,
-    "width": vocabulary.WIDTH,
-    "learning_rate": vocabulary.LEARNING_RATE,
-    "t_max": vocabulary.T_MAX,
-    "looks": vocabulary.LOOKS,
-}
 
 
 def _form(name: str, form, blocks, functions: dict, *events: str) -> fs.Model:
     watched = {event: vocabulary.EVENTS[event] for event in ("lock", "margin_1", *events)}
-    return fs.Model(name, blocks=blocks, loss=form.loss, observe=functions, events=watched, **_declared)
+    return fs.Model(name, blocks=blocks, loss=form.loss, observe=functions, events=watched, **vocabulary.DECLARED)
 
 
 FORMS = {
@@ -104,5 +94,5 @@ SYSTEM = fs.Model(
     columns=_columns,
     validate=vocabulary.validate,
     **packaged(__name__),
-    **_declared,
+    **vocabulary.DECLARED,
 )  # fmt: skip

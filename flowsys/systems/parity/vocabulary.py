@@ -6,7 +6,7 @@ from typing import Any
 import flowsys as fs
 from flowsys.errors import InputError
 from flowsys.system import FINITE
-from flowsys.systems.parity.model import LARGEST_N
+from flowsys.systems.parity.model import LARGEST_N, samples
 
 MODES = {
     "position": "gradient flow, seen at query position i (a system of its own for i >= n+3 and for k = 1)",
@@ -24,14 +24,7 @@ EVENTS = {
                             "the mean margin at position i reaches margin_threshold (where the hinge switches off)"),
     "gate_flip": fs.Crossing("gate_slack", 0.0, -1, "the first gate of a neuron flips (levels with live gates)"),
 }  # fmt: skip
-STEPS = ("step_1", "step_2", "step_3")
-STAGES = {
-    "position": [fs.Stage("flow")],
-    "block": [fs.Stage("flow")],
-    "three_step": [fs.Stage(name, step=f"eta_{j}") for j, name in enumerate(STEPS)],
-    "no_chain": [fs.Stage("flow")],
-}
-LOOKS = dict.fromkeys(("position", "block"), ("lock", "margin_1")) | {"no_chain": ("margin_1",)}
+_FLOW, _STEPS = [fs.Stage("flow")], [fs.Stage(f"step_{j + 1}", step=f"eta_{j}") for j in range(3)]
 
 _RATE = 1e30  # more than any rate or time at the largest sizes
 
@@ -75,13 +68,20 @@ PARAMETERS = {
     "batch": fs.Size(float("inf"), 1, 10**6, "fresh sequences a step in the variant sgd of L0; inf is the population",
                      infinite=True, levels=("L0",)),
 }
-WIDTH = fs.Size(lambda p: min(10**6, max(1, round(p["m"]))), 1, 10**6, "half the number of neurons of the finite "
-                "model; unless it is m, W moves width/m times as fast, so that the limit stays that of m",
-                default_text="m")
-LEARNING_RATE = fs.Real(lambda p: p["m"] ** 0.5 / 4, 0.0, 1e15, "step of gradient descent", open_low=True,
-                        default_text="sqrt(m) / 4")
-T_MAX = fs.Real(_long_enough, 0.0, _RATE, "integrate no further than this time", open_low=True,
-                default_text="1e9, or 100 n sqrt(m) + 1000 m if that is more")
+DECLARED: dict[str, Any] = {
+    "parameters": PARAMETERS,
+    "samples": samples,
+    "stages": dict.fromkeys(MODES, _FLOW) | {"three_step": _STEPS},
+    "looks": dict.fromkeys(("position", "block"), ("lock", "margin_1")) | {"no_chain": ("margin_1",)},
+    "width": fs.Size(lambda p: min(10**6, max(1, round(p["m"]))), 1, 10**6, "half the number of neurons of the finite "
+                     "model; unless it is m, W moves width/m times as fast, so that the limit stays that of m",
+                     default_text="m"),
+    "learning_rate": fs.Real(lambda p: p["m"] ** 0.5 / 4, 0.0, 1e15, "step of gradient descent", open_low=True,
+                             default_text="sqrt(m) / 4"),
+    "t_max": fs.Real(_long_enough, 0.0, _RATE, "integrate no further than this time", open_low=True,
+                     default_text="1e9, or 100 n sqrt(m) + 1000 m if that is more"),
+}
+"""What all forms of the block share."""
 # fmt: on
 
 
