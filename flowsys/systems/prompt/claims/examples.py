@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from flowsys.claims import Claim, Experiment, Identity, Inequality, Kit, Order, Path, Sides
+from flowsys.claims import Claim, Condition, Experiment, Identity, Inequality, Kit, Order, Path, Regime, Sides
 from flowsys.errors import InputError
 from flowsys.systems.prompt import plurality, transitions
 from flowsys.systems.prompt.testing import law_of, limit_errors, one_step_error
@@ -137,6 +137,8 @@ SATISFIED: list[dict[str, Any]] = [
     {"style": "attractor", "tau": 0.6**3, "beta": 0.3},
     {"style": "equal"},
 ]
+"""Errors under which it holds, of four patterns or more: among fewer the second misleads."""
+INFORMED = Regime(Condition("M' ≥ 4", lambda p: (p.M_test, 4)))
 MATCHING = {"alpha_test": 1.0}
 
 
@@ -190,7 +192,7 @@ CLAIMS = [
     Claim("theorem_3b", "Theorem 3b", "if Condition 1 holds the ICL error goes to 0",
           Order("O", lambda p: p.l_ts**-0.5), one_step_errors, at=[{**x, **MATCHING} for x in SATISFIED],
           path=Path("l_ts", (20, 60, 180, 360, 600)),
-          levels="L3", takes="M_test", control={"at": [{**x, **MATCHING} for x in ATTRACTORS[:1]]},
+          regime=INFORMED, levels="L3", takes="M_test", control={"at": [{**x, **MATCHING} for x in ATTRACTORS[:1]]},
           note="the condition {condition_1}; the error falls faster than this"),
     Claim("theorem_3b_length", "Theorem 3b, Eq. (25)", "l_ts = O((α' τ_o ρ_o)^-2 log M) examples suffice for ICL",
           Order("O", one_step_order), one_step_needed, path=Path("tau", (0.8, 0.7, 0.6, 0.5, 0.4, 0.3)), levels="L3",

@@ -143,7 +143,7 @@ CLAIMS = [
           Sign(dict(zip(GAMMAS, (-1, 1, -1, 1))), strict=True), gradients,
           at=[{"K": 2, "alpha": 0.4, "M": 400}, {"K": 3, "alpha": 0.4, "M": 2100}, {"K": 2, "alpha": 0.2, "M": 800},
               {"K": 3, "alpha": 0.8, "M": 1100}, {"K": 2, "alpha": 0.8, "M": 2000}, {"K": 4, "alpha": 0.4, "M": 6500}],
-          regime=proofs(10.0), what="proof step", levels="L3", takes="M K alpha epsilon_1", control={"sign": -1.0},
+          regime=proofs(10.0), what="proof step", levels="L3", takes="M K alpha", control={"sign": -1.0},
           provable=Provable(signs_on("[0, T_1]", dict(zip(GAMMAS, (-1, 1, -1, 1))))),
           note="read off the leading terms of the bounds; the last of them to turn is Γ_sd, where patterns win"),
     _bound(30, "same_same", "the upper bound on Γ_ss"),
