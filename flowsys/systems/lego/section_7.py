@@ -110,7 +110,8 @@ def run(cases: Sequence[Trained], folder: Path | str, on_epochs: Callable[[Exper
     runs, previous = StoredRuns(Path(folder), COMMAND), None
     for i, case in enumerate(cases):
         if runs.missing(cases[i:]):
-            trained = train(case.experiment, Path(folder) / case.weights, previous, on_epochs)
+            runs.folder.mkdir(parents=True, exist_ok=True)
+            trained = train(case.experiment, runs.folder / case.weights, previous, on_epochs)
             runs.fill([case], lambda case, _: results(case.experiment, trained))  # noqa: B023
             previous = trained.learnt
     return [runs.read(case) for case in cases]

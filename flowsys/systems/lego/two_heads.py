@@ -7,6 +7,8 @@ Without it the block sees only what attention reads, as in Definition 3.5, and h
 the query's own clause brings it. Single precision.
 """
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -62,11 +64,12 @@ def _next_clause_logits(parameters, clauses, attention, values, adds_query):
     return jnp.einsum("nqw,wpd->nqpd", x, parameters["unembedding"]) + parameters["unembedding_bias"][None, None]
 
 
-def forward(parameters, tokens, L, adds_query=True):
+def forward(parameters, tokens, adds_query):
     """Logits of clauses after each answer 0 … L-1, (N, L, 5, d), and the attention that made them, (N, heads, L, 2L).
 
-    `tokens` holds at least the L predicates and answers 0 … L-1; later answers are not looked at.
+    `tokens` holds the L predicates and answers 0 … L; the last answer is not looked at.
     """
+    L = tokens.shape[1] // 2
     clauses = _embed(parameters, tokens[:, : 2 * L])
     queries = clauses[:, L:]
     is_visible = jnp.arange(2 * L)[None, :] <= jnp.arange(L, 2 * L)[:, None]
@@ -75,31 +78,31 @@ def forward(parameters, tokens, L, adds_query=True):
     return _next_clause_logits(parameters, queries, attention, values, adds_query), attention
 
 
-def next_clause_loss(parameters, tokens, L, adds_query=True):
+def next_clause_loss(parameters, tokens, adds_query):
     """Mean over sentences and steps of the loss of all five tokens (Eq. 6a up to the factor L, which Adam ignores)."""
-    logits, _ = forward(parameters, tokens, L, adds_query)
-    is_true = jax.nn.one_hot(tokens[:, L + 1 : 2 * L + 1], logits.shape[-1], dtype=logits.dtype)
+    logits, _ = forward(parameters, tokens, adds_query)
+    is_true = jax.nn.one_hot(tokens[:, tokens.shape[1] // 2 + 1 :], logits.shape[-1], dtype=logits.dtype)
     return (jax.nn.logsumexp(logits, axis=-1) - (is_true * logits).sum(axis=-1)).sum(axis=2).mean()
 
 
-def greedy_rollout(parameters, tokens, L, adds_query=True):
+@partial(jax.jit, static_argnames="adds_query")
+def greedy_rollout(parameters, tokens, adds_query):
     """Answers 1 … L as the model writes them itself after the predicates and ans_0, all tokens greedy: (N, L, 5)."""
-    size = tokens.shape[0]
+    L = tokens.shape[1] // 2
     predicates = _embed(parameters, tokens[:, :L])
     room = ((0, 0), (0, L), (0, 0), (0, 0))
-    keys = jnp.pad(_project(parameters, "key", predicates), room)
-    values = jnp.pad(_project(parameters, "value", predicates), room)
+    keys, values = (jnp.pad(_project(parameters, name, predicates), room) for name in ("key", "value"))
 
     def answer(carry, position):
         keys, values, clause = carry
         embedded = _embed(parameters, clause[:, None])
-        keys = jax.lax.dynamic_update_slice_in_dim(keys, _project(parameters, "key", embedded), position, axis=1)
-        values = jax.lax.dynamic_update_slice_in_dim(values, _project(parameters, "value", embedded), position, axis=1)
+        write = partial(jax.lax.dynamic_update_slice_in_dim, start_index=position, axis=1)
+        keys, values = (write(kept, _project(parameters, name, embedded))
+                        for kept, name in ((keys, "key"), (values, "value")))  # fmt: skip
         is_visible = (jnp.arange(2 * L) <= position)[None, :]
         attention = _attention(_project(parameters, "query", embedded), keys, is_visible)
         logits = _next_clause_logits(parameters, embedded, attention, values, adds_query)
-        written = logits[:, 0].argmax(axis=-1)
-        written = written.astype(tokens.dtype).reshape(size, 5)
+        written = logits[:, 0].argmax(axis=-1).astype(tokens.dtype)
         return (keys, values, written), written
 
     _, written = jax.lax.scan(answer, (keys, values, tokens[:, L]), jnp.arange(L, 2 * L))

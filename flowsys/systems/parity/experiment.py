@@ -15,11 +15,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from flowsys.analysis.attention import attention_entropy
+from flowsys.runs.adam import Adam
 from flowsys.runs.checkpoint import restored, save
 from flowsys.systems.parity.data import Parity, sequences, shuffled
 from flowsys.systems.parity.transformer import Architecture, forward, next_bit_loss, transformer_weights
 
-BETA_1, BETA_2, ADAM_EPSILON = 0.9, 0.999, 1e-8
 ENTROPY_SEQUENCES = 128
 
 
@@ -102,18 +102,13 @@ def batch_bits(run: Run, step: int, excluded: np.ndarray, stored: np.ndarray | N
 
 
 @partial(jax.jit, static_argnames=("n", "n_heads"))
-def adam_steps(state, batches, learning_rates, n: int, n_heads: int):
-    """Adam on (weights, first moment, second moment, number of steps), a step a batch; the state and the last loss."""
+def adam_steps(state: Adam, batches, learning_rates, n: int, n_heads: int):
+    """Adam, a step a batch; where it stands then, and the last loss."""
 
     def step(state, data):
-        (weights, first, second, count), (sequence, learning_rate) = state, data
-        loss, slope = jax.value_and_grad(next_bit_loss)(weights, sequence, n, n_heads)
-        count = count + 1
-        first = jax.tree.map(lambda old, new: BETA_1 * old + (1 - BETA_1) * new, first, slope)
-        second = jax.tree.map(lambda old, new: BETA_2 * old + (1 - BETA_2) * new**2, second, slope)
-        scale = learning_rate * jnp.sqrt(1 - BETA_2**count) / (1 - BETA_1**count)
-        weights = jax.tree.map(lambda w, f, s: w - scale * f / (jnp.sqrt(s) + ADAM_EPSILON), weights, first, second)
-        return (weights, first, second, count), loss
+        sequence, learning_rate = data
+        loss, slope = jax.value_and_grad(next_bit_loss)(state.weights, sequence, n, n_heads)
+        return state.step(slope, learning_rate), loss
 
     state, losses = jax.lax.scan(step, state, (batches, learning_rates))
     return state, losses[-1]
@@ -151,18 +146,17 @@ def train_transformer(run: Run, checkpoint: Path | None = None) -> tuple[dict, d
     if run.training_set is not None:
         stored = fresh_bits(np.random.default_rng([run.seed, 3]), run.training_set, n, excluded)
     weights = transformer_weights(jax.random.key(run.seed), run.architecture, problem.n_positions)
-    zeros = jax.tree.map(jnp.zeros_like, weights)
-    state, course = restored(checkpoint, run, (weights, zeros, zeros, jnp.zeros((), dtype=jnp.int32)),
-                             {"samples": [], "loss": [], "accuracy": [], "entropy": []})  # fmt: skip
-    start = int(state[3])
+    nothing: dict[str, list] = {"samples": [], "loss": [], "accuracy": [], "entropy": []}
+    state, course = restored(checkpoint, run, Adam.start(weights), nothing)
+    start = int(state.count)
     while start < run.n_steps and samples_needed(course) is None:
         end = min(run.n_steps, start + run.evaluate_every)
         steps = range(start, end)
         batches = [sequences(problem, batch_bits(run, step, excluded, stored)) for step in steps]
         rates = run.learning_rate * (1 - np.array(steps) / run.n_steps)
         state, loss = adam_steps(state, np.array(batches, dtype=np.int32), rates.astype(np.float32), n, n_heads)
-        found = end * run.batch, float(loss), *evaluate(state[0], validation, n, n_heads)
+        found = end * run.batch, float(loss), *evaluate(state.weights, validation, n, n_heads)
         course, start = {name: [*course[name], x] for name, x in zip(course, found)}, end
         if checkpoint is not None:
             save(checkpoint, run, state, course)
-    return state[0], course
+    return state.weights, course
