@@ -48,8 +48,8 @@ def test_sampled_accuracy_at_length_two_is_the_exact_expectation():
     scores, l = Scores(1.6, 0.0, 1.4, 0.0), layer("C3")
     exact = 0.0
     with jax.enable_x64(True):
-        logits = lambda table: stage_2.configuration_logits(ops, scores, l.features, table, FEEDFORWARD)
-        losses = jax.jit(lambda table: stage_2.logit_losses(ops, logits(table), D, FEEDFORWARD))
+        logits = lambda table: stage_2.logits(ops, scores, l.features, table, FEEDFORWARD)
+        losses = jax.jit(lambda table: stage_2.losses(ops, logits(table), table.target, D, FEEDFORWARD))
         for table in (configurations.exact(l.group, 2, ell) for ell in (1, 2)):
             exact += float((table.weight * np.exp(-np.asarray(losses(table)))).sum()) / 2
     assert accuracy("C3", scores, 2, size=4096) == pytest.approx(exact, abs=3e-3)
@@ -67,10 +67,10 @@ def test_rollout_is_right_throughout_exactly_where_every_greedy_step_is():
     actions, values = configurations.sequences(l.group, L, 200, seed=0)
     every_step = np.ones(200, bool)
     with jax.enable_x64(True):
-        logits = jax.jit(lambda table: stage_2.configuration_logits(ops, scores, l.features, table, FEEDFORWARD))
+        logits = jax.jit(lambda table: stage_2.logits(ops, scores, l.features, table, FEEDFORWARD))
         for ell in range(1, L + 1):
             F = np.asarray(logits(configurations.from_sequences(l.group, actions, values, [ell])[0]))
-            every_step &= F[:, 0] > F[:, 1:].max(axis=1)
+            every_step &= F.argmax(axis=1) == values[:, ell]
     np.testing.assert_array_equal(right.all(axis=1), every_step)
     assert 0 < every_step.mean() < 1
 
@@ -120,9 +120,9 @@ def test_a_poor_model_gives_wrong_labels_which_become_the_targets():
     l, scores = layer("S3"), Scores(0.2, 0.0, 0.2, 0.0)
     tables, share = round_tables(l, scores, 8, (2,), 256, 0)
     with jax.enable_x64(True):
-        F = np.asarray(stage_2.configuration_logits(ops, scores, l.features, tables[0], FEEDFORWARD))
+        F = np.asarray(stage_2.logits(ops, scores, l.features, tables[0], FEEDFORWARD))
     assert share < 0.9
-    assert (F[:, 0] >= F.max(axis=1) - 1e-12).all()
+    assert ((tables[0].target * F).sum(axis=1) >= F.max(axis=1) - 1e-12).all()
 
 
 def test_a_round_that_wrong_labels_hold_up_says_so_and_what_to_change():

@@ -74,8 +74,8 @@ def test_stage_2_program_is_the_gradient_of_the_model_on_sampled_configurations(
     problem = stage_2_problem(setup, Layer(group, features, 1e3, nonlinearity), tables)
 
     def loss(y):
-        logits = lambda table: stage_2.configuration_logits(ops, y, features, table, nonlinearity)
-        losses = lambda table: stage_2.logit_losses(ops, logits(table), 1e3, nonlinearity)
+        logits = lambda table: stage_2.logits(ops, y, features, table, nonlinearity)
+        losses = lambda table: stage_2.losses(ops, logits(table), table.target, 1e3, nonlinearity)
         return sum((table.weight * losses(table)).sum() for table in tables)
 
     with jax.enable_x64(True):

@@ -28,8 +28,8 @@ def ideal(name, C_B=3, d=1e3):
 
 def loss(y, features, tables, d):
     """Σ over the tables of the weighted mean loss."""
-    F = lambda table: stage_2.configuration_logits(ops, y, features, table, FEEDFORWARD)
-    return sum((table.weight * stage_2.logit_losses(ops, F(table), d, FEEDFORWARD)).sum() for table in tables)
+    F = lambda table: stage_2.logits(ops, y, features, table, FEEDFORWARD)
+    return sum((table.weight * stage_2.losses(ops, F(table), table.target, d, FEEDFORWARD)).sum() for table in tables)
 
 
 @cache
@@ -94,8 +94,10 @@ def test_wrong_self_labels_change_the_target_only():
     wrong = np.column_stack([values[:, :2], (values[:, 2] + 1) % 3])
     (table,) = configurations.from_sequences(group, actions, wrong, [2])
     (right,) = configurations.from_sequences(group, actions, values, [2])
-    assert (table.hit[:, 0, 0] == 0).all() and (right.hit[:, 0, 0] == 1).all()
-    np.testing.assert_array_equal(table.past, right.past)
+    np.testing.assert_array_equal(table.target.argmax(axis=1), wrong[:, 2])
+    assert (table.target != right.target).any(axis=1).all()
+    for seen in ("hit", "distractors", "current", "past"):
+        np.testing.assert_array_equal(getattr(table, seen), getattr(right, seen))
 
 
 def test_a_sample_is_within_its_error_of_the_exact_loss():
@@ -146,7 +148,7 @@ def test_correct_and_spurious_logit_are_a_third_of_the_clip_level_at_the_start()
     B = closed_forms.clip_level(3, 1e3)
     bare = FeedForward(bias=0.0, rho=1e-6, q=4)
     with jax.enable_x64(True):
-        F = np.asarray(stage_2.configuration_logits(ops, ZERO, ideal("C5"), table, bare))
+        F = np.asarray(stage_2.logits(ops, ZERO, ideal("C5"), table, bare))
     spurious = F[table.distractors[:, 0, 0] == 0]
     np.testing.assert_allclose(np.sort(spurious, axis=1)[:, -2:], B / 3, rtol=1e-6)
 

@@ -1,9 +1,9 @@
 """What the clauses hold, as tables: the configurations whose weighted sum is Loss_5^{L,ℓ} of an isotropic layer.
 
 The loss reads a sentence only through the matrix of the right predicate, the count matrix of the L - 1 others, the
-query's value and the counts of the earlier values. Any relabelling of classes and any of values leaves it as it is, so
-that the label and the query's value are 0. With true labels the first matrix is then the identity, and a configuration
-is (distractors, past) with a weight, where distractors = Σ_k Perm(h_k), h_k = g_ℓ⁻¹ g_k independent and uniform. For
+query's value, the counts of the earlier values, and the label. Any relabelling of classes and any of values leaves it
+as it is. With true labels a configuration is therefore (distractors, past) with a weight, the first matrix being the
+identity, label and query's value 0, and distractors = Σ_k Perm(h_k), h_k = g_ℓ⁻¹ g_k independent and uniform. For
 ℓ = 1 nothing is past; for ℓ = 2 the past value is y_0, uniform and independent of h_1.
 
 A program's neuron sees a configuration only through (hit, distractors, current, past, ℓ), a class through the multiset
@@ -14,7 +14,7 @@ is distinct; the links count how often.
 from collections.abc import Sequence
 from functools import lru_cache
 from math import comb
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,30 +28,27 @@ LARGEST_SAMPLE = 1_000_000  # neurons looked at: more would not fit into the tab
 
 
 class Configurations(NamedTuple):
-    """Step ℓ of length L: hit, distractors (rows, j, y); past (rows, y); weight (rows,). Label and query are 0."""
+    """Step ℓ of length L: hit, distractors (rows, j, y); current, past (rows, y); target (rows, j); weight (rows,)."""
 
-    L: int
-    ell: int
-    hit: np.ndarray
-    distractors: np.ndarray
-    past: np.ndarray
-    weight: np.ndarray
+    L: Any
+    ell: Any
+    hit: Any
+    distractors: Any
+    current: Any
+    past: Any
+    target: Any = None
+    weight: Any = None
 
 
 def distinct_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The distinct rows of a table of counts, in order, and which of them each row is.
 
-    A row is read as the digits of a number, some columns at a time: sorting numbers is far cheaper than sorting rows.
+    A row is read as a text of its numbers' bytes: sorting texts is far cheaper than sorting rows.
     """
-    base = int(rows.max()) + 1
-    at_once = max(1, int(np.log(2.0**62 / len(rows)) / np.log(max(base, 2))))
-    place, first = np.zeros(len(rows), dtype=np.int64), np.zeros(1, dtype=np.int64)
-    for start in range(0, rows.shape[1], at_once):
-        digits = rows[:, start : start + at_once].astype(np.int64)
-        powers = base ** np.arange(digits.shape[1], dtype=np.int64)[::-1]
-        numbers = place * (powers[0] * base) + digits @ powers
-        _, first, place = np.unique(numbers, return_index=True, return_inverse=True)
-    return rows[first], place.ravel()
+    kind = np.min_scalar_type(rows.max()).newbyteorder(">")
+    texts = np.ascontiguousarray(rows, dtype=kind).view(f"S{kind.itemsize * rows.shape[1]}").ravel()
+    _, first, place = np.unique(texts, return_index=True, return_inverse=True)
+    return rows[first], place
 
 
 def distractor_counts(group: GroupAction, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -84,10 +81,12 @@ def exact(group: GroupAction, L: int, ell: int) -> Configurations:
     """The whole distribution of configurations at ℓ = 1 or 2."""
     (counts, weight), n_y = distractor_counts(group, L - 1), group.n_y
     # at ℓ = 2, h_1 is one of the L - 1 distractors, and y_0 is uniform whatever h_1 is
-    pasts = np.eye(n_y) if ell == 2 else np.zeros((1, n_y))
+    own, pasts = np.eye(n_y), np.eye(n_y) if ell == 2 else np.zeros((1, n_y))
     counts, past = np.repeat(counts, len(pasts), axis=0), np.tile(pasts, (len(counts), 1))
-    hit = np.broadcast_to(np.eye(n_y), counts.shape)
-    return Configurations(L, ell, hit, counts.astype(float), past, np.repeat(weight, len(pasts)) / len(pasts))
+    hit, first = np.broadcast_to(own, counts.shape), np.broadcast_to(own[0], past.shape)
+    return Configurations(
+        L, ell, hit, counts.astype(float), first, past, first, np.repeat(weight, len(pasts)) / len(pasts)
+    )
 
 
 def from_sequences(group: GroupAction, actions, values, steps: Sequence[int]) -> list[Configurations]:
@@ -95,30 +94,24 @@ def from_sequences(group: GroupAction, actions, values, steps: Sequence[int]) ->
 
     `values` are y_0 … y_{ℓ-1} as they stand in the context, and the label y_ℓ, which need not be right.
     """
-    n_y, at, tables = group.n_y, np.arange(len(actions)), []
-    everything = np.einsum("ng,gjy->njy", occurrences(actions, group.n_g), group.matrices)
+    (size, L), own, tables = actions.shape, np.eye(group.n_y), []
+    everything, weight = action_counts(group, actions), np.full(size, 1 / size)
     for ell in steps:
-        hit = group.matrices[actions[:, ell - 1]]
-        rows, columns = (_to_front(values[:, k], n_y) for k in (ell, ell - 1))
-        places = at[:, None, None], rows[:, :, None], columns[:, None, :]
-        past = occurrences(values[:, : ell - 1], n_y)[at[:, None], columns]
-        weight = np.full(len(at), 1 / len(at))
-        tables.append(Configurations(actions.shape[1], ell, hit[places], (everything - hit)[places], past, weight))
+        hit, past = group.matrices[actions[:, ell - 1]], occurrences(values[:, : ell - 1], group.n_y)
+        seen = hit, everything - hit, own[values[:, ell - 1]], past
+        tables.append(Configurations(L, ell, *seen, own[values[:, ell]], weight))
     return tables
+
+
+def action_counts(group: GroupAction, actions: np.ndarray) -> np.ndarray:
+    """Σ_k Perm(g_k) of every sequence: (rows, j, y)."""
+    return np.einsum("ng,gjy->njy", occurrences(actions, group.n_g), group.matrices)
 
 
 def occurrences(rows: np.ndarray, n: int) -> np.ndarray:
     """How often each of 0 … n - 1 stands in each row: (rows, n)."""
     places = rows + n * np.arange(len(rows))[:, None]
     return np.bincount(places.ravel(), minlength=n * len(rows)).reshape(len(rows), n).astype(float)
-
-
-def _to_front(index, n_y):
-    """The transposition of 0 and index, per row."""
-    order = np.tile(np.arange(n_y), (len(index), 1))
-    order[np.arange(len(index)), index] = 0
-    order[:, 0] = index
-    return order
 
 
 def sequences(group: GroupAction, L: int, size: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -157,12 +150,12 @@ def program_tables(steps: Sequence[Configurations]) -> tuple[dict, dict]:
     """Tables and links of the loss Σ over the given steps (their weights as they are)."""
     n_y = steps[0].hit.shape[-1]
     columns, kind = _distinct_neurons(steps)
+    is_target = np.concatenate([step.target for step in steps]).astype(int)
     multisets = np.sort(kind.reshape(-1, n_y), axis=1)
-    is_target = np.arange(len(multisets)) % n_y == 0
-    classes, of_class = distinct_rows(np.column_stack([is_target, multisets]))
-    of_class = of_class.reshape(-1, n_y)
+    classes, of_class = distinct_rows(np.column_stack([is_target.ravel(), multisets]))
     ell = np.repeat([step.ell for step in steps], [len(step.weight) for step in steps])
-    held = np.column_stack([np.minimum(ell, 3), of_class[:, 0], np.sort(of_class[:, 1:], axis=1)])
+    # a target comes after all classes that are none, so that sorting puts it last
+    held = np.column_stack([np.minimum(ell, 3), np.sort(of_class.reshape(-1, n_y), axis=1)])
     configurations, of_row = distinct_rows(held)
     merged = np.bincount(of_row, np.concatenate([step.weight for step in steps]))
     of_step = {f"weight_{ell}": np.where(configurations[:, 0] == ell, merged, 0.0) for ell in (1, 2)}
@@ -187,8 +180,8 @@ def _distinct_neurons(steps: Sequence[Configurations]) -> tuple[dict, np.ndarray
     box = (2, L + 1, 2, L + 1, L + 1)
     seen = []
     for step in steps:
-        current = np.arange(step.past.shape[1]) == 0
-        counts = (step.hit, step.distractors, current, step.past[:, None, :], np.array(step.ell - 1))
+        seen_by_all = (x[:, None, :] for x in (step.current, step.past))
+        counts = (step.hit, step.distractors, *seen_by_all, np.array(step.ell - 1))
         each = [np.broadcast_to(x.astype(np.int32), step.hit.shape) for x in counts]
         seen.append(np.ravel_multi_index(each, box).ravel())
     everything = np.concatenate(seen)

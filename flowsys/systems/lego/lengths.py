@@ -20,7 +20,7 @@ import numpy as np
 from flowsys.model import ops
 from flowsys.system import Setup
 from flowsys.systems.lego import stage_2
-from flowsys.systems.lego.configurations import Configurations, from_sequences, occurrences, sequences
+from flowsys.systems.lego.configurations import Configurations, action_counts, from_sequences, sequences
 from flowsys.systems.lego.feedforward import FeedForward
 from flowsys.systems.lego.groups import GroupAction
 from flowsys.systems.lego.isotropic import Layer
@@ -41,10 +41,11 @@ def _step_scores(q: int, activation: str, clip: str):
 
     def of_step(scores, features, table, d, numbers):
         feedforward = FeedForward(q=q, activation=activation, clip=clip, **numbers)
-        F = stage_2.configuration_logits(ops, scores, features, table, feedforward)
-        losses = stage_2.logit_losses(ops, F, d, feedforward)
-        rivals = jnp.maximum(F[:, 1:].max(axis=1), feedforward.outside_logit(ops, F.shape[1]))
-        return jnp.exp(-losses).mean(), (F[:, 0] > rivals).mean(dtype=losses.dtype), -jnp.expm1(-losses).mean()
+        F = stage_2.logits(ops, scores, features, table, feedforward)
+        losses = stage_2.losses(ops, F, table.target, d, feedforward)
+        rivals = jnp.where(table.target > 0, feedforward.outside_logit(ops, F.shape[1]), F)
+        is_likeliest = (table.target * F).sum(axis=1) > rivals.max(axis=1)
+        return jnp.exp(-losses).mean(), is_likeliest.mean(dtype=F.dtype), -jnp.expm1(-losses).mean()
 
     axes = Configurations._make([None, *[0] * (len(Configurations._fields) - 1)])
     return jax.jit(jax.vmap(of_step, in_axes=(None, None, axes, None, None)))
@@ -81,15 +82,15 @@ def greedy_answers(scores: Scores, layer: Layer, actions, y_0, n_answers: int) -
     """
     group, L = layer.group, actions.shape[1]
     with jax.enable_x64(True):
-        everything = jnp.asarray(np.einsum("ng,gjy->njy", occurrences(actions, group.n_g), group.matrices))
+        everything = jnp.asarray(action_counts(group, actions))
         matrices, outside = jnp.asarray(group.matrices), layer.feedforward.outside_logit(ops, group.n_y)
 
         def answer(carry, step):
             current, past = carry
             action, ell = step
             hit = matrices[action]
-            seen = hit, everything - hit, current, past
-            F = stage_2.logits(ops, scores, layer.features, *seen, float(L), ell, layer.feedforward)
+            table = Configurations(float(L), ell, hit, everything - hit, current, past)
+            F = stage_2.logits(ops, scores, layer.features, table, layer.feedforward)
             chosen = F.argmax(axis=1)
             carry = (jax.nn.one_hot(chosen, group.n_y, dtype=F.dtype), past + current)
             return carry, (chosen, F.max(axis=1) > outside)

@@ -12,8 +12,6 @@ Time is τ = t / n_x: α and γ stand for n_x entries, β and δ for n_x (n_x - 
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from flowsys.systems.lego.configurations import Configurations
 from flowsys.systems.lego.feedforward import FeedForward
 from flowsys.systems.lego.isotropic import Isotropic
@@ -61,24 +59,18 @@ def preactivation(ops, scores: Scores, features: Isotropic, hit, distractors, cu
     return predicates * b_prime + answers * e + bias + (a - b_prime) * M + (c - e) * N
 
 
-def logits(ops, scores: Scores, features: Isotropic, hit, distractors, current, past, L, ell, feedforward: FeedForward):
-    """F_j of the values: hit and distractors are (…, j, y), current and past are (…, y); the answer is (…, j)."""
-    of_classes = (hit, distractors, current[..., None, :], past[..., None, :])
-    Λ = preactivation(ops, scores, features, *of_classes, L, ell, feedforward.bias)
+def logits(ops, scores: Scores, features: Isotropic, table: Configurations, feedforward: FeedForward):
+    """F_j of the values in every row of a table: (rows, n_y)."""
+    seen_by_all = (x[:, None, :] for x in (table.current, table.past))
+    Λ = preactivation(
+        ops, scores, features, table.hit, table.distractors, *seen_by_all, table.L, table.ell, feedforward.bias
+    )
     return feedforward.clip_logits(ops, feedforward.activate(ops, Λ).sum(axis=-1))
 
 
-def configuration_logits(ops, scores: Scores, features: Isotropic, table: Configurations, feedforward: FeedForward):
-    """F_j of every row of a table: (rows, n_y); the target is class 0."""
-    current = np.eye(table.past.shape[-1])[0]
-    columns = (table.hit, table.distractors, current[None], table.past)
-    return logits(ops, scores, features, *columns, table.L, table.ell, feedforward)
-
-
-def logit_losses(ops, F, d, feedforward: FeedForward):
+def losses(ops, F, target, d, feedforward: FeedForward):
     """-log p(target) of logits (rows, n_y), as softplus of a log-sum: accurate down to the smallest float."""
-    n_y = F.shape[-1]
-    outside = feedforward.outside_logit(ops, n_y)
-    others = ops.concatenate([F[..., 1:] - F[..., :1], outside - F[..., :1]], axis=-1)
-    counts = ops.array([1.0] * (n_y - 1) + [d - n_y])
-    return ops.softplus(ops.log_sum_exp(others, counts=counts[None, :], axis=-1))
+    n_y, right = F.shape[-1], (target * F).sum(axis=-1)[:, None]
+    margins = ops.concatenate([F - right, feedforward.outside_logit(ops, n_y) - right], axis=-1)
+    counts = ops.concatenate([1 - target, 0 * target[:, :1] + (d - n_y)], axis=-1)
+    return ops.softplus(ops.log_sum_exp(margins, counts=counts, axis=-1))
