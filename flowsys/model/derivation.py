@@ -9,10 +9,10 @@ import numpy as np
 from flowsys.model.checks import tried
 from flowsys.model.concrete import Concrete
 from flowsys.model.flows import Weights, flow_of_weights, seen_of, weight_shapes
-from flowsys.model.limit import assembled, draws_of
+from flowsys.model.limit import assembled, draws_of, limit_key
 from flowsys.model.lumping import Lumping
 from flowsys.model.verified import against_field
-from flowsys.symbolic.derivation import Derivation
+from flowsys.symbolic.derivation import EXACT, Derivation
 from flowsys.symbolic.lumping import describe
 from flowsys.symbolic.render import flow_equations, loss_equations
 from flowsys.system.names import spelled
@@ -25,6 +25,9 @@ def derivation(concrete: Concrete) -> Derivation:
     lumping = Lumping(draws_of(concrete, None))
     found, statement = assembled(lumping)
     seconds = time.perf_counter() - begun
+    autodiff = max(against_field(lumping, found), closure(lumping))
+    if autodiff <= EXACT:  # what is compared with it need not derive it again
+        concrete.declaration.found.setdefault(limit_key(concrete, None), found)
     left, unlike = lumping.control() or (None, ())
     names = lumping.coordinates.names
     words = describe(lumping.partition, names)
@@ -45,7 +48,7 @@ def derivation(concrete: Concrete) -> Derivation:
         unlike=tuple(names[lumping.partition.representatives[c]] for c in unlike),
         n_eliminable=0,
         agreement=None,
-        autodiff=max(against_field(lumping, found), closure(lumping)),
+        autodiff=autodiff,
         seconds=seconds,
         statement=statement,
     )
