@@ -82,7 +82,6 @@ def _json(d) -> str:
             "certificate": d.certificate,
             "control": d.control,
             "unlike": list(d.unlike),
-            "n_eliminable": d.n_eliminable,
             "agreement": d.agreement,
             "autodiff": d.autodiff,
             "seconds": d.seconds,

@@ -81,10 +81,23 @@ class Real:
 
 
 class Choice:
-    """A parameter with a few named values; the first is the default."""
+    """A parameter with a few named values; the first is the default.
 
-    def __init__(self, default: str, *others: str, meaning: str = "", levels: tuple[str, ...] = LEVELS):
+    It may be open: `reads` makes a value of another text, such as the name of a file, or gives None; `reads_text` says
+    which texts those are.
+    """
+
+    def __init__(
+        self,
+        default: str,
+        *others: str,
+        meaning: str = "",
+        levels: tuple[str, ...] = LEVELS,
+        reads: Callable[[str], Any] | None = None,
+        reads_text: str = "",
+    ):
         self.values, self.meaning, self.levels = (str(default), *map(str, others)), meaning, levels
+        self.reads, self.reads_text = reads, reads_text
         if len(set(self.values)) < len(self.values):
             raise InputError(f"Choice{self.values!r} names one value twice.")
 
@@ -92,7 +105,10 @@ class Choice:
         return f"Choice{self.values!r}"
 
     def parameter(self, name: str) -> Parameter:
-        return Parameter(name, self.values[0], self.meaning, choices=self.values, levels=self.levels)
+        return Parameter(
+            name, self.values[0], self.meaning, choices=self.values, levels=self.levels, reads=self.reads,
+            reads_text=self.reads_text,
+        )  # fmt: skip
 
 
 class Direct:

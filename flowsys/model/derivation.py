@@ -46,7 +46,6 @@ def derivation(concrete: Concrete) -> Derivation:
         certificate=lumping.leaves(lumping.partition),
         control=left,
         unlike=tuple(names[lumping.partition.representatives[c]] for c in unlike),
-        n_eliminable=0,
         agreement=None,
         autodiff=autodiff,
         seconds=seconds,

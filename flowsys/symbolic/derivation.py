@@ -4,24 +4,20 @@ A *stated* program has sizes as symbols. A *found* one comes from the enumerated
 lumping. `Derivation` holds the stated program with what was found and how well they agree at random points.
 """
 
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from flowsys.program import Program
 from flowsys.typeset.tables import fold
 
 # Rounding gives certificates up to 2e-15 and agreements up to 3e-14 with the five papers' systems and their variants; a
 # wrong term differs by the size of a rate, a merged class that must not be by 3e-3 or more. Between the two lies the
-# tolerance at which `lump` calls rates equal.
+# tolerance at which a lumping calls rates equal.
 EXACT = 1e-9
 
 if TYPE_CHECKING:
     from flowsys.symbolic.assemble import Statement
-    from flowsys.symbolic.lumping import Partition
 
 
 @dataclass(frozen=True)
@@ -31,8 +27,8 @@ class Derivation:
     `certificate` is how far the unlumped field leaves the lumped subspace (about 1e-16 if exact), `control` the same
     after merging the two classes `unlike` (of order one; None if no two were found that it notices), `agreement` the
     largest difference between the stated program and the found one at random points (None where nothing was stated),
-    `autodiff` that between the program and autodiff on the weights, relative. `n_eliminable` counts variables of the
-    stated program beyond the classes found; `statement` is what the program was assembled from.
+    `autodiff` that between the program and autodiff on the weights, relative; `statement` is what the program was
+    assembled from.
     """
 
     program: Program
@@ -46,7 +42,6 @@ class Derivation:
     certificate: float
     control: float | None
     unlike: tuple[str, ...]
-    n_eliminable: int
     agreement: float | None
     seconds: float
     autodiff: float | None = None
@@ -85,10 +80,6 @@ class Derivation:
             yield "control: no control found, no two classes tried are noticed when they are merged"
         else:
             yield "control: none, there are no two classes to merge"
-        if self.n_eliminable:
-            n = len(self.program.state)
-            left = n - self.n_eliminable
-            yield f"{self.n_eliminable} of the {n} variables could be eliminated: from this start {left} suffice"
         if self.agreement is None:
             yield "found, not stated: no limit is stated that it could be compared with"
         else:
@@ -112,62 +103,3 @@ class Derivation:
         if self.control is None and self.n_classes > 1:
             found.append("no control found: no two classes tried are noticed when they are merged")
         return tuple(found)
-
-
-@dataclass(frozen=True)
-class Stated:
-    """A statement, the program assembled from it, and the seconds that took."""
-
-    statement: "Statement"
-    program: Program
-    seconds: float
-
-    @classmethod
-    def assembled(cls, statement: "Statement") -> "Stated":
-        from flowsys.symbolic.assemble import assemble
-
-        begun = time.perf_counter()
-        program = assemble(statement)
-        return cls(statement, program, time.perf_counter() - begun)
-
-    def beside(
-        self,
-        found: "Partition",
-        full: Callable[[np.ndarray], np.ndarray],
-        names: Sequence[str],
-        agreement: float,
-        size: str,
-        latex: Mapping[str, str],
-    ) -> Derivation:
-        """The stated program beside the lumping found of the full field."""
-        from flowsys.symbolic.lumping import certificate, control, describe
-        from flowsys.symbolic.render import flow_equations, loss_equations
-
-        words = describe(found, names)
-        left, unlike = control(full, found) or (None, ())
-        return Derivation(
-            program=self.program,
-            equations=flow_equations(self.statement, latex),
-            loss=loss_equations(self.statement, latex),
-            size=size,
-            n_coordinates=len(names),
-            n_classes=found.n_classes,
-            alike=words.alike,
-            classes=words.classes,
-            certificate=certificate(full, found),
-            control=left,
-            unlike=tuple(names[found.representatives[c]] for c in unlike),
-            n_eliminable=max(0, len(self._moving) - found.n_classes),
-            agreement=agreement,
-            seconds=self.seconds,
-            statement=self.statement,
-        )
-
-    @property
-    def _moving(self) -> list:
-        """The coordinates that the loss moves: not clocks, whose rates are given."""
-        from sympy import Dummy
-
-        slopes = {x: Dummy() for x in self.statement.state}
-        rates = {x: rate for b in self.statement.blocks for x, rate in b.derivatives(slopes.__getitem__).items()}
-        return [x for x, rate in rates.items() if rate.free_symbols & set(slopes.values())]

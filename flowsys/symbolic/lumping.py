@@ -10,14 +10,10 @@ depend on the seed (up to probability zero). A class of coordinates that never l
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations, islice
 
 import numpy as np
 
 _TOLERANCE = 1e-9
-# a control has to stand clear of what `lump` calls equal; with the five papers' systems it leaves by 3e-3 or more
-_LEAVES = 1e3 * _TOLERANCE
-_MOST_PAIRS = 300
 _MOST_DESCRIBED = 3000
 
 
@@ -55,22 +51,6 @@ class Partition:
         """Class averages of any full state."""
         live = self.labels >= 0
         return np.bincount(self.labels[live], (self.signs * y)[live], self.n_classes) / self.sizes
-
-
-def lump(
-    field: Callable[[np.ndarray], np.ndarray], initial: np.ndarray, seed: int = 0, points: int = 4, scale: float = 0.7
-) -> Partition:
-    """The coarsest signed partition that the flow of `field` preserves from `initial`."""
-    rng = np.random.default_rng(seed)
-
-    def rates(partition: Partition) -> np.ndarray:
-        samples = [partition.lift(scale * rng.standard_normal(partition.n_classes)) for _ in range(points)]
-        found = np.array([field(y) for y in samples]).T
-        if not np.isfinite(found).all():
-            raise ValueError("the field is not finite at a random point of the lumped subspace")
-        return found
-
-    return refined(from_starts(np.asarray(initial, dtype=float)[None]), rates)
 
 
 def refined(partition: Partition, rates: Callable[[Partition], np.ndarray]) -> Partition:
@@ -136,38 +116,10 @@ def _in_order_of_appearance(labels: np.ndarray, signs: np.ndarray) -> Partition:
     return Partition(numbered, oriented)
 
 
-def certificate(
-    field: Callable[[np.ndarray], np.ndarray], partition: Partition, seed: int = 1, points: int = 5, scale: float = 0.7
-) -> float:
-    """How far the full field leaves the lumped subspace at random points of it, relative to its size.
-
-    About 1e-16 for an exact lumping; of order one if classes are merged that must not be.
-    """
-    rng = np.random.default_rng(seed)
-    left = []
-    for _ in range(points):
-        rate = field(partition.lift(scale * rng.standard_normal(partition.n_classes)))
-        lumped = partition.lift(partition.project(rate))
-        left.append(np.abs(rate - lumped).max() / max(np.abs(rate).max(), 1e-300))
-    return float(np.max(left))  # NaN if the field is not finite somewhere
-
-
 def merged(partition: Partition, a: int, b: int) -> Partition:
-    """The partition with two classes made one: a negative control for `certificate`."""
+    """The partition with two classes made one: a negative control for a lumping."""
     labels = np.where(partition.labels == b, a, partition.labels)
     return _in_order_of_appearance(labels, partition.signs)
-
-
-def control(field: Callable[[np.ndarray], np.ndarray], partition: Partition) -> tuple[float, tuple[int, int]] | None:
-    """Two classes that must not be merged: how far the field then leaves the subspace, and which they are.
-
-    Two classes may be equal on an invariant subspace too, only not from the initial condition (KK = S of a linear
-    network), so pairs are tried until the field leaves; None if it does for none.
-    """
-    for a, b in islice(combinations(range(partition.n_classes), 2), _MOST_PAIRS):
-        if (left := certificate(field, merged(partition, a, b))) > _LEAVES:
-            return left, (a, b)
-    return None
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Parameters with their ranges, and a system's validated values of them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from html import escape
 from math import isfinite
@@ -18,7 +18,8 @@ class Parameter:
     """A named number (or choice) with its allowed range.
 
     `low` and `high` are inclusive unless `open_low` / `open_high`. A default may be a function of the values before
-    it; `default_text` then says which.
+    it; `default_text` then says which. Besides its `choices` a parameter may take what `reads` makes of another text
+    (None if it is not of that kind), which `reads_text` calls by its form.
     """
 
     name: str
@@ -34,12 +35,14 @@ class Parameter:
     levels: tuple[str, ...] = LEVELS
     infinite: bool = False
     log: bool = False
+    reads: Callable[[str], Any] | None = None
+    reads_text: str = ""
 
     @property
     def allowed(self) -> str:
         """The range in words, for `show` and for errors."""
         if self.choices:
-            return " | ".join(self.choices)
+            return " | ".join([*self.choices, self.reads_text] if self.reads else self.choices)
         kind = "an integer" if self.integer else "a number"
         bounds = []
         if self.low != float("-inf"):
@@ -51,11 +54,11 @@ class Parameter:
     def check(self, value: Any) -> Any:
         """The value in its type, or an InputError that names it and what is allowed."""
         if self.choices:
-            if str(value) not in self.choices:
-                raise InputError(
-                    f"{self.name} = {value!s} is not allowed: it must be one of {', '.join(self.choices)}."
-                )
-            return str(value)
+            other = self.reads(str(value)) if self.reads and str(value) not in self.choices else None
+            if other is None and str(value) not in self.choices:
+                names = ", ".join(self.choices) + (f", or {self.reads_text}" if self.reads else "")
+                raise InputError(f"{self.name} = {value!s} is not allowed: it must be one of {names}.")
+            return str(value) if other is None else other
         try:
             number = float(value)
         except (TypeError, ValueError):

@@ -5,16 +5,19 @@ import pytest
 import sympy as sp
 from typer.testing import CliRunner
 
+import flowsys as fs
 import flowsys.systems
 from flowsys.cli import app
 from flowsys.errors import InputError
 from flowsys.program.arrays import arguments, vector_field
-from flowsys.symbolic.assemble import Statement, symbol
-from flowsys.symbolic.derivation import Derivation, Stated
+from flowsys.symbolic.assemble import Statement, assemble, symbol
+from flowsys.symbolic.derivation import Derivation
 from flowsys.symbolic.flow import Gram, pair
-from flowsys.symbolic.lumping import certificate, control, lump, merged
+from flowsys.symbolic.lumping import describe, merged
+from flowsys.symbolic.render import flow_equations, loss_equations
 from flowsys.system import System, Variants
 from flowsys.system.references import Paper
+from tests.symbolic.plain_lumping import certificate, lump
 
 TEACHER = np.diag([2.0, 1.0])
 UPPER = np.triu_indices(4)
@@ -36,18 +39,23 @@ START = 0.01 * np.eye(4)[UPPER]
 FOUND = lump(full, START)
 
 
-def derived(factor: float = 1, field=full, more=()) -> Derivation:
+def derived(factor: float = 1, field=full, control: float | None = 0.5) -> Derivation:
     """The network's limit, the loss of its first mode off by a factor."""
     one = lambda name: sp.Matrix([[symbol(name)]])
     blocks = [Gram(pair(one(f"KK_{i}"), one(f"S_{i}"), one(f"QQ_{i}"))) for i in (1, 2)]
     loss = factor * (symbol("S_1") - symbol("s")) ** 2 / 2 + (symbol("S_2") - 1) ** 2 / 2
-    stated = Stated.assembled(Statement([*blocks, *more], (symbol("s"),), loss))
-    at = [NAMES.index(WHERE[name]) for name in stated.program.state if name in WHERE]
+    statement = Statement(blocks, (symbol("s"),), loss)
+    program, latex = assemble(statement), {"S_1": "S_1", "s": "s"}
+    at = [NAMES.index(WHERE[name]) for name in program.state]
     y = FOUND.lift(np.random.default_rng(0).standard_normal(FOUND.n_classes))
-    state = np.append(y[at], np.zeros(len(more)))
-    ours = vector_field(stated.program, "exact", np)(state, arguments(stated.program, {"s": 2.0}))
-    agreement = float(np.abs(ours[: len(at)] - full(y)[at]).max())
-    return stated.beside(FOUND, field, NAMES, agreement, "2 modes", {"S_1": "S_1", "s": "s"})
+    ours = vector_field(program, "exact", np)(y[at], arguments(program, {"s": 2.0}))
+    words = describe(FOUND, NAMES)
+    return Derivation(
+        program=program, equations=flow_equations(statement, latex), loss=loss_equations(statement, latex),
+        size="2 modes", n_coordinates=len(NAMES), n_classes=FOUND.n_classes, alike=words.alike, classes=words.classes,
+        certificate=certificate(field, FOUND), control=control, unlike=("S_1", "S_2"),
+        agreement=float(np.abs(ours - full(y)[at]).max()), seconds=0.0,
+    )  # fmt: skip
 
 
 def no_problem(*_):
@@ -82,34 +90,17 @@ def test_a_subspace_that_the_flow_leaves_is_a_fault_also_where_it_is_no_number(b
 
 def test_the_control_passes_over_classes_that_may_be_merged():
     assert certificate(full, merged(FOUND, 0, 1)) < 1e-15  # KK = S is invariant too, so this pair shows nothing
-    left, pair_found = control(full, FOUND)
-    assert pair_found != (0, 1) and left == certificate(full, merged(FOUND, *pair_found)) > 1e-3
+    model = fs.Model("linear", blocks=lambda p: {"S": fs.Pair(2, 2, scale=0.1)},
+                     loss=lambda ops, w, X, p: ((w.S - TEACHER) ** 2).sum() / 2)  # fmt: skip
+    found = fs.derive(model)
+    assert found.n_classes == FOUND.n_classes == 4 and found.control > 1e-3
+    assert found.unlike != (found.program.state[0], found.program.state[1])
 
 
 def test_without_a_control_derive_says_so_and_ends_with_exit_code_1(monkeypatch):
-    still = lambda y: 0 * y
-    assert control(still, FOUND) is None
-    answer = run(derived(field=still), monkeypatch)
+    answer = run(derived(control=None), monkeypatch)
     assert answer.exit_code == 1
     assert "no control found" in answer.stdout and "no control found" in answer.stderr
-
-
-def test_variables_beyond_the_classes_are_counted(monkeypatch):
-    assert FOUND.n_classes == 4 and derived().n_eliminable == 2  # KK = QQ of either mode, from a balanced start
-    assert "2 of the 6 variables could be eliminated" in run(derived(), monkeypatch).stdout
-
-
-class Clock:
-    """A passive coordinate, beside those that the loss moves."""
-
-    coordinates = (symbol("tau"),)
-
-    def derivatives(self, gradient):
-        return {symbol("tau"): sp.S.One}
-
-
-def test_a_clock_is_no_variable_that_could_be_eliminated():
-    assert derived(more=[Clock()]).n_eliminable == 2
 
 
 def test_the_loss_and_its_gradient_are_shown(monkeypatch):

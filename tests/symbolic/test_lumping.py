@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flowsys.symbolic.lumping import Partition, certificate, describe, lump, merged
+from flowsys.symbolic.lumping import Partition, describe, merged
+from tests.symbolic.plain_lumping import certificate, lump
 
 
 def planted(labels, signs, seed=0):

@@ -28,8 +28,6 @@ def test_sizes_need_no_table():
     assert groups.sizes("S9") == (362880, 9)
 
 
-
-
 @pytest.mark.parametrize(
     ("law", "action"),
     [

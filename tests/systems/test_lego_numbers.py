@@ -96,8 +96,10 @@ def test_all_preactivations_of_the_second_step_are_at_most_the_bias_at_the_start
     np.testing.assert_allclose(Λ[apart].max(axis=(1, 2)), bias, atol=1e-12)
 
 
-def test_multisets_of_fourteen_distractors():
-    assert configurations.n_multisets(groups.named("S3"), 15) == 11_628
+@pytest.mark.parametrize(("largest", "is_listed"), [(11_628, True), (11_627, False)])
+def test_multisets_of_fourteen_distractors(largest, is_listed, monkeypatch):
+    monkeypatch.setattr(configurations, "LARGEST_EXACT", largest)
+    assert configurations.is_exact(groups.named("S3"), 15, 2) is is_listed
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def random_head(name, n_x):
     vocabulary = data.Vocabulary(n_x, groups.named(name))
     d = vocabulary.d
     W = 0.5 * np.random.default_rng(1).normal(size=(d, NEURONS, 5, d - 1))
-    x, g, y = vocabulary.variables, vocabulary.actions, vocabulary.values
+    x, g, y = slice(vocabulary.n_x), vocabulary.actions, vocabulary.values
     return vocabulary, W, {"V_g": W[:, :, 1, g], "V_y": W[:, :, 4, y], "X": W[:, :, 0, x], "U": W[:, :, 2:4, x]}
 
 
@@ -69,7 +69,7 @@ def test_weights_move_by_the_gradient_of_the_literal_transformer_and_no_others_d
     with jax.enable_x64(True):
         slope = -np.array(jax.jit(jax.grad(loss))(W))
     ours = rates(declared("stage_1", group="C3", n_x=4), blocks)
-    x, g, y = vocabulary.variables, vocabulary.actions, vocabulary.values
+    x, g, y = slice(vocabulary.n_x), vocabulary.actions, vocabulary.values
     for slot, (read, mine) in enumerate(((x, ours["X"]), (g, ours["V_g"]), (x, ours["U"][:, :, 0]),
                                          (x, ours["U"][:, :, 1]), (y, ours["V_y"]))):  # fmt: skip
         np.testing.assert_allclose(mine, slope[:, :, slot, read], atol=1e-15)

@@ -18,12 +18,13 @@ from flowsys.model.concrete import View
 from flowsys.model.limit import found_limit
 from flowsys.program.arrays import arguments, observed, vector_field
 from flowsys.symbolic.assemble import assemble
-from flowsys.symbolic.lumping import certificate, describe, lump, merged
+from flowsys.symbolic.lumping import describe, merged
 from flowsys.systems.mixture.limits import initial_state, onset_of_group_signal, program, stage_1_neurons
 from flowsys.systems.mixture.model import attention_scores, sequence_of
 from flowsys.systems.mixture.observables import OBSERVE
 from flowsys.systems.mixture.population import orbit_tables, orbits
 from flowsys.systems.mixture.statement import limit_statement
+from tests.symbolic.plain_lumping import certificate, lump
 
 S = fs.load("mixture")
 

@@ -56,11 +56,7 @@ LARGEST_FLOW = 20_000  # variables of the flow of lumped classes, which may be s
 LARGEST_WORK = 20_000_000  # neurons × sentences, which one evaluation of a finite model's loss goes through
 STAGE_1 = "flowsys.systems.lego.exchangeable:problem"  # forms of stage 1 alone
 LUMPED = ("exchangeable", "many_variables")  # forms of stage 1 whose classes outside the values are one
-COLUMNS = (
-    *("C_B", "d", "rho", "bias", "bias_scale", "F_0", "clip_width", "varpi", "V_0", "sigma_0", "delta_2"),
-    *("miss_target", "V_level", "clip_margin", "loss_target", "alpha_1", "alpha_2", "eps_first", "eps_target"),
-    *("gap_target", "t_look", "t_max"),
-)
+COLUMNS = (*(n for n, p in PARAMETERS.items() if isinstance(p, fs.Real) and n != "accuracy_target"), "t_max")
 """What the four-variable flows take as arrays too: they are posed at many points of a sweep at once."""
 
 
@@ -98,7 +94,11 @@ def _fixes(setup: Setup, level: str, variant: str, mode: str) -> dict[str, float
         _check_work(setup, level, mode, n_x)
         return {"n_x": n_x, "d": float(n_x + sum(sizes(setup["group"])) + 1)}
     if variant not in LUMPED:
-        _check_test(setup)
+        check_length(setup["L_test"], setup["n_x"], "L_test")
+        if setup["ell_test"] > setup["L_test"]:
+            raise InputError(
+                f"ell_test = {setup['ell_test']} is not allowed: it must be at most L_test = {setup['L_test']}."
+            )
         return {}
     n_g, n_y = sizes(setup["group"])
     of_one = n_y * (n_g + n_y + 1)
@@ -126,17 +126,6 @@ def _check_work(setup: Setup, level: str, mode: str, n_x: int) -> None:
             f"n_x, group and width are too large together for the exact population: {size:.0f} neurons × sentences, "
             f"but at most {LARGEST_WORK} are taken; lower n_x or width, or use variant exchangeable."
         )
-
-
-def _check_test(setup: Setup) -> None:
-    """A test needs its variables, too, and the step that is looked at must be one of its steps."""
-    L_test, ell_test = setup["L_test"], setup["ell_test"]
-    if L_test + 1 > setup["n_x"]:
-        raise InputError(
-            f"L_test = {L_test} is not allowed: a chain needs L + 1 distinct variables, but n_x = {setup['n_x']:g}."
-        )
-    if ell_test > L_test:
-        raise InputError(f"ell_test = {ell_test} is not allowed: it must be at most L_test = {L_test}.")
 
 
 def _columns(setup: Setup, level: str, variant: str, mode: str) -> tuple[str, ...]:

@@ -66,14 +66,9 @@ def distractor_counts(group: GroupAction, n: int) -> tuple[np.ndarray, np.ndarra
     return rows.reshape(-1, n_y, n_y), weight
 
 
-def n_multisets(group: GroupAction, L: int) -> int:
-    """How many multisets of L - 1 distractors there are: what an exact expectation costs at most, for each value."""
-    return comb(L - 2 + group.n_g, group.n_g - 1)
-
-
 def is_exact(group: GroupAction, L: int, ell: int) -> bool:
-    """Whether the whole distribution of step ℓ is listed."""
-    return ell <= 2 and n_multisets(group, L) <= LARGEST_EXACT
+    """Whether the whole distribution of step ℓ is listed: no more multisets of L - 1 distractors than that."""
+    return ell <= 2 and comb(L - 2 + group.n_g, group.n_g - 1) <= LARGEST_EXACT
 
 
 @lru_cache(maxsize=16)

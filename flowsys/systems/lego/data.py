@@ -31,10 +31,6 @@ class Vocabulary:
         return self.d - 1
 
     @property
-    def variables(self) -> slice:
-        return slice(0, self.n_x)
-
-    @property
     def actions(self) -> slice:
         return slice(self.n_x, self.n_x + self.group.n_g)
 
@@ -82,10 +78,10 @@ def sample(rng: np.random.Generator, group: GroupAction, n_x: int, L: int, size:
     return Sentences(names, actions, states(group, actions, rng.integers(group.n_y, size=size)))
 
 
-def check_length(L, n_x):
+def check_length(L, n_x, name="L"):
     """Refuse a length whose L + 1 distinct variables do not exist."""
     if not 1 <= L <= n_x - 1:
-        raise InputError(f"L = {L} is not allowed: a chain needs L + 1 distinct variables, but n_x = {n_x:g}.")
+        raise InputError(f"{name} = {L} is not allowed: a chain needs L + 1 distinct variables, but n_x = {n_x:g}.")
 
 
 def clauses(vocabulary: Vocabulary, variables, actions, values, xp=np):

@@ -1,21 +1,19 @@
 """The paper's Figures 1a, 1b, 2, 5, 6, 7 from the kept runs of the Section 7 experiment (`section_7.kept`).
 
-Accuracy is the share of sentences whose values are all right when the model writes every answer itself: lines are means
-over the seeds kept, bands go from the least to the largest. Attention is that of the first seed. Models have no
-residual around attention, as in Definition 3.5. With `on_run` the experiment is run here first, with one seed.
+Accuracy is the share of sentences whose values are all right when the model writes every answer itself: dots are means
+over the seeds kept, thin lines the seeds. Attention is that of the first seed. Models have no residual around
+attention, as in Definition 3.5. With `on_run` the experiment is run here first, with one seed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from flowsys.errors import InputError
 from flowsys.plot.drawing import Drawing, PaperFigure
-from flowsys.sweeps import Axis, PhaseDiagram
 from flowsys.system import Setup
 from flowsys.systems.lego.section_7 import DOUBLED_LENGTHS, Experiment, Results, kept, run, stages
 
@@ -25,12 +23,7 @@ Runs = Mapping[int, Sequence[Results]]  # results by training length, of every s
 GROUPS = ("C6", "S5")
 TASKS = {"C6": "$C_6$ (simply transitive)", "S5": "$S_5$ (symmetry)"}
 KINDS = {"predicate": r"ans$_\ell \to$ pred$_{\ell+1}$", "answer": r"ans$_\ell \to$ ans$_\ell$"}
-
-
-def _table(axes: dict[str, Sequence[Any]], **quantities: np.ndarray) -> PhaseDiagram:
-    """Numbers over named axes, as a value that can be saved."""
-    listed = tuple(Axis(name, tuple(values), "list") for name, values in axes.items())
-    return PhaseDiagram(listed, quantities, np.zeros([len(axis) for axis in listed], dtype=np.uint8))
+BELOW = {"frameon": False, "fontsize": "small", "ncols": 2, "loc": "upper center", "bbox_to_anchor": (0.5, -0.14)}
 
 
 def _shown(setup: Setup, on_run: OnRun, group: str, lengths: Sequence[int] = ()) -> Runs:
@@ -60,33 +53,28 @@ def _in_words(runs: Runs) -> str:
 
 
 def _accuracy(families: Mapping[str, Mapping[str, Results]], dashed: Sequence[tuple[int, str]], title: str) -> Drawing:
-    """Means over the runs of every family and their ranges, over the length of the test; trained lengths dashed."""
-    first = next(iter(next(iter(families.values())).values()))
-    lengths = [int(L) for L in first["all_right"]]
+    """Means over the runs of every family and each run, over the length of the test; trained lengths dashed."""
     figure = Figure(figsize=(6.2, 4.2), layout="constrained")
-    ax = figure.subplots()
-    shares: dict[str, np.ndarray] = {}
-    told = []
-    for i, (name, of_runs) in enumerate(families.items()):
-        curves = np.array([list(results["all_right"].values()) for results in of_runs.values()])
+    ax, means, told = figure.subplots(), [], []
+    for i, (name, runs) in enumerate(families.items()):
         color = "0.5" if "more steps" in name else f"C{i}"
-        ax.fill_between(lengths, curves.min(axis=0), curves.max(axis=0), color=color, alpha=0.2, linewidth=0)
-        ax.plot(lengths, curves.mean(axis=0), "-o", markersize=4, linewidth=0.8, color=color, label=name)
-        shares |= dict(zip(of_runs, curves))
+        for label, results in runs.items():
+            lengths, shares = [int(L) for L in results["all_right"]], list(results["all_right"].values())
+            ax.plot(lengths, shares, linewidth=0.6, alpha=0.6, color=color, label=label)
+            below = [f"{share:.3f} at {L}" for L, share in zip(lengths, shares) if share < 1]
+            told.append(f"{label}: {', '.join(below) or '1 at every length'}")
+        mean = np.mean([list(results["all_right"].values()) for results in runs.values()], axis=0)
+        means += ax.plot(lengths, mean, "-o", markersize=4, linewidth=1.2, color=color, label=name)
     for L, color in dashed:
         ax.axvline(L, color=color, linestyle="--", linewidth=1)
-    for name, curve in shares.items():
-        below = [f"{share:.3f} at {L}" for L, share in zip(lengths, curve) if share < 1]
-        told.append(f"{name}: {', '.join(below) or '1 at every length'}")
     ax.set_xscale("log")
     ax.set_xticks(lengths, labels=[str(L) for L in lengths])
     ax.minorticks_off()
-    low = max(-0.03, min(curve.min() for curve in shares.values()) - 0.05)
+    low = max(-0.03, ax.dataLim.ymin - 0.05)
     ax.set(xlabel="length L", ylabel="all answers right", ylim=(low, 1 + 0.03 * (1 - low)))
     ax.set_title(title, fontsize="medium")
-    ax.legend(frameon=False, fontsize="small", ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.14))
-    accuracy = _table({"L": lengths, "run": tuple(shares)}, all_right=np.array(list(shares.values())).T)
-    return Drawing(figure, {"accuracy": accuracy}, "; ".join(told))
+    ax.legend(handles=means, **BELOW)
+    return Drawing(figure, {}, "; ".join(told))
 
 
 def accuracy_by_group(setup: Setup, on_run: OnRun = None) -> Drawing:
@@ -146,8 +134,7 @@ def attention_maps(setup: Setup, shown: str, on_run: OnRun = None) -> Drawing:
         told.append(f"{group}, L = {L}: {', '.join(on)}")
     figure.colorbar(image, ax=panels[-2:], shrink=0.9).set_label("attention")
     figure.suptitle(f"trained at L = {L}, no residual (Def. 3.5)", fontsize="medium")
-    axes = {"group": GROUPS, "query": range(L), "clause": range(2 * L)}
-    return Drawing(figure, {"attention": _table(axes, attention=np.array(maps))}, f"seed {seed}; {'; '.join(told)}")
+    return Drawing(figure, {}, f"seed {seed}; {'; '.join(told)}")
 
 
 def diagonal_attention(setup: Setup, kind: str, on_run: OnRun = None) -> Drawing:
@@ -157,22 +144,20 @@ def diagonal_attention(setup: Setup, kind: str, on_run: OnRun = None) -> Drawing
     """
     seed, models = _first_results(setup, on_run)
     figure = Figure(figsize=(6.2, 4.2), layout="constrained")
-    ax = figure.subplots()
-    data, told = {}, []
+    ax, told = figure.subplots(), []
     for L, style in ((10, "o-"), (20, "s--")):
         for i, model in enumerate(models):
             line, group = np.array(model["attention"][str(L)]["in_order"][kind]), model["group"]
             label = f"{TASKS[group]}, L = {L}"
             ax.plot(np.arange(1, L + 1) / L, line, style, color=f"C{i}", markersize=4, linewidth=0.8, label=label)
-            data[f"{group}-{L}"] = _table({"position": range(1, L + 1)}, attention=line)
             told.append(f"{group}, L = {L}: {line[0]:.3f} first, {line[-1]:.3f} last, {line.mean():.3f} mean")
         ax.plot(np.arange(1, L + 1) / L, 1 / (L + np.arange(1, L + 1)), ":", color="0.4", linewidth=0.5 + 5 / L,
                 label=f"even attention, L = {L}")  # fmt: skip
     ax.set(xlabel=r"position $(\ell + 1)/L$", ylabel=f"attention {KINDS[kind]}")
     ax.set_ylim(bottom=0)
     ax.set_title(f"trained at L = 5, no residual (Def. 3.5), seed {seed}", fontsize="medium")
-    ax.legend(frameon=False, fontsize="small", ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.14))
-    return Drawing(figure, data, f"seed {seed}; {'; '.join(told)}")
+    ax.legend(**BELOW)
+    return Drawing(figure, {}, f"seed {seed}; {'; '.join(told)}")
 
 
 FIGURES = {

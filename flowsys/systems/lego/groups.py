@@ -102,7 +102,8 @@ def sizes(name: str) -> tuple[int, int]:
 
 def named(name: str) -> GroupAction:
     """The group written C5, S4, …, or that of a file of tables."""
-    return (name if isinstance(name, GroupFile) else read(name)).action if is_file(name) else _named(str(name))
+    file = name if isinstance(name, GroupFile) else read(str(name))
+    return _named(str(name)) if file is None else file.action
 
 
 @lru_cache(maxsize=64)
@@ -118,8 +119,10 @@ def _named(name: str) -> GroupAction:
 # -- tables of a user's own -------------------------------------------------------------------------------------------
 
 
-def read(path: str) -> GroupFile:
-    """A file with the checked action in it, or an InputError with what is wrong."""
+def read(path: str) -> GroupFile | None:
+    """A file with the checked action in it, or an InputError with what is wrong; None if it is no file's name."""
+    if not is_file(path):
+        return None
     try:
         content = json.loads(Path(path).read_text())
     except OSError as error:

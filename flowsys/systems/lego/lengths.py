@@ -8,7 +8,7 @@ Only the token that has to be computed, the value, is scored. The first two may 
 1 … L; a rollout goes through all of them. `missed` is 1 - `sampled` with all its digits where it is tiny.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from math import ceil
 from typing import Any
@@ -21,13 +21,14 @@ from flowsys.model import ops
 from flowsys.system import Setup
 from flowsys.systems.lego import stage_2
 from flowsys.systems.lego.configurations import Configurations, action_counts, from_sequences, sequences
-from flowsys.systems.lego.feedforward import FeedForward
+from flowsys.systems.lego.feedforward import NUMBERS, FeedForward
 from flowsys.systems.lego.groups import GroupAction
-from flowsys.systems.lego.isotropic import Layer
+from flowsys.systems.lego.isotropic import Isotropic, Layer
 from flowsys.systems.lego.stage_2 import Scores
 
 READINGS = ("sampled", "greedy", "missed")
 FEW = 6  # steps that Acc_L looks at unless told
+jax.tree_util.register_dataclass(FeedForward, data_fields=NUMBERS, meta_fields=("q", "activation", "clip"))
 
 
 def steps(L: int, n_steps: int) -> np.ndarray:
@@ -35,20 +36,18 @@ def steps(L: int, n_steps: int) -> np.ndarray:
     return np.unique(np.rint(np.linspace(1, L, min(n_steps, L))).astype(int))
 
 
-@lru_cache(maxsize=64)
-def _step_scores(q: int, activation: str, clip: str):
-    """The readings, each a mean over the rows of the table, of the tables of several steps."""
+@jax.jit
+def _readings(scores: Scores, features: Isotropic, tables: Configurations, d, feedforward: FeedForward):
+    """The readings of several steps, each a mean over the rows of its table."""
 
-    def of_step(scores, features, table, d, numbers):
-        feedforward = FeedForward(q=q, activation=activation, clip=clip, **numbers)
+    def of_step(table):
         F = stage_2.logits(ops, scores, features, table, feedforward)
         losses = stage_2.losses(ops, F, table.target, d, feedforward)
         rivals = jnp.where(table.target > 0, feedforward.outside_logit(ops, F.shape[1]), F)
         is_likeliest = (table.target * F).sum(axis=1) > rivals.max(axis=1)
         return jnp.exp(-losses).mean(), is_likeliest.mean(dtype=F.dtype), -jnp.expm1(-losses).mean()
 
-    axes = Configurations._make([None, *[0] * (len(Configurations._fields) - 1)])
-    return jax.jit(jax.vmap(of_step, in_axes=(None, None, axes, None, None)))
+    return jax.vmap(of_step, in_axes=[Configurations(None, *[0] * (len(Configurations._fields) - 1))])(tables)
 
 
 @lru_cache(maxsize=256)
@@ -67,11 +66,9 @@ def step_accuracies(
     """Teacher-forced accuracy of each step in `at`, by reading, over `size` sequences."""
     # the last step stands in for those that are fewer, so that one compilation serves all lengths
     asked = tuple(int(ell) for ell in at) + (int(at[-1]),) * (FEW - len(at))
-    nonlinearity = layer.feedforward
     with jax.enable_x64(True):
         tables = _tables(layer.group, L, asked, size, seed)
-        of_steps = _step_scores(nonlinearity.q, nonlinearity.activation, nonlinearity.clip)
-        found = of_steps(scores, layer.features, tables, float(layer.d), nonlinearity.numbers)
+        found = _readings(scores, layer.features, tables, float(layer.d), layer.feedforward)
         return {reading: np.asarray(mean)[: len(at)] for reading, mean in zip(READINGS, found)}
 
 
@@ -121,25 +118,18 @@ def accuracy(
 
 
 def following(L: int) -> int:
-    """The next length of the grid."""
+    """The next length of the grid, ⌈2^(1/3) L⌉."""
     return ceil(2 ** (1 / 3) * L)
 
 
-def length_grid(L_max: int) -> Iterator[int]:
-    """2, 3, 4, 6, 8, 11, …: L ← ⌈2^(1/3) L⌉ up to L_max."""
-    L = 2
-    while L_max >= L:
-        yield L
-        L = following(L)
-
-
 def L_star(accuracy_at: Callable[[int], float], threshold: float = 0.9, L_max: int = 10_000) -> int:
-    """The longest length on the grid up to which accuracy_at(L) stays at least `threshold`; 1 if it fails at 2."""
-    longest = 1
-    for L in length_grid(L_max):
-        if accuracy_at(L) < threshold:
-            break
-        longest = L
+    """The longest length on the grid 2, 3, 4, 6, 8, 11, … up to which accuracy_at(L) stays at least `threshold`.
+
+    It is 1 if it fails at 2.
+    """
+    longest, L = 1, 2
+    while L_max >= L and accuracy_at(L) >= threshold:
+        longest, L = L, following(L)
     return longest
 
 

@@ -74,8 +74,8 @@ def stage_1_problem(setup: Setup) -> Problem:
     """The isotropic layer from a = c = V_0, b' = e = 0."""
     text = program("stage_1", setup["q"], setup["activation"], setup["clip"])
     n_g, n_y = groups.sizes(setup["group"])
-    values = _nonlinearity(setup, setup["clip"]).numbers | {"n_g": n_g, "n_y": n_y, "d": setup["d"]}
-    values |= {"delta_2": setup["delta_2"], "log_miss_target": np.log(setup["miss_target"])}
+    values = {**setup, **_nonlinearity(setup, setup["clip"]).numbers, "n_g": n_g, "n_y": n_y}
+    values["log_miss_target"] = np.log(setup["miss_target"])
     return _posed(
         setup, "stage_1", text, values, in_columns([setup["V_0"], 0.0, setup["V_0"], 0.0]),
         ("phase_1", "phase_2_1", "stage_1_end"),
@@ -110,14 +110,11 @@ def stage_2_problem(
     divisor = len(steps) if setup["trained_steps"] == "all" else 1
     tables, links = program_tables([step._replace(weight=step.weight / divisor) for step in steps])
     text = program("stage_2", setup["q"], setup["activation"], layer.feedforward.clip)
-    values = layer.feedforward.numbers | layer.features._asdict()
+    values = {**setup, **layer.feedforward.numbers, **layer.features._asdict(), "n_y": layer.group.n_y}
     values |= {
-        "n_y": layer.group.n_y,
-        "d": setup["d"],
         "L": steps[0].L,
         "inverse_others": 1 / (setup["n_x"] - 1),
         "log_eps_target": np.log(setup["eps_target"]),
-        "gap_target": setup["gap_target"],
     }
     derived: dict[str, Any] = {"c_1": lambda y: c_1(setup["C_B"])}
     derived |= {name: partial(_measured, setup, layer, name) for name in DEAR}

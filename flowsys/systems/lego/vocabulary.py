@@ -1,44 +1,18 @@
 """The names of the LEGO system: parameters with their ranges, modes, events and observables with their meanings."""
 
-from dataclasses import dataclass
 from math import inf, log
 from typing import Any
 
 import numpy as np
 
 import flowsys as fs
-from flowsys.errors import InputError
 from flowsys.model.values import Values
-from flowsys.system import FINITE, Parameter
+from flowsys.system import FINITE
 from flowsys.systems.lego.closed_forms import clip_level, log_loss_threshold, outside_logit
 from flowsys.systems.lego.feedforward import ACTIVATIONS, CLIPS, whole_bias
-from flowsys.systems.lego.groups import is_file, read, sizes
+from flowsys.systems.lego.groups import read, sizes
 
 GROUPS = (*(f"C{n}" for n in range(2, 13)), *(f"S{n}" for n in range(2, 7)))
-
-
-@dataclass(frozen=True)
-class GroupParameter(Parameter):
-    """A group by its name, or by a file of its tables, which are checked."""
-
-    @property
-    def allowed(self) -> str:
-        return f"{' | '.join(self.choices)} | FILE.json"
-
-    def check(self, value: Any) -> str:
-        if is_file(value):
-            return read(str(value))
-        if str(value) not in self.choices:
-            names = f"one of {', '.join(self.choices)}, or a file of tables ending in .json"
-            raise InputError(f"{self.name} = {value!s} is not allowed: it must be {names}.")
-        return str(value)
-
-
-class Group(fs.Choice):
-    """The declaration of such a parameter."""
-
-    def parameter(self, name: str) -> Parameter:
-        return GroupParameter(name, self.values[0], self.meaning, choices=self.values)
 
 
 def of_neurons(p, m: int) -> float:
@@ -47,9 +21,9 @@ def of_neurons(p, m: int) -> float:
 
 
 PARAMETERS: dict[str, Any] = {
-    "group": Group("C5", *(name for name in GROUPS if name != "C5"),
-                   meaning="which group acts on the values: cyclic on itself, symmetric on n points, or the tables in "
-                   "a file (flowsys.systems.lego.groups)"),
+    "group": fs.Choice("C5", *(name for name in GROUPS if name != "C5"), reads=read, reads_text="FILE.json",
+                       meaning="which group acts on the values: cyclic on itself, symmetric on n points, or the table "
+                       "in a file (flowsys.systems.lego.groups)"),
     "d": fs.Real(1000.0, 4, 1e15, "vocabulary size: free where classes outside the values are lumped (L3, L4, "
                  "exchangeable), n_x + n_g + n_y + 1 on other finite levels"),
     "C_B": fs.Real(3.0, 0.5, 75, "logit clip B = C_B log d, at most 520"),
