@@ -9,15 +9,7 @@ import numpy as np
 from flowsys.runs.solving import solve
 from flowsys.sweeps.named import Contour, Line, NamedDiagram
 from flowsys.system import Setup
-from flowsys.systems.lego import SYSTEM
-from flowsys.systems.lego.closed_forms import (
-    clip_level,
-    eps_at_loss,
-    least_separating_d,
-    solvable_length,
-    time_at_eps,
-    trap_boundary,
-)
+from flowsys.systems.lego import SYSTEM, closed_forms
 from flowsys.systems.lego.groups import sizes
 
 D = 1000.0
@@ -27,7 +19,7 @@ SYMMETRIC = ",".join(f"S{n}" for n in range(3, 7))
 
 def _trap(setup: Setup, bias: np.ndarray, V_0: np.ndarray) -> list[Line]:
     fine = np.geomspace(bias.min(), bias.max(), 3000)
-    edge = trap_boundary(fine, *sizes(setup["group"]), setup["q"], setup["rho"], setup["d"])
+    edge = closed_forms.trap_boundary(fine, *sizes(setup["group"]), setup["q"], setup["rho"], setup["d"])
     escape = Line(fine, edge, "heuristic: head start = half a linear phase")
     return [escape, Line(fine, fine, r"$V_0 = b$"), _papers_start(setup["d"])]
 
@@ -42,7 +34,7 @@ def _papers_start(d: float) -> Line:
 def _separation(setup: Setup, d: np.ndarray, width: np.ndarray) -> list[Line]:
     """Where the best of m random neurons leads the second by enough to escape the trap."""
     fine = np.geomspace(width.min(), width.max(), 100)
-    edge = least_separating_d(
+    edge = closed_forms.least_separating_d(
         fine, *sizes(setup["group"]), setup["q"], setup["rho"], setup["bias"], setup["bias_scale"]
     )
     return [Line(edge, fine, "heuristic: expected head start = half a linear phase")]
@@ -51,7 +43,7 @@ def _separation(setup: Setup, d: np.ndarray, width: np.ndarray) -> list[Line]:
 def _lengths(setup: Setup, eps: np.ndarray, C_B: np.ndarray) -> list[Line]:
     """Where the longest solvable length is 10, 100, 500."""
     fine = np.linspace(C_B.min(), C_B.max(), 300)
-    per_length = solvable_length(0.5, fine) - 1  # ε_max / (1 - ε_max)
+    per_length = closed_forms.solvable_length(0.5, fine) - 1  # ε_max / (1 - ε_max)
     levels = ((L, 1 / (1 + (L - 1) / per_length)) for L in (10, 100, 500))
     return [Line(edge, fine, f"estimate: $L^* = {L}$") for L, edge in levels]
 
@@ -59,7 +51,7 @@ def _lengths(setup: Setup, eps: np.ndarray, C_B: np.ndarray) -> list[Line]:
 def _fixed_loss(setup: Setup, L_test: np.ndarray, group: np.ndarray) -> list[Line]:
     """The solvable length at a given loss does not depend on the group."""
     C_B = setup["C_B"]
-    length = float(solvable_length(eps_at_loss(setup["loss_target"], C_B, setup["d"]), C_B))
+    length = float(closed_forms.solvable_length(closed_forms.eps_at_loss(setup["loss_target"], C_B, setup["d"]), C_B))
     if not L_test.min() <= length <= L_test.max():
         return []
     return [Line(np.full(2, length), np.array([-0.5, len(group) - 0.5]), f"estimate: $L^* = {length:.1f}$")]
@@ -69,7 +61,7 @@ def _doubling(setup: Setup, L_test: np.ndarray, C_B: np.ndarray) -> list[Line]:
     """The solvable length at the loss d^(3.025 - C_B) that ends a stage, and the doubled length."""
     fine = np.linspace(C_B.min(), C_B.max(), 300)
     d, twice = setup["d"], 2.0 * setup["L"]
-    length = solvable_length(eps_at_loss(d ** (3.025 - fine), fine, d), fine)
+    length = closed_forms.solvable_length(closed_forms.eps_at_loss(d ** (3.025 - fine), fine, d), fine)
     doubled = Line(np.full(2, twice), np.array([C_B.min(), C_B.max()]), f"the doubled length, {twice:g}")
     return [Line(length, fine, "theory: the longest solvable"), doubled]
 
@@ -77,7 +69,7 @@ def _doubling(setup: Setup, L_test: np.ndarray, C_B: np.ndarray) -> list[Line]:
 def _floor(setup: Setup, tau: np.ndarray, C_B: np.ndarray) -> list[Line]:
     """Where the loss comes within a factor e of its floor d^(1 - C_B), ε^{2,2} = 1/(2B): the gap is closing there."""
     fine = np.linspace(C_B.min(), C_B.max(), 300)
-    at = time_at_eps(1 / (2 * clip_level(fine, setup["d"])), fine, setup["d"])
+    at = closed_forms.time_at_eps(1 / (2 * closed_forms.clip_level(fine, setup["d"])), fine, setup["d"])
     turns = [solve(SYSTEM, SYSTEM.setup(**dict(setup) | {"C_B": float(c)}), at=["gap_peak"], observe=()).t for c in C_B]
     turned = [(t[0], c) for t, c in zip(turns, C_B) if len(t)]
     measured = np.array(turned).reshape(-1, 2)

@@ -24,16 +24,7 @@ from flowsys.runs.automatic import integrate
 from flowsys.runs.solving import double_precision, observe_states
 from flowsys.system import Setup
 from flowsys.system.problem import Problem, ProgramField
-from flowsys.systems.lego import SYSTEM, groups
-from flowsys.systems.lego.closed_forms import (
-    C_alpha,
-    c_1,
-    clip_level,
-    final_features,
-    phase_1_blow_up,
-    phase_1_rate,
-    phase_1_time,
-)
+from flowsys.systems.lego import SYSTEM, closed_forms, groups
 from flowsys.systems.lego.configurations import Configurations, expectation, program_tables
 from flowsys.systems.lego.feedforward import FeedForward, feedforward, whole_bias
 from flowsys.systems.lego.isotropic import Isotropic, Layer, conserved
@@ -79,7 +70,7 @@ def stage_1_problem(setup: Setup) -> Problem:
     return _posed(
         setup, "stage_1", text, values, in_columns([setup["V_0"], 0.0, setup["V_0"], 0.0]),
         ("phase_1", "phase_2_1", "stage_1_end"),
-        derived={"C_alpha": lambda y: C_alpha(n_g, n_y)},
+        derived={"C_alpha": lambda y: closed_forms.C_alpha(n_g, n_y)},
         conserved=lambda states: conserved(Isotropic(*states.T), n_g, n_y)[:, None],
         scale=np.minimum(setup["V_0"], 1.0),
     )  # fmt: skip
@@ -91,13 +82,13 @@ def surrogate_problem(setup: Setup, mode: str) -> Problem:
     x_0 = setup["V_0"] + bias
     if x_0 >= rho:
         raise InputError(f"V_0 + bias = {x_0:g} is not allowed at L4: phase I needs it below rho = {rho:g}.")
-    t_1, t_star = phase_1_time(x_0, *sizes, q, rho), phase_1_blow_up(x_0, *sizes, q, rho)
+    t_1, t_star = closed_forms.phase_1_time(x_0, *sizes, q, rho), closed_forms.phase_1_blow_up(x_0, *sizes, q, rho)
     text = Program.parse(
         f"state x\nparameters rate bias\nonce:\n    d_x = rate*x**{q - 1}\n    observe_V_psi = x - bias\n"
         "derivative x = d_x\nobserve x = x\nobserve V_psi = observe_V_psi\n"
     )
-    values = {"rate": phase_1_rate(*sizes, q, rho), "bias": bias}
-    derived = {"t_1": lambda y: t_1, "t_star": lambda y: t_star, "C_alpha": lambda y: C_alpha(*sizes)}
+    values = {"rate": closed_forms.phase_1_rate(*sizes, q, rho), "bias": bias}
+    derived = {"t_1": lambda y: t_1, "t_star": lambda y: t_star, "C_alpha": lambda y: closed_forms.C_alpha(*sizes)}
     problem = _posed(setup, mode, text, values, np.array([x_0]), ("phase_1",), derived=derived, scale=x_0)
     ends = tuple(event for event in problem.events if event.name == "phase_1")
     return replace(problem, events=ends, t_max=min(setup["t_max"], 1.001 * t_1))
@@ -116,7 +107,7 @@ def stage_2_problem(
         "inverse_others": 1 / (setup["n_x"] - 1),
         "log_eps_target": np.log(setup["eps_target"]),
     }
-    derived: dict[str, Any] = {"c_1": lambda y: c_1(setup["C_B"])}
+    derived: dict[str, Any] = {"c_1": lambda y: closed_forms.c_1(setup["C_B"])}
     derived |= {name: partial(_measured, setup, layer, name) for name in DEAR}
     problem = _posed(
         setup, "stage_2", text, values, np.array(initial, dtype=float), ("stage_2_1", "stage_2_2", "loss_threshold"),
@@ -156,7 +147,9 @@ def _nonlinearity(setup: Setup, clip: str) -> FeedForward:
 
 def ideal_layer(setup: Setup) -> Layer:
     """The layer at the end of stage 1 (Eqs. 17, 18), whose logits need no clip."""
-    features = final_features(*groups.sizes(setup["group"]), clip_level(setup["C_B"], setup["d"]))
+    features = closed_forms.final_features(
+        *groups.sizes(setup["group"]), closed_forms.clip_level(setup["C_B"], setup["d"])
+    )
     return Layer(groups.named(setup["group"]), features, setup["d"], _nonlinearity(setup, "none"))
 
 

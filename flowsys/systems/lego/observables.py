@@ -11,18 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from flowsys.systems.lego import groups
+from flowsys.systems.lego import groups, model
 from flowsys.systems.lego.groups import GroupAction
 from flowsys.systems.lego.isotropic import Isotropic
-from flowsys.systems.lego.model import (
-    nonlinearity,
-    one_step_logits,
-    one_step_loss,
-    sentence_loss,
-    step_loss,
-    trained_steps,
-    vocabulary,
-)
 from flowsys.systems.lego.stage_2 import Scores, attention, eps_attention, gap
 
 LEARNED = 1.0  # a neuron carries a combination if its feature exceeds this (Eq. 16)
@@ -99,7 +90,7 @@ def of_logits(F, target) -> tuple[Any, Any]:
 
 def layer_observables(ops, X, p, V_g, V_y, F, losses) -> dict[str, Any]:
     """Stage 1 at finite width, from features and logits of the values."""
-    group, bias = groups.named(p.group), nonlinearity(ops, p).bias
+    group, bias = groups.named(p.group), model.nonlinearity(ops, p).bias
     y, more = of_neurons(ops, V_g, V_y, group)
     size = losses.shape[0]
     miss = (ops.tanh(losses / 2) * (1 + ops.exp(-losses))).sum() / size  # 1 - e^-loss with all its digits
@@ -109,9 +100,9 @@ def layer_observables(ops, X, p, V_g, V_y, F, losses) -> dict[str, Any]:
 
 
 def _of_layer(ops, w, X, p) -> dict[str, Any]:
-    inside = vocabulary(p).values
-    F = one_step_logits(ops, w, X, p, nonlinearity(ops, p, clips=False))[inside]
-    return layer_observables(ops, X, p, w.V_g[inside], w.V_y[inside], F, one_step_loss(ops, w, X, p))
+    inside = model.vocabulary(p).values
+    F = model.one_step_logits(ops, w, X, p, model.nonlinearity(ops, p, clips=False))[inside]
+    return layer_observables(ops, X, p, w.V_g[inside], w.V_y[inside], F, model.one_step_loss(ops, w, X, p))
 
 
 def scores_of(Q_43, Q_44) -> Scores:
@@ -138,14 +129,14 @@ def _of_scores(ops, w, X, p, with_rates: bool) -> dict[str, Any]:
 
 def _step(ell: int) -> Callable:
     def loss(ops, w, X, p):
-        is_trained = ell in trained_steps(p.trained_steps, p.mode, X.actions.shape[1])
-        return step_loss(ops, w, X, p, ell) if is_trained else 0.0 * w.Q_43.sum()
+        is_trained = ell in model.trained_steps(p.trained_steps, p.mode, X.actions.shape[1])
+        return model.step_loss(ops, w, X, p, ell) if is_trained else 0.0 * w.Q_43.sum()
 
     return loss
 
 
 def log_loss(ops, w, X, p):
-    return ops.log((X.weight * sentence_loss(ops, w, X, p)).sum())
+    return ops.log((X.weight * model.sentence_loss(ops, w, X, p)).sum())
 
 
 RATES = ("alpha_rate", "gamma_rate", "gap_rate", "eps_rate", "gap_growth", "log_eps_rate")
