@@ -12,7 +12,8 @@ from flowsys.equations import FORMATS
 from flowsys.equations.notation import Notation
 from flowsys.equations.page import Page, page_of
 from flowsys.program.arrays import arguments, vector_field
-from flowsys.symbolic.derivation import Derivation, Stated
+from flowsys.symbolic.assemble import assemble
+from flowsys.symbolic.derivation import Derivation
 from flowsys.symbolic.render import written_out
 from flowsys.symbolic.written import Written
 from flowsys.system import System
@@ -37,8 +38,7 @@ STATEMENTS = {
 
 def stated(statement) -> Derivation:
     """A derivation without the search for its lumping."""
-    program = Stated.assembled(statement).program
-    return Derivation(program, {}, {}, "here", 4, 4, ("c1, c2 are alike",), (), 1e-16, 1.0, (), 0, 1e-16, 0.1,
+    return Derivation(assemble(statement), {}, {}, "here", 4, 4, ("c1, c2 are alike",), (), 1e-16, 1.0, (), 1e-16, 0.1,
                       statement=statement)  # fmt: skip
 
 
@@ -124,7 +124,7 @@ def test_katex_sets_every_formula(pages, katex):
 @pytest.mark.parametrize("name", ["parity", "parity, block", "prompt"])
 def test_what_the_page_says_is_what_the_program_does(name):
     statement = STATEMENTS[name][2]()
-    program, written = Stated.assembled(statement).program, Written(statement)
+    program, written = assemble(statement), Written(statement)
     rng = np.random.default_rng(0)
     y = rng.standard_normal(len(program.state))
     given = {"n": 9.0, "m": 3.0, "i": 8.0, "query_bits": 2.0, "is_first": 1.0, "M": 9.0, "alpha": 0.3}

@@ -15,8 +15,8 @@ from flowsys.systems import load
 from flowsys.systems.lego import closed_forms, configurations, groups, lengths, stage_2
 from flowsys.systems.lego.feedforward import FeedForward
 from flowsys.systems.lego.limits import layer_of, program
-from flowsys.systems.lego.rounds import rounds
 from flowsys.systems.lego.stage_2 import Scores
+from tests.systems.lego_rounds import rounds
 
 SYSTEM = load("lego")
 SCORES = ("alpha", "beta", "gamma", "delta")
@@ -177,7 +177,7 @@ def test_solvable_length_times_attention_error(group, products):
 
 @cache
 def self_trained(group):
-    return rounds(SYSTEM.setup(group=group, L=64))
+    return rounds(group=group, L=64)
 
 
 def eps(scores, L, ell=2):

@@ -15,7 +15,7 @@ from flowsys.runs.solving import solve
 from flowsys.systems import load
 from flowsys.systems.lego import closed_forms, groups, stage_2
 from flowsys.systems.lego.limits import limit_problem
-from flowsys.systems.lego.rounds import rounds
+from tests.systems.lego_rounds import rounds
 
 SYSTEM = load("lego")
 
@@ -135,7 +135,7 @@ def test_solvable_lengths_of_both_families_differ_by_a_factor_of_three_at_most(g
 
 @cache
 def self_trained(group):
-    return rounds(SYSTEM.setup(group=group, L=64))
+    return rounds(group=group, L=64)
 
 
 TABLE_5C = {

@@ -88,6 +88,8 @@ def _fixes(setup: Setup, level: str, variant: str, mode: str) -> dict[str, float
         )
     is_finite = level in FINITE or variant == "found"
     n_x = setup["n_x_finite"] if is_finite and isinf(setup["n_x"]) else setup["n_x"]
+    if mode == "algorithm_2" and setup["L"] & (setup["L"] - 1):
+        raise InputError(f"L = {setup['L']} is not allowed in algorithm_2: it must be a power of 2.")
     if mode != "stage_1":
         check_length(setup["L"], n_x)
     if is_finite and variant not in LUMPED:

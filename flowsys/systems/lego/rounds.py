@@ -8,7 +8,7 @@ at the time that its predecessors took.
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
@@ -32,26 +32,10 @@ from flowsys.systems.lego.isotropic import Layer
 from flowsys.systems.lego.lengths import greedy_answers
 from flowsys.systems.lego.limits import RTOL, ideal_layer, layer_of, run_to, stage_2_problem
 from flowsys.systems.lego.model import trained_steps
-from flowsys.systems.lego.stage_2 import AT_REST, Scores
+from flowsys.systems.lego.stage_2 import Scores
 
 ROUND_STEPS = 2_000  # a round that ends takes about 100; one whose loss cannot fall that far is stiff and never ends
 MOST_STEPS = 100_000  # of descent in a round before the last
-
-
-class Round(NamedTuple):
-    """One stage: its length, the scores before and after, τ spent, the share of self-labels that are right."""
-
-    L: int
-    start: Scores
-    end: Scores
-    tau: float
-    label_accuracy: float
-
-
-def _lengths(L: int) -> list[int]:
-    if L & (L - 1):
-        raise InputError(f"L = {L} is not allowed in algorithm_2: it must be a power of 2.")
-    return [2**k for k in range(1, L.bit_length())]
 
 
 def steps_of(setup: Setup, L: int) -> tuple[int, ...]:
@@ -72,31 +56,41 @@ def round_tables(layer: Layer, scores: Scores, L: int, steps, size: int, seed: i
     return tables, float(np.mean(answers[:, 1:] == truth[:, 1 : max(steps) + 1]))
 
 
-def _round_problem(setup: Setup, L: int, start: Scores, tau: float = 0.0) -> tuple[Problem, float]:
-    layer = layer_of(setup)
-    tables, right = round_tables(layer, start, L, steps_of(setup, L), setup["n_samples"], setup["seed"])
-    return stage_2_problem(setup, layer, tables, start, tau), right
+def last_round(setup: Setup, start: Mapping[str, Any] | None = None) -> Problem:
+    """The round at length L as a problem; it starts at the τ of the rounds before it, the first at given scores."""
+    zero = stage_2_problem(setup, ideal_layer(setup), [configurations.exact(groups.named("C2"), 2, 2)])
+    first = Scores(*map(float, started_from(zero, start, "L3 (isotropic) in mode algorithm_2").initial))
+    problem, right = _round(setup, setup["L"], first)
+    return replace(problem, derived={**problem.derived, "label_accuracy": lambda y: right})
+
+
+def _round(setup: Setup, L: int, first: Scores) -> tuple[Problem, float]:
+    """The round at length L from where the one before it ended, and the share of its labels that are right."""
+    # neither the last length nor what is tested afterwards matters to a round: one run serves them all
+    items = tuple({**setup.values, "L": 2, "L_test": 2, "ell_test": 2}.items())
+    (tau, scores), layer = _end(items, L // 2, first) if L > 2 else (0.0, first), layer_of(setup)
+    tables, right = round_tables(layer, scores, L, steps_of(setup, L), setup["n_samples"], setup["seed"])
+    return stage_2_problem(setup, layer, tables, scores, tau), right
 
 
 @lru_cache(maxsize=256)
-def _round(items: tuple, L: int, first: Scores) -> Round:
-    """The round at length L, after all shorter ones, integrated until its loss falls to loss_target."""
+def _end(items: tuple, L: int, first: Scores) -> tuple[float, Scores]:
+    """When the loss of the round at length L falls to loss_target, and where."""
     setup = Setup("lego", dict(items))
-    start = _round(items, L // 2, first).end if L > 2 else first
-    problem, label_accuracy = _round_problem(setup, L, start)
+    problem, label_accuracy = _round(setup, L, first)
     try:
         tau, y = run_to(problem, "loss_threshold", ROUND_STEPS)
     except InputError as error:
         raise InputError(f"the round at L = {L} of algorithm_2 does not end"
                          f"{_why(setup, L, problem, label_accuracy, error)}") from None  # fmt: skip
-    return Round(L, start, Scores(*map(float, y)), tau, label_accuracy)
+    return tau, Scores(*map(float, y))
 
 
 def _why(setup: Setup, L: int, problem: Problem, label_accuracy: float, error: InputError) -> str:
     """Wrong labels put a floor under the loss, where its flow comes to rest."""
     n_labels = setup["n_samples"] * max(steps_of(setup, L))
     n_wrong = round((1 - label_accuracy) * n_labels)
-    times = [t for t in 10.0 ** np.arange(16) if t <= problem.t_max] if n_wrong else []
+    times = [t for t in 10.0 ** np.arange(16) if problem.start < t <= problem.t_max] if n_wrong else []
     with double_precision(problem):
         run = integrate(problem, times, (), Tolerances(RTOL, 1e-4 * RTOL * problem.scale, ROUND_STEPS // 4))
     losses = observe_states(problem, run.records, ("loss",))["loss"]
@@ -107,23 +101,6 @@ def _why(setup: Setup, L: int, problem: Problem, label_accuracy: float, error: I
         f"{losses[-1]:.3g}, above loss_target = {setup['loss_target']:g}; a smaller loss_target lets the round before "
         "it label better, and another seed or a smaller n_samples draws other chains."
     )
-
-
-def rounds(setup: Setup, L: int | None = None, first: Scores = AT_REST) -> tuple[Round, ...]:
-    """Every round of Algorithm 2 up to length L, the setup's by default."""
-    # neither the last length nor what is tested afterwards matters to a round: one run serves them all
-    items = tuple({**setup.values, "L": 2, "L_test": 2, "ell_test": 2}.items())
-    return tuple(_round(items, length, first) for length in _lengths(setup["L"] if L is None else L))
-
-
-def last_round(setup: Setup, start: Mapping[str, Any] | None = None) -> Problem:
-    """The round at length L as a problem; it starts at the τ of the rounds before it, the first at given scores."""
-    L = _lengths(setup["L"])[-1]
-    zero = stage_2_problem(setup, ideal_layer(setup), [configurations.exact(groups.named("C2"), 2, 2)])
-    first = Scores(*map(float, started_from(zero, start, "L3 (isotropic) in mode algorithm_2").initial))
-    before = rounds(setup, L // 2, first)
-    problem, right = _round_problem(setup, L, before[-1].end if before else first, sum(r.tau for r in before))
-    return replace(problem, derived={**problem.derived, "label_accuracy": lambda y: right})
 
 
 # -- gradient descent -------------------------------------------------------------------------------------------------
@@ -156,38 +133,38 @@ def _labelled(setup: Setup, weights: Mapping[str, np.ndarray]) -> tuple[fs.Sampl
     return fs.Samples(**arrays), float((arrays["values"] == true.values)[:, 1 : last + 1].mean())
 
 
-def _model_of_round(samples: fs.Samples) -> fs.Model:
-    """Self-training at one length: the model with the labels that its predecessor wrote."""
-    free = {"validate": lambda values: None, "fixes": lambda *form: {}}
-    return SYSTEM.alone("algorithm_2", samples=lambda p: samples, **free)
-
-
 def _last_descended(setup: Setup, seeds: int | None, start: Mapping[str, Any] | None) -> Training:
     """The last round of Algorithm 2, from the weights that stage 1 and the earlier rounds leave."""
     if seeds is not None:
         raise InputError(f"seeds = {seeds} is not allowed in algorithm_2: every seed labels its own sentences.")
-    earlier = _lengths(setup["L"])[:-1]
-    weights = weights_from(SYSTEM.concrete(setup, "L0", "algorithm_2"), start)
-    if setup["features"] == "trained":
-        layer, steps = {name: weights[name] for name in model.LAYER}, round(setup["T_1"] / setup["learning_rate"])
-        run = train(SYSTEM, setup, mode="stage_1", steps=steps, records=1, observe=(), start=layer)
-        weights |= run.blocks(run.t[-1])
-    time = 0.0
-    for length in earlier:
-        of_round = replace(setup, values={**setup, "L": length})
-        samples, right = _labelled(of_round, weights)
-        run = train(_model_of_round(samples), of_round, at=["loss_threshold"], steps=MOST_STEPS, records=1, observe=(),
-                    start=weights, stop_when_done=True)  # fmt: skip
+    if setup["L"] == 2:
+        weights, time = _first_weights(setup, start), 0.0
+    else:
+        shorter = replace(setup, values={**setup, "L": setup["L"] // 2})
+        run = train(SYSTEM, shorter, mode="algorithm_2", at=["loss_threshold"], steps=MOST_STEPS, records=1,
+                    observe=("label_accuracy",), start=start, stop_when_done=True)  # fmt: skip
         if "loss_threshold" not in run.labels:
             raise InputError(
-                f"loss_target = {setup['loss_target']:g} is not reached by the round at L = {length} of algorithm_2 in "
-                f"{MOST_STEPS} steps ({100 * right:.1f} % of its self-labels are right; the clip leaves a loss of "
-                f"about d^(1 - C_B) = {setup['d'] ** (1 - setup['C_B']):.2g})."
+                f"loss_target = {setup['loss_target']:g} is not reached by the round at L = {shorter['L']} of "
+                f"algorithm_2 in {MOST_STEPS} steps ({100 * run['label_accuracy'][-1]:.1f} % of its self-labels are "
+                f"right; the clip leaves a loss of about d^(1 - C_B) = {setup['d'] ** (1 - setup['C_B']):.2g})."
             )
-        end = run.at("loss_threshold")["t"]
-        weights, time = run.blocks(end), time + end
+        time = run.at("loss_threshold")["t"]
+        weights = run.blocks(time)
     samples, right = _labelled(setup, weights)
-    concrete = _model_of_round(samples).concrete(setup, "L0", "algorithm_2")
-    last = training(concrete, "weights", None, weights, SYSTEM.steps)
+    # the model with the labels that its predecessor wrote; the setup has been checked
+    free = {"validate": lambda values: None, "fixes": lambda *form: {}}
+    model_of_round = SYSTEM.alone("algorithm_2", samples=lambda p: samples, **free)
+    last = training(model_of_round.concrete(setup, "L0", "algorithm_2"), "weights", None, weights, SYSTEM.steps)
     derived = first_of({"label_accuracy": lambda state, arguments: right}, last.descent.derived)
     return replace(last, descent=replace(last.descent, derived=derived), start=time)
+
+
+def _first_weights(setup: Setup, start: Mapping[str, Any] | None) -> dict[str, np.ndarray]:
+    """What the first round starts from: the given weights, their layer trained to the end of stage 1 if asked for."""
+    weights = weights_from(SYSTEM.concrete(setup, "L0", "algorithm_2"), start)
+    if setup["features"] == "ideal":
+        return weights
+    layer, steps = {name: weights[name] for name in model.LAYER}, round(setup["T_1"] / setup["learning_rate"])
+    run = train(SYSTEM, setup, mode="stage_1", steps=steps, records=1, observe=(), start=layer)
+    return weights | run.blocks(run.t[-1])
