@@ -167,22 +167,14 @@ def program_tables(steps: Sequence[Configurations]) -> tuple[dict, dict]:
 
 
 def _distinct_neurons(steps: Sequence[Configurations]) -> tuple[dict, np.ndarray]:
-    """The distinct (hit, distractors, current, past, ℓ - 1) by column, and which of them every neuron sees.
-
-    Two are 0 or 1 and three are counts of at most L, so what a neuron sees is a place in a small box: no sorting.
-    """
-    names, L = ("hit", "distractors", "current", "past", "earlier"), steps[0].L
-    box = (2, L + 1, 2, L + 1, L + 1)
-    seen = []
+    """The distinct (hit, distractors, current, past, ℓ - 1) by column, and which of them every neuron sees."""
+    names, seen = ("hit", "distractors", "current", "past", "earlier"), []
     for step in steps:
         seen_by_all = (x[:, None, :] for x in (step.current, step.past))
-        counts = (step.hit, step.distractors, *seen_by_all, np.array(step.ell - 1))
-        each = [np.broadcast_to(x.astype(np.int32), step.hit.shape) for x in counts]
-        seen.append(np.ravel_multi_index(each, box).ravel())
-    everything = np.concatenate(seen)
-    distinct = np.flatnonzero(np.bincount(everything, minlength=1))
-    columns = np.array(np.unravel_index(distinct, box), dtype=float)
-    return dict(zip(names, columns)), np.searchsorted(distinct, everything)
+        counts = np.broadcast_arrays(step.hit, step.distractors, *seen_by_all, step.ell - 1)
+        seen.append(np.stack(counts, axis=-1).reshape(-1, len(names)))
+    distinct, kind = distinct_rows(np.concatenate(seen).astype(int))
+    return dict(zip(names, distinct.T.astype(float))), kind
 
 
 def _counts(members: np.ndarray, size: int) -> np.ndarray:
