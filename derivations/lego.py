@@ -18,7 +18,7 @@ from flowsys.systems.lego.closed_forms import C_alpha, clip_level, final_feature
 from flowsys.systems.lego.configurations import exact, program_tables
 from flowsys.systems.lego.limits import PACKAGED_POWER
 from flowsys.systems.lego.notation import LATEX
-from flowsys.systems.lego.statement import Structure, stage_1_statement, stage_2_statement
+from flowsys.systems.lego.statement import stage_1_statement, stage_2_statement, structure
 
 CLIPS = ("none", "smooth")
 POWERS = (PACKAGED_POWER, 6, 8)  # other powers are derived when they are asked for, and checked here too
@@ -220,15 +220,15 @@ def page(programs: dict[str, Program], equations: dict[str, str]) -> str:
 def artefacts() -> dict[str, str]:
     stated = {"stage_1": stage_1_statement, "stage_2": stage_2_statement}
     programs = {
-        (stage, q, clip): assemble(stated[stage](Structure(q, clip=clip)))
+        (stage, q, clip): assemble(stated[stage](structure(q, clip=clip)))
         for stage, q, clip in product(stated, POWERS, CLIPS)
     }
     check_stage_1(programs)
     check_phase_1(programs)
     check_final_shape()
     check_stage_2(programs)
-    equations = flow_equations(stage_1_statement(Structure()), LATEX)
-    equations |= flow_equations(stage_2_statement(Structure()), LATEX)
+    equations = flow_equations(stage_1_statement(structure()), LATEX)
+    equations |= flow_equations(stage_2_statement(structure()), LATEX)
     summary = "The isotropic layer (stage 1) and attention over it (stage 2), for q = 4, with and without clip."
     committed = {
         f"{stage}_{clip}".upper(): program for (stage, q, clip), program in programs.items() if q == PACKAGED_POWER

@@ -19,7 +19,7 @@ from flowsys.symbolic.written import Written
 from flowsys.system import System
 from flowsys.systems import load
 from flowsys.systems.cooccurrence.statement import limit_statement as cooccurrence
-from flowsys.systems.lego.statement import Structure, stage_1_statement, stage_2_statement
+from flowsys.systems.lego.statement import stage_1_statement, stage_2_statement, structure
 from flowsys.systems.mixture.statement import limit_statement as mixture
 from flowsys.systems.parity.statement import block_statement, position_statement
 from flowsys.systems.prompt.statement import population_statement
@@ -28,8 +28,8 @@ STATEMENTS = {
     "mixture": ("mixture", "22", mixture),
     "mixture, self-scores eliminated": ("mixture", "10", lambda: mixture(eliminate_self_scores=True)),
     "cooccurrence": ("cooccurrence", "88", lambda: cooccurrence("88")),
-    "lego": ("lego", "isotropic", lambda: stage_2_statement(Structure(4, "azl"))),
-    "lego, stage 1": ("lego", "isotropic", lambda: stage_1_statement(Structure(4, "azl", "smooth"))),
+    "lego": ("lego", "isotropic", lambda: stage_2_statement(structure(4, "azl"))),
+    "lego, stage 1": ("lego", "isotropic", lambda: stage_1_statement(structure(4, "azl", "smooth"))),
     "parity": ("parity", "limit", position_statement),
     "parity, block": ("parity", "limit", block_statement),
     "prompt": ("prompt", "symmetric", lambda: population_statement(2)),

@@ -28,7 +28,7 @@ from flowsys.systems.lego.isotropic import Isotropic
 from flowsys.systems.lego.model import isotropic_features
 from flowsys.systems.lego.notation import LATEX
 from flowsys.systems.lego.stage_2 import Scores
-from flowsys.systems.lego.statement import Structure, stage_1_statement, stage_2_statement
+from flowsys.systems.lego.statement import stage_1_statement, stage_2_statement, structure
 
 ONE_A_FIBRE = Isotropic(0.5, 0.1, 0.3, 0.2)  # four features that differ
 
@@ -43,7 +43,7 @@ def derive(setup: Setup, variant: str) -> Derivation:
         return derivation(concrete)
     stated = SYSTEM.problem(setup, "L3", "isotropic", "stage_2")
     return derived_beside(
-        concrete, stage_2_statement(Structure(setup["q"], setup["activation"])), LATEX,
+        concrete, stage_2_statement(structure(setup["q"], setup["activation"])), LATEX,
         f"stage 2, group {setup['group']}, n_x = {setup['n_x']}, L = 2",
         lambda: stated_against_found(concrete, stated.field.program, stated.stages[0].arguments),
     )  # fmt: skip
@@ -61,7 +61,7 @@ def _derived_layer(setup: Setup) -> Derivation:
         return Isotropic(V_g[inside], V_g[outside], V_y[0], V_y[1])._asdict()
 
     return derived_beside(
-        concrete, stage_1_statement(Structure(setup["q"], setup["activation"], setup["clip"])), LATEX,
+        concrete, stage_1_statement(structure(setup["q"], setup["activation"], setup["clip"])), LATEX,
         f"stage 1, group {setup['group']}, {group.n_y} neurons a class, n_x = inf",
         lambda: stated_against_found(concrete, stated.field.program, stated.stages[0].arguments, (), features),
     )  # fmt: skip

@@ -46,10 +46,10 @@ def program(stage: str, q: int, activation: str, clip: str) -> Program:
 
         return Program.parse(getattr(reduced, f"{stage}_{clip}".upper()))
     from flowsys.symbolic.assemble import assemble
-    from flowsys.systems.lego.statement import Structure, stage_1_statement, stage_2_statement
+    from flowsys.systems.lego.statement import stage_1_statement, stage_2_statement, structure
 
     state = {"stage_1": stage_1_statement, "stage_2": stage_2_statement}[stage]
-    return assemble(state(Structure(q, activation, clip)))
+    return assemble(state(structure(q, activation, clip)))
 
 
 def _posed(

@@ -11,8 +11,6 @@ summed into the next:
 Sums of e^F need no top subtracted: F stays within a few B = C_B log d, far below the largest exponent.
 """
 
-from dataclasses import dataclass
-
 import sympy as sp
 
 from flowsys.symbolic import primitives as ops
@@ -34,23 +32,13 @@ SCORES = Scores(*map(symbol, Scores._fields))
 FEEDFORWARD_PARAMETERS = tuple(map(symbol, NUMBERS))
 
 
-@dataclass(frozen=True)
-class Structure:
-    """What is fixed in a program's text."""
-
-    q: int = 4
-    activation: str = "azl"
-    clip: str = "none"
-
-    @property
-    def feedforward(self) -> FeedForward:
-        numbers = dict(zip(NUMBERS, FEEDFORWARD_PARAMETERS))
-        return FeedForward(q=self.q, activation=self.activation, clip=self.clip, **numbers)
+def structure(q: int = 4, activation: str = "azl", clip: str = "none") -> FeedForward:
+    """The nonlinearity with symbols for its numbers: what is fixed in a program's text is how it is made."""
+    return FeedForward(q=q, activation=activation, clip=clip, **dict(zip(NUMBERS, FEEDFORWARD_PARAMETERS)))
 
 
-def stage_1_statement(structure: Structure) -> Statement:
+def stage_1_statement(feedforward: FeedForward) -> Statement:
     """The four-variable flow of Loss_5¹."""
-    feedforward = structure.feedforward
     log_odds = isotropic.one_step_log_odds(ops, FEATURES, n_y, d, feedforward)
     loss = ops.softplus(log_odds)
     correct, wrong = isotropic.one_step_logits(ops, FEATURES, n_y, feedforward)
@@ -97,9 +85,8 @@ def configurations_level(feedforward: FeedForward) -> Level:
     return Level("configurations", columns, outputs, {correct: "target_logit", rivals: "rival"})
 
 
-def stage_2_statement(structure: Structure) -> Statement:
+def stage_2_statement(feedforward: FeedForward) -> Statement:
     """The four-variable flow of Σ_ℓ Loss_5^{L,ℓ} over an isotropic layer, in τ = t / n_x."""
-    feedforward = structure.feedforward
     loss = symbol("configuration_loss")
     totals = {f"sum_loss{part}": symbol(f"weight{part}") * loss for part in ("", "_1", "_2")}
     totals["sum_probability"] = symbol("share") * sp.exp(-loss)
