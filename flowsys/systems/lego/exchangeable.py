@@ -15,8 +15,9 @@ import flowsys as fs
 from flowsys.system import Setup
 from flowsys.system.problem import Problem
 from flowsys.systems.lego import SYSTEM, groups
+from flowsys.systems.lego.data import population
 from flowsys.systems.lego.model import cross_entropy, logits, nonlinearity
-from flowsys.systems.lego.observables import ABOUT_LAYER, layer_observables
+from flowsys.systems.lego.observables import ABOUT_LAYER, layer_observables, taken
 
 
 def blocks(p) -> dict[str, fs.Direct]:
@@ -34,9 +35,7 @@ def blocks(p) -> dict[str, fs.Direct]:
 
 def samples(p) -> fs.Samples:
     """Every (g, y), equally likely."""
-    group = groups.named(p.group)
-    g, y = (index.ravel() for index in np.indices((group.n_g, group.n_y)))
-    return fs.Samples(actions=g[:, None], values=np.column_stack([y, group.action[g, y]]))
+    return fs.Samples(**population(groups.named(p.group), n_x=2, L=1, variables_read=0)._asdict())
 
 
 def _logits(ops, w, X, p, layer):
@@ -57,10 +56,7 @@ def _observed(ops, w, X, p):
 
 def observe(p):
     """The observables of stage 1."""
-    return {
-        name: lambda ops, w, X, p, name=name: w.once("layer", X, lambda: _observed(ops, w, X, p))[name]
-        for name in ABOUT_LAYER
-    }
+    return {name: taken("layer", _observed, name) for name in ABOUT_LAYER}
 
 
 FROZEN_X = SYSTEM.alone("stage_1", stages={"stage_1": [fs.Stage("stage_1", trains=("V_g", "V_y"))]})

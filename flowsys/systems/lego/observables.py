@@ -150,17 +150,18 @@ ABOUT_LAYER = (
 )  # fmt: skip
 
 
-def _taken(what: str, find: Callable, name: str) -> Callable:
+def taken(what: str, find: Callable, name: str) -> Callable:
+    """One of the observables that `find` gives together."""
     return lambda ops, w, X, p: w.once(what, X, lambda: find(ops, w, X, p))[name]
 
 
 def observe(p) -> Mapping[str, Callable]:
     """The observables of a mode."""
-    layer = {name: _taken("layer", _of_layer, name) for name in ABOUT_LAYER}
+    layer = {name: taken("layer", _of_layer, name) for name in ABOUT_LAYER}
     if p.mode == "stage_1":
         return layer
     still, moving = (partial(_of_scores, with_rates=flag) for flag in (False, True))
-    scores = {name: _taken("scores", still, name) for name in ABOUT_SCORES}
-    scores |= {name: _taken("rates", moving, name) for name in RATES}
+    scores = {name: taken("scores", still, name) for name in ABOUT_SCORES}
+    scores |= {name: taken("rates", moving, name) for name in RATES}
     scores |= {"loss_1": _step(1), "loss_2": _step(2), "log_loss": log_loss, "score_spread": score_spread}
     return scores if p.mode != "algorithm_1" else layer | scores
