@@ -1,5 +1,7 @@
 """Length generalisation and self-training of the LEGO system, reduced and finite."""
 
+from dataclasses import replace
+
 import jax
 import numpy as np
 import pytest
@@ -21,7 +23,8 @@ D = 1e3
 
 def layer(name, C_B=3):
     features = closed_forms.final_features(*groups.sizes(name), closed_forms.clip_level(C_B, D))
-    return Layer(groups.named(name), features, D, FEEDFORWARD)
+    F_0 = closed_forms.outside_logit(groups.sizes(name)[1], 0.1, 0.3, 4)
+    return Layer(groups.named(name), features, D, replace(FEEDFORWARD, F_0=F_0))
 
 
 def accuracy(name, scores, L, **options):
@@ -51,7 +54,7 @@ def test_sampled_accuracy_at_length_two_is_the_exact_expectation():
     exact = 0.0
     with jax.enable_x64(True):
         logits = lambda table: stage_2.logits(ops, scores, l.features, table, FEEDFORWARD)
-        losses = jax.jit(lambda table: stage_2.losses(ops, logits(table), table.target, D, FEEDFORWARD))
+        losses = jax.jit(lambda table: stage_2.losses(ops, logits(table), table.target, D, l.feedforward.F_0))
         for table in (configurations.exact(l.group, 2, ell) for ell in (1, 2)):
             exact += float((table.weight * np.exp(-np.asarray(losses(table)))).sum()) / 2
     assert accuracy("C3", scores, 2, size=4096) == pytest.approx(exact, abs=3e-3)

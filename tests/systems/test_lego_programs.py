@@ -1,7 +1,5 @@
 """The LEGO limits' programs against autodiff and the oracle, what they observe, and set-ups that are refused."""
 
-from dataclasses import replace
-
 import jax
 import numpy as np
 import pytest
@@ -70,12 +68,12 @@ def test_stage_2_program_is_the_gradient_of_the_model_on_sampled_configurations(
     drawn = {ell: configurations.sequences(group, 7, 40, seed=ell) for ell in (1, 2, 5)}
     tables = [configurations.from_sequences(group, *drawn[ell], [ell])[0] for ell in drawn]
     features = closed_forms.final_features(6, 3, 14.0)
-    nonlinearity = replace(feedforward(np, Values(setup), clip), F_0=setup["F_0"])
+    nonlinearity = feedforward(np, Values(setup), clip)
     problem = stage_2_problem(setup, Layer(group, features, 1e3, nonlinearity), tables)
 
     def loss(y):
         logits = lambda table: stage_2.logits(ops, y, features, table, nonlinearity)
-        losses = lambda table: stage_2.losses(ops, logits(table), table.target, 1e3, nonlinearity)
+        losses = lambda table: stage_2.losses(ops, logits(table), table.target, 1e3, nonlinearity.F_0)
         return sum((table.weight * losses(table)).sum() for table in tables)
 
     with jax.enable_x64(True):

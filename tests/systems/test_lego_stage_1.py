@@ -108,5 +108,7 @@ def test_final_features_keep_the_conserved_quantity_at_zero():
 def test_the_loss_is_accurate_when_it_is_tiny():
     y = isotropic.Isotropic(150.0, -150.0, 150.0, -150.0)
     with jax.enable_x64(True):
-        log_odds = isotropic.one_step_log_odds(ops, y, 3, 1e3, FeedForward(bias=BIAS, rho=RHO, q=Q))
+        log_odds = isotropic.one_step_log_odds(
+            ops, y, 3, 1e3, FeedForward(bias=BIAS, rho=RHO, q=Q, F_0=closed_forms.outside_logit(3, BIAS, RHO, Q))
+        )
         assert np.log(ops.softplus(log_odds)) == pytest.approx(np.log(997) - 150, abs=0.5)

@@ -1,5 +1,6 @@
 """Stage 2 of the LEGO system: tables against brute force, the four-variable field against full attention, numbers."""
 
+from dataclasses import replace
 from functools import cache
 
 import jax
@@ -29,7 +30,8 @@ def ideal(name, C_B=3, d=1e3):
 def loss(y, features, tables, d):
     """Σ over the tables of the weighted mean loss."""
     F = lambda table: stage_2.logits(ops, y, features, table, FEEDFORWARD)
-    return sum((table.weight * stage_2.losses(ops, F(table), table.target, d, FEEDFORWARD)).sum() for table in tables)
+    F_0 = closed_forms.outside_logit(tables[0].target.shape[1], BIAS, RHO, Q)
+    return sum((table.weight * stage_2.losses(ops, F(table), table.target, d, F_0)).sum() for table in tables)
 
 
 @cache
@@ -139,7 +141,8 @@ def test_one_step_without_distractors_is_the_stage_one_loss():
     y = isotropic.Isotropic(2.0, -0.3, 1.4, 0.2)
     with jax.enable_x64(True):
         two = float(jax.jit(lambda y: loss(ZERO, y, [table], 1e3))(y))
-        one = float(jax.jit(lambda y: ops.softplus(isotropic.one_step_log_odds(ops, y, 4, 1e3, FEEDFORWARD)))(y))
+        layer = replace(FEEDFORWARD, F_0=closed_forms.outside_logit(4, BIAS, RHO, Q))
+        one = float(jax.jit(lambda y: ops.softplus(isotropic.one_step_log_odds(ops, y, 4, 1e3, layer)))(y))
     assert two == pytest.approx(one, rel=1e-14)
 
 

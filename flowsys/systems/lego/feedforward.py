@@ -18,7 +18,10 @@ NUMBERS = ("rho", "bias", "B", "clip_width", "varpi", "F_0")
 
 @dataclass(frozen=True)
 class FeedForward:
-    """Numbers of the nonlinearity; every number may also be a symbol or a traced array, except q."""
+    """Numbers of the nonlinearity, which may also be symbols or traced arrays, except q.
+
+    F_0 is the logit of the classes that are never a target, where they are lumped.
+    """
 
     bias: Any = 0.1
     rho: Any = 0.3
@@ -49,10 +52,6 @@ class FeedForward:
         rounded = ops.clip_above(below, self.varpi)
         return positive + rounded**2 + self.varpi * (ops.clip_above(below, self.B) - rounded)
 
-    def outside_logit(self, ops, m):
-        """F_0, the logit of a class that is never a target: m s(b), its features neglected, unless it is given."""
-        return m * self.activate(ops, ops.array(self.bias)) if self.F_0 is None else self.F_0
-
     def clip_logits(self, ops, F):
         """min(F, B), rounded or not, or F itself."""
         if self.clip == "none":
@@ -70,4 +69,4 @@ def whole_bias(ops, p):
 def feedforward(ops, p, clip: str) -> FeedForward:
     """The nonlinearity at given parameters."""
     B = p.C_B * ops.log(p.d)
-    return FeedForward(whole_bias(ops, p), p.rho, p.q, p.activation, p.varpi, clip, B, p.clip_width)
+    return FeedForward(whole_bias(ops, p), p.rho, p.q, p.activation, p.varpi, clip, B, p.clip_width, p.F_0)

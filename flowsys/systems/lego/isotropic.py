@@ -46,7 +46,7 @@ def one_step_logits(ops, y: Isotropic, n_y, feedforward: FeedForward):
 def one_step_log_odds(ops, y: Isotropic, n_y, d, feedforward: FeedForward):
     """log[(n_y - 1) e^(F_w - F_c) + (d - n_y) e^(F_0 - F_c)], whose softplus is Loss_5¹."""
     correct, wrong = (feedforward.clip_logits(ops, F) for F in one_step_logits(ops, y, n_y, feedforward))
-    margins = ops.stack([wrong - correct, feedforward.outside_logit(ops, n_y) - correct])
+    margins = ops.stack([wrong - correct, feedforward.F_0 - correct])
     return ops.log_sum_exp(margins, counts=ops.array([n_y - 1, d - n_y]))
 
 

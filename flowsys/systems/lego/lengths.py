@@ -42,8 +42,8 @@ def _readings(scores: Scores, features: Isotropic, tables: Configurations, d, fe
 
     def of_step(table):
         F = stage_2.logits(ops, scores, features, table, feedforward)
-        losses = stage_2.losses(ops, F, table.target, d, feedforward)
-        rivals = jnp.where(table.target > 0, feedforward.outside_logit(ops, F.shape[1]), F)
+        losses = stage_2.losses(ops, F, table.target, d, feedforward.F_0)
+        rivals = jnp.where(table.target > 0, feedforward.F_0, F)
         is_likeliest = (table.target * F).sum(axis=1) > rivals.max(axis=1)
         return jnp.exp(-losses).mean(), is_likeliest.mean(dtype=F.dtype), -jnp.expm1(-losses).mean()
 
@@ -80,7 +80,7 @@ def greedy_answers(scores: Scores, layer: Layer, actions, y_0, n_answers: int) -
     group, L = layer.group, actions.shape[1]
     with jax.enable_x64(True):
         everything = jnp.asarray(action_counts(group, actions))
-        matrices, outside = jnp.asarray(group.matrices), layer.feedforward.outside_logit(ops, group.n_y)
+        matrices = jnp.asarray(group.matrices)
 
         def answer(carry, step):
             current, past = carry
@@ -90,7 +90,7 @@ def greedy_answers(scores: Scores, layer: Layer, actions, y_0, n_answers: int) -
             F = stage_2.logits(ops, scores, layer.features, table, layer.feedforward)
             chosen = F.argmax(axis=1)
             carry = (jax.nn.one_hot(chosen, group.n_y, dtype=F.dtype), past + current)
-            return carry, (chosen, F.max(axis=1) > outside)
+            return carry, (chosen, F.max(axis=1) > layer.feedforward.F_0)
 
         start = (jnp.eye(group.n_y)[y_0], jnp.zeros((len(actions), group.n_y)))
         steps_taken = jnp.asarray(actions.T[:n_answers]), jnp.arange(1.0, n_answers + 1)
@@ -133,8 +133,8 @@ def L_star(accuracy_at: Callable[[int], float], threshold: float = 0.9, L_max: i
     return longest
 
 
-def measured(setup: Setup, layer: Layer) -> dict[str, Callable[[np.ndarray], float]]:
-    """What a run of stage 2 is measured by after the fact, as functions of (α, β, γ, δ).
+def measured(setup: Setup, layer: Layer, name: str, y: np.ndarray) -> float:
+    """What a state (α, β, γ, δ) of stage 2 is measured by after the fact.
 
     ε and Δ at L_test and ell_test; p(right value) there; Acc at L_test in its readings; the solvable length.
     """
@@ -142,20 +142,23 @@ def measured(setup: Setup, layer: Layer) -> dict[str, Callable[[np.ndarray], flo
     sample = {"size": setup["n_sequences"], "seed": setup["seed"]}
     most = min(setup["L_max"], setup["n_x"] - 1)  # a chain of length L names L + 1 variables
 
-    def attention(y: np.ndarray, measure: Callable) -> float:
+    scores = Scores(*map(float, y))
+
+    def attention(measure: Callable) -> float:
         with jax.enable_x64(True):
-            return float(measure(ops, Scores(*map(float, y)), float(L), float(ell)))
+            return float(measure(ops, scores, float(L), float(ell)))
 
-    def read(y: np.ndarray, reading: str, L: int = L) -> float:
-        return accuracy(Scores(*map(float, y)), layer, L, reading, setup["n_steps"], **sample)
+    def read(reading: str, L: int = L) -> float:
+        return accuracy(scores, layer, L, reading, setup["n_steps"], **sample)
 
-    return {
-        "eps_test": partial(attention, measure=stage_2.eps_attention),
-        "gap_test": partial(attention, measure=stage_2.gap),
-        "p_test": lambda y: step_accuracies(Scores(*map(float, y)), layer, L, [ell], **sample)["sampled"][0],
-        "accuracy": partial(read, reading="sampled"),
-        "inaccuracy": partial(read, reading="missed"),
-        "accuracy_greedy": partial(read, reading="greedy"),
-        "accuracy_rollout": partial(read, reading="rollout"),
-        "L_star": lambda y: L_star(lambda L: read(y, "sampled", L), setup["accuracy_target"], most),
+    measures: dict[str, Callable[[], float]] = {
+        "eps_test": lambda: attention(stage_2.eps_attention),
+        "gap_test": lambda: attention(stage_2.gap),
+        "p_test": lambda: step_accuracies(scores, layer, L, [ell], **sample)["sampled"][0],
+        "accuracy": lambda: read("sampled"),
+        "inaccuracy": lambda: read("missed"),
+        "accuracy_greedy": lambda: read("greedy"),
+        "accuracy_rollout": lambda: read("rollout"),
+        "L_star": lambda: L_star(partial(read, "sampled"), setup["accuracy_target"], most),
     }
+    return measures[name]()

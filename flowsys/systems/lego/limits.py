@@ -22,11 +22,11 @@ from flowsys.program import Program
 from flowsys.program.arrays import arguments, in_columns
 from flowsys.runs.automatic import integrate
 from flowsys.runs.solving import double_precision, observe_states
-from flowsys.system import Setup
+from flowsys.system import Setup, late
 from flowsys.system.problem import Problem, ProgramField
 from flowsys.systems.lego import SYSTEM, closed_forms, groups
 from flowsys.systems.lego.configurations import Configurations, expectation, program_tables
-from flowsys.systems.lego.feedforward import FeedForward, feedforward, whole_bias
+from flowsys.systems.lego.feedforward import feedforward, whole_bias
 from flowsys.systems.lego.isotropic import Isotropic, Layer, conserved
 from flowsys.systems.lego.model import trained_steps
 from flowsys.systems.lego.stage_2 import AT_REST, Scores
@@ -35,6 +35,7 @@ from flowsys.systems.lego.vocabulary import DEAR
 PACKAGED_POWER = 4
 RTOL = 1e-9  # of stages before the one that is shown
 STAGE_1_STEPS = 20_000
+MEASURED = "flowsys.systems.lego.lengths:measured"
 TRAPPED = 1e-6  # F_c - F_w below this: an additive layer, exactly so but for rounding
 
 
@@ -65,7 +66,7 @@ def stage_1_problem(setup: Setup) -> Problem:
     """The isotropic layer from a = c = V_0, b' = e = 0."""
     text = program("stage_1", setup["q"], setup["activation"], setup["clip"])
     n_g, n_y = groups.sizes(setup["group"])
-    values = {**setup, **_nonlinearity(setup, setup["clip"]).numbers, "n_g": n_g, "n_y": n_y}
+    values = {**setup, **feedforward(np, Values(setup), setup["clip"]).numbers, "n_g": n_g, "n_y": n_y}
     values["log_miss_target"] = np.log(setup["miss_target"])
     return _posed(
         setup, "stage_1", text, values, in_columns([setup["V_0"], 0.0, setup["V_0"], 0.0]),
@@ -108,19 +109,12 @@ def stage_2_problem(
         "log_eps_target": np.log(setup["eps_target"]),
     }
     derived: dict[str, Any] = {"c_1": lambda y: closed_forms.c_1(setup["C_B"])}
-    derived |= {name: partial(_measured, setup, layer, name) for name in DEAR}
+    derived |= {name: partial(late(MEASURED), setup, layer, name) for name in DEAR}
     problem = _posed(
         setup, "stage_2", text, values, np.array(initial, dtype=float), ("stage_2_1", "stage_2_2", "loss_threshold"),
         tables, links, derived=derived, start=start,
     )  # fmt: skip
     return problem if start == 0 or setup["t_look"] > start else replace(problem, marks={})
-
-
-def _measured(setup: Setup, layer: Layer, name: str, y: np.ndarray) -> float:
-    """What a state is measured by after the fact."""
-    from flowsys.systems.lego.lengths import measured
-
-    return measured(setup, layer)[name](y)
 
 
 def limit_problem(setup: Setup, mode: str, start: Mapping[str, Any] | None = None) -> Problem:
@@ -141,16 +135,12 @@ def limit_problem(setup: Setup, mode: str, start: Mapping[str, Any] | None = Non
 # -- the layer that attention is trained over -------------------------------------------------------------------------
 
 
-def _nonlinearity(setup: Setup, clip: str) -> FeedForward:
-    return replace(feedforward(np, Values(setup), clip), F_0=setup["F_0"])
-
-
 def ideal_layer(setup: Setup) -> Layer:
     """The layer at the end of stage 1 (Eqs. 17, 18), whose logits need no clip."""
     features = closed_forms.final_features(
         *groups.sizes(setup["group"]), closed_forms.clip_level(setup["C_B"], setup["d"])
     )
-    return Layer(groups.named(setup["group"]), features, setup["d"], _nonlinearity(setup, "none"))
+    return Layer(groups.named(setup["group"]), features, setup["d"], feedforward(np, Values(setup), "none"))
 
 
 @lru_cache(maxsize=64)
@@ -165,7 +155,7 @@ def _trained_layer(items: tuple) -> Layer:
             "right and wrong values the same logit (F_c = F_w), so that attention has nothing to read; choose a "
             "smaller bias or a larger V_0."
         )
-    clipped = _nonlinearity(setup, setup["clip"])
+    clipped = feedforward(np, Values(setup), setup["clip"])
     return ideal_layer(setup)._replace(features=Isotropic(*map(float, y)), feedforward=clipped)
 
 

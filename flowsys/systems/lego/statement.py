@@ -79,7 +79,7 @@ def configurations_level(feedforward: FeedForward) -> Level:
     """-log p(target) of a configuration, accurate down to the smallest float."""
     columns = tuple(map(symbol, "weight share weight_1 weight_2".split()))
     correct, rivals = symbol("correct"), symbol("rivals")
-    outside = (d - n_y) * sp.exp(feedforward.outside_logit(ops, n_y))
+    outside = (d - n_y) * sp.exp(feedforward.F_0)
     log_odds = ops.name("log_odds", sp.log(rivals + outside) - correct)
     outputs = {"configuration_loss": ops.softplus(log_odds)}
     return Level("configurations", columns, outputs, {correct: "target_logit", rivals: "rival"})
