@@ -1,34 +1,24 @@
-"""How the LEGO system's names look in LaTeX."""
+"""How the LEGO system's names look in LaTeX, where the rule of the house (`spelled`) does not give it."""
 
 LATEX = {
-    "alpha": r"\alpha", "beta": r"\beta", "gamma": r"\gamma", "delta": r"\delta", "a": "a", "b_prime": "b'", "c": "c",
-    "e": "e", "n_g": "n_g", "n_y": "n_y", "d": "d", "L": "L", "B": "B", "rho": r"\varrho", "bias": "b",
-    "clip_width": r"\omega", "varpi": r"\varpi", "inverse_others": "(n_x-1)^{-1}", "F_0": "F_0",
+    "b_prime": "b'", "n_g": "n_g", "n_y": "n_y", "rho": r"\varrho", "bias": "b", "clip_width": r"\omega",
+    "inverse_others": "(n_x-1)^{-1}", "F_0": "F_0",
 }  # fmt: skip
 
 _AT = r"^{L,\ell}"
 _TEST = r"^{L_{\mathrm{test}},\ell_{\mathrm{test}}}"
 LATEX |= {
-    "C_B": "C_B", "q": "q", "n_x": "n_x", "n_x_finite": "n_x", "V_0": "V_0", "bias_scale": r"b\,d^{1/2}/\log d",
-    "alpha_1": r"\alpha_1", "alpha_2": r"\alpha_2", "eps_first": r"\epsilon_{\mathrm{first}}", "delta_2": r"\delta_2",
-    "eps_target": r"\epsilon_{\mathrm{target}}", "gap_target": r"\Delta_{\mathrm{target}}",
-    "loss_target": r"\mathcal{L}_{\mathrm{target}}", "t_look": r"\tau_{\mathrm{look}}",
-    "V_level": r"V_{\mathrm{level}}", "miss_target": r"(1-p)_{\mathrm{target}}", "clip_margin": "B-F_c",
-    "L_test": r"L_{\mathrm{test}}", "ell_test": r"\ell_{\mathrm{test}}", "L_max": r"L_{\max}",
-    "n_samples": r"n_{\mathrm{samples}}",
-    "n_sequences": r"n_{\mathrm{sequences}}", "n_steps": r"n_{\mathrm{steps}}", "sigma_0": r"\sigma_0", "T_1": "T_1",
-    "alpha_minus_gamma": r"\alpha-\gamma", "eps_attention": rf"\epsilon{_AT}", "gap": rf"\Delta{_AT}",
-    "log_eps": rf"\log\epsilon{_AT}", "eps_22": r"\epsilon^{2,2}", "gap_22": r"\Delta^{2,2}",
+    "n_x_finite": "n_x", "bias_scale": r"b\,d^{1/2}/\log d", "gap_target": r"\Delta_{\mathrm{target}}",
+    "t_look": r"\tau_{\mathrm{look}}", "miss_target": r"(1-p)_{\mathrm{target}}", "clip_margin": "B-F_c",
+    "ell_test": r"\ell_{\mathrm{test}}", "alpha_minus_gamma": r"\alpha-\gamma", "eps_attention": rf"\epsilon{_AT}",
+    "gap": rf"\Delta{_AT}", "log_eps": rf"\log\epsilon{_AT}", "eps_22": r"\epsilon^{2,2}", "gap_22": r"\Delta^{2,2}",
     "gap_rate": rf"\dot{{\Delta}}{_AT}", "gap_growth": rf"\Delta{_AT}\dot{{\Delta}}{_AT}",
     "eps_rate": rf"\dot{{\epsilon}}{_AT}", "log_eps_rate": rf"d\log\epsilon{_AT}/d\tau", "alpha_rate": r"\dot{\alpha}",
-    "gamma_rate": r"\dot{\gamma}", "c_1": "c_1", "log_loss": r"\log\mathcal{L}", "loss_1": r"\mathcal{L}_1",
-    "loss_2": r"\mathcal{L}_2", "p_correct": "p", "score_spread": r"\mathrm{spread}(Q)",
-    "eps_test": rf"\epsilon{_TEST}",
-    "gap_test": rf"\Delta{_TEST}", "p_test": r"p_{\mathrm{test}}", "accuracy": r"\mathrm{Acc}",
-    "inaccuracy": r"1-\mathrm{Acc}", "L_star": r"L^{\star}",
-    "V_psi": r"V_\psi", "x": r"V_\psi+b", "confounder_ae": "(a+e)/2", "confounder_bc": "(b'+c)/2", "a_over_c": "a/c",
-    "C_alpha": r"C_\alpha", "F_c": "F_c", "F_w": "F_w", "F_gap": "F_c-F_w", "miss": "1-p", "log_miss": r"\log(1-p)",
-    "V_psi_min": r"\min V_\psi", "t_1": "t_1", "t_star": r"t^{\star}",
+    "gamma_rate": r"\dot{\gamma}", "log_loss": r"\log\mathcal{L}", "p_correct": "p",
+    "score_spread": r"\mathrm{spread}(Q)", "eps_test": rf"\epsilon{_TEST}", "gap_test": rf"\Delta{_TEST}",
+    "accuracy": r"\mathrm{Acc}", "inaccuracy": r"1-\mathrm{Acc}", "L_star": r"L^{\star}", "x": r"V_\psi+b",
+    "confounder_ae": "(a+e)/2", "confounder_bc": "(b'+c)/2", "a_over_c": "a/c", "F_gap": "F_c-F_w", "miss": "1-p",
+    "log_miss": r"\log(1-p)", "V_psi_min": r"\min V_\psi", "t_star": r"t^{\star}",
     "one_neuron": r"\mathrm{share\ carried\ by\ one\ neuron}", "stage_2_1": "T_{2.1}", "stage_2_2": "T_{2.2}",
     "stage_2_3": "T_{2.3}", "stage_1_2_1": "T_{1.2.1}", "eps_reached": r"T_{\epsilon}", "gap_peak": r"T_{\Delta}",
     "loss_threshold": r"T_{\mathcal{L}}", "stage_k_end": "T_{k}", "look": r"\tau_{\mathrm{look}}",
@@ -37,10 +27,10 @@ LATEX |= {
 }  # fmt: skip
 LATEX |= {
     "activation": "A", "active_neurons": r"\Sigma A", "configuration_loss": r"\ell", "correct": "F_1", "current": "k_y",
-    "distractors": "k_g", "earlier": "k_a", "logit": "F_j", "hit": "h_g",
-    "is_target": r"\chi", "past": "k_p", "rival": "R",
-    "rivals": r"\Sigma R", "target_logit": "F", "weight": r"\pi", "preactivation": r"\Lambda", "log_odds": "o",
-    "log_eps_target": r"\log\epsilon_{\mathrm{target}}", "log_miss_target": r"\log(1-p)_{\mathrm{target}}",
+    "distractors": "k_g", "earlier": "k_a", "logit": "F_j", "hit": "h_g", "is_target": r"\chi", "past": "k_p",
+    "rival": "R", "rivals": r"\Sigma R", "target_logit": "F", "weight": r"\pi", "preactivation": r"\Lambda",
+    "log_odds": "o", "log_eps_target": r"\log\epsilon_{\mathrm{target}}",
+    "log_miss_target": r"\log(1-p)_{\mathrm{target}}",
 }  # fmt: skip
 WORDS = {
     "n_g": "number of actions", "n_y": "number of values", "B": "logit clip C_B log d",
