@@ -17,7 +17,6 @@ from flowsys.systems.lego.isotropic import Isotropic
 from flowsys.systems.lego.stage_2 import Scores, attention, eps_attention, gap
 
 LEARNED = 1.0  # a neuron carries a combination if its feature exceeds this (Eq. 16)
-AT_WIDTH = ("V_psi_min", "one_neuron")
 
 
 # -- the formulas -----------------------------------------------------------------------------------------------------
@@ -58,21 +57,15 @@ def of_scores(ops, scores: Scores, velocity: Scores, L, log_eps_target, gap_targ
 # -- of weights -------------------------------------------------------------------------------------------------------
 
 
-def combination_features(V_g, V_y, group: GroupAction) -> tuple[Any, Any, Any, Any, Any]:
-    """a, b', c, e of every neuron as that of every combination, and V_{j,r}(Fib_{j,y}, y): (n_y, m, n_y) each."""
+def winners(ops, V_g, V_y, group: GroupAction) -> tuple[Isotropic, dict[str, Any]]:
+    """The winners' features, averaged, and what only many neurons have; arrays are (class j, neuron, y)."""
     on = (V_g[:, :, :, None] * np.swapaxes(group.matrices, 0, 1)[:, None]).sum(axis=2) / group.fibre_size
     off = (V_g.sum(axis=2)[:, :, None] - group.fibre_size * on) / (group.n_g - group.fibre_size)
     others = (V_y.sum(axis=2)[:, :, None] - V_y) / (group.n_y - 1)
-    return on, off, V_y, others, (on + V_y) / 2
-
-
-def of_neurons(ops, V_g, V_y, group: GroupAction) -> tuple[Isotropic, dict[str, Any]]:
-    """The winners' features, averaged, and what only many neurons have."""
-    *tables, feature = combination_features(V_g, V_y, group)
-    by_neuron = [feature[:, r] for r in range(feature.shape[1])]
-    top = ops.largest(by_neuron)
+    feature = (on + V_y) / 2  # V_{j,r}(Fib_{j,y}, y)
+    top = ops.largest([feature[:, r] for r in range(feature.shape[1])])
     is_winner = 1 - ops.is_positive(top[:, None] - feature)
-    won = [(is_winner * table).sum(axis=1) / is_winner.sum(axis=1) for table in tables]
+    won = [(is_winner * table).sum(axis=1) / is_winner.sum(axis=1) for table in (on, off, V_y, others)]
     n_carry = ops.is_positive(feature - LEARNED).sum(axis=1)
     carried_by_one = ops.is_positive(n_carry) - ops.is_positive(n_carry - 1)
     size = group.n_y**2
@@ -81,22 +74,15 @@ def of_neurons(ops, V_g, V_y, group: GroupAction) -> tuple[Isotropic, dict[str, 
     }  # fmt: skip
 
 
-def of_logits(F, target) -> tuple[Any, Any]:
-    """(F_c, F_w) averaged over inputs, from the logits of the values (n_y, N)."""
-    n_y, size = F.shape
-    correct = F[target, np.arange(size)].sum() / size
-    return correct, (F.sum() / size - correct) / (n_y - 1)
-
-
 def layer_observables(ops, X, p, V_g, V_y, F, losses) -> dict[str, Any]:
-    """Stage 1 at finite width, from features and logits of the values."""
-    group, bias = groups.named(p.group), model.nonlinearity(ops, p).bias
-    y, more = of_neurons(ops, V_g, V_y, group)
-    size = losses.shape[0]
+    """Stage 1 at finite width, from features and logits of the values (n_y, N)."""
+    y, more = winners(ops, V_g, V_y, groups.named(p.group))
+    n_y, size = F.shape
     miss = (ops.tanh(losses / 2) * (1 + ops.exp(-losses))).sum() / size  # 1 - e^-loss with all its digits
-    target = X.values[:, 1]
-    found = of_layer(ops, y, bias, *of_logits(F, target), losses.sum() / size, miss, p.delta_2, ops.log(p.miss_target))
-    return found | more
+    F_c = F[X.values[:, 1], np.arange(size)].sum() / size
+    F_w = (F.sum() / size - F_c) / (n_y - 1)
+    bias, loss = model.nonlinearity(ops, p).bias, losses.sum() / size
+    return of_layer(ops, y, bias, F_c, F_w, loss, miss, p.delta_2, ops.log(p.miss_target)) | more
 
 
 def _of_layer(ops, w, X, p) -> dict[str, Any]:
@@ -146,7 +132,7 @@ ABOUT_SCORES = (
 )  # fmt: skip
 ABOUT_LAYER = (
     "a", "b_prime", "c", "e", "V_psi", "x", "confounder_ae", "confounder_bc", "a_over_c", "F_c", "F_w", "F_gap", "miss",
-    "log_miss", "unsettled", "log_loss", *AT_WIDTH,
+    "log_miss", "unsettled", "log_loss", "V_psi_min", "one_neuron",
 )  # fmt: skip
 
 
