@@ -33,22 +33,12 @@ import flowsys as fs
 from flowsys.errors import InputError
 from flowsys.system import FINITE, Setup, late, late_form, packaged
 from flowsys.system.names import Clock
+from flowsys.systems.lego import vocabulary
 from flowsys.systems.lego.data import check_length
 from flowsys.systems.lego.groups import sizes
 from flowsys.systems.lego.model import LAYER, SCORES, blocks, one_step, one_step_loss, sentence_loss, sentences
 from flowsys.systems.lego.notation import LATEX
 from flowsys.systems.lego.observables import observe
-from flowsys.systems.lego.vocabulary import (
-    DEAR,
-    EVENTS,
-    HORIZON,
-    LEARNING_RATE,
-    MODES,
-    OBSERVABLES,
-    PARAMETERS,
-    WIDTH,
-    of_neurons,
-)
 
 UNTRAPPED = {"group": "C3", "bias": 0.01}  # a larger bias leaves stage 1 with an additive function
 LARGEST_CLIP = 520.0  # logits start at 1.36 C_B log d, and their exponentials must be finite
@@ -56,7 +46,7 @@ LARGEST_FLOW = 20_000  # variables of the flow of lumped classes, which may be s
 LARGEST_WORK = 20_000_000  # neurons × sentences, which one evaluation of a finite model's loss goes through
 STAGE_1 = "flowsys.systems.lego.exchangeable:problem"  # forms of stage 1 alone
 LUMPED = ("exchangeable", "many_variables")  # forms of stage 1 whose classes outside the values are one
-COLUMNS = (*(n for n, p in PARAMETERS.items() if isinstance(p, fs.Real) and n != "accuracy_target"), "t_max")
+COLUMNS = (*(n for n, p in vocabulary.PARAMETERS.items() if isinstance(p, fs.Real) and n != "accuracy_target"), "t_max")
 """What the four-variable flows take as arrays too: they are posed at many points of a sweep at once."""
 
 
@@ -77,7 +67,7 @@ def _modes(level: str, variant: str) -> tuple[str, ...]:
     """The modes that a form has."""
     if level == "L4" or variant in (*LUMPED, "frozen_x"):
         return ("stage_1",)
-    return tuple(MODES) if level == "L0" or variant == "isotropic" else ("stage_1", "stage_2", "algorithm_1")
+    return tuple(vocabulary.MODES) if level == "L0" or variant == "isotropic" else ("stage_1", "stage_2", "algorithm_1")
 
 
 def _fixes(setup: Setup, level: str, variant: str, mode: str) -> dict[str, float]:
@@ -110,8 +100,8 @@ def _fixes(setup: Setup, level: str, variant: str, mode: str) -> dict[str, float
             f"most {LARGEST_FLOW // of_one}, because the flow has {of_one} variables a neuron, and at most "
             f"{LARGEST_FLOW} in all."
         )
-    is_given = setup["F_0"] != of_neurons(setup, n_y)
-    return {"n_x": n_x} | ({} if is_given else {"F_0": of_neurons(setup, setup["width"])})
+    is_given = setup["F_0"] != vocabulary.of_neurons(setup, n_y)
+    return {"n_x": n_x} | ({} if is_given else {"F_0": vocabulary.of_neurons(setup, setup["width"])})
 
 
 def _check_work(setup: Setup, level: str, mode: str, n_x: int) -> None:
@@ -144,17 +134,17 @@ SYSTEM = fs.Model(
         "NeurIPS 2025",
     ),
     summary="LEGO state tracking with chain-of-thought: one attention layer and one feed-forward layer",
-    parameters=PARAMETERS,
-    width=WIDTH,
-    learning_rate=LEARNING_RATE,
-    t_max=HORIZON,
+    parameters=vocabulary.PARAMETERS,
+    width=vocabulary.WIDTH,
+    learning_rate=vocabulary.LEARNING_RATE,
+    t_max=vocabulary.HORIZON,
     steps=2000,
     blocks=blocks,
     samples=sentences,
     loss=sentence_loss,
     observe=observe,
-    observables=OBSERVABLES,
-    events=EVENTS,
+    observables=vocabulary.OBSERVABLES,
+    events=vocabulary.EVENTS,
     stages={
         "stage_2": [fs.Stage("stage_2")],
         "stage_1": [fs.Stage("stage_1")],
@@ -164,7 +154,7 @@ SYSTEM = fs.Model(
         ],
         "algorithm_2": [fs.Stage("round", trains=SCORES)],
     },
-    modes=MODES,
+    modes=vocabulary.MODES,
     looks={"stage_1": ("phase_1", "phase_2_1"), "stage_2": ("stage_2_1", "stage_2_2")},
     mode_defaults=dict.fromkeys(("stage_1", "algorithm_1"), UNTRAPPED),
     variants={
@@ -185,7 +175,7 @@ SYSTEM = fs.Model(
         "L4": {"phase_1": ("the winner's power law (stage 1)",
                            late("flowsys.systems.lego.limits:surrogate_problem"))},
     },
-    dear=DEAR,
+    dear=vocabulary.DEAR,
     columns=_columns,
     validate=_validate,
     fixes=_fixes,
