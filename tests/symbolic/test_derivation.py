@@ -54,7 +54,7 @@ def derived(factor: float = 1, field=full, control: float | None = 0.5) -> Deriv
         program=program, equations=flow_equations(statement, latex), loss=loss_equations(statement, latex),
         size="2 modes", n_coordinates=len(NAMES), n_classes=FOUND.n_classes, alike=words.alike, classes=words.classes,
         certificate=certificate(field, FOUND), control=control, unlike=("S_1", "S_2"),
-        agreement=float(np.abs(ours - full(y)[at]).max()), seconds=0.0,
+        agreement=float(np.abs(ours - full(y)[at]).max()), seconds=0.0, statement=statement,
     )  # fmt: skip
 
 
@@ -90,11 +90,11 @@ def test_a_subspace_that_the_flow_leaves_is_a_fault_also_where_it_is_no_number(b
 
 def test_the_control_passes_over_classes_that_may_be_merged():
     assert certificate(full, merged(FOUND, 0, 1)) < 1e-15  # KK = S is invariant too, so this pair shows nothing
-    model = fs.Model("linear", blocks=lambda p: {"S": fs.Pair(2, 2, scale=0.1)},
-                     loss=lambda ops, w, X, p: ((w.S - TEACHER) ** 2).sum() / 2)  # fmt: skip
+    model = fs.Model("linear", blocks=lambda p: {"S": fs.Pair(1, 1, scale=0.1), "v": fs.Direct(start=0.3)},
+                     loss=lambda ops, w, X, p: ((w.S - 2.0) ** 2).sum() / 2 + (w.v - 1.0) ** 2 / 2)  # fmt: skip
     found = fs.derive(model)
-    assert found.n_classes == FOUND.n_classes == 4 and found.control > 1e-3
-    assert found.unlike != (found.program.state[0], found.program.state[1])
+    assert len(found.program.state) == 3 and found.program.state[2] == "v"
+    assert found.unlike == (found.program.state[0], "v") and found.control > 1e-3
 
 
 def test_without_a_control_derive_says_so_and_ends_with_exit_code_1(monkeypatch):

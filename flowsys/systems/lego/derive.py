@@ -19,9 +19,12 @@ from flowsys.ladder import Rung
 from flowsys.model.compared import derived_beside, stated_against_found
 from flowsys.model.derivation import derivation
 from flowsys.model.rungs import closure_error, descent_error
+from flowsys.program import Program
+from flowsys.program.arrays import Arguments
 from flowsys.runs.solving import solve
 from flowsys.symbolic.derivation import Derivation
 from flowsys.system import Setup
+from flowsys.system.problem import ProgramField
 from flowsys.systems.lego import SYSTEM, groups
 from flowsys.systems.lego.exchangeable import EXCHANGEABLE
 from flowsys.systems.lego.isotropic import Isotropic
@@ -41,19 +44,25 @@ def derive(setup: Setup, variant: str) -> Derivation:
     concrete = SYSTEM.concrete(setup, "L3", "stage_2")
     if variant == "found":
         return derivation(concrete)
-    stated = SYSTEM.problem(setup, "L3", "isotropic", "stage_2")
     return derived_beside(
         concrete, stage_2_statement(structure(setup["q"], setup["activation"])), LATEX,
         f"stage 2, group {setup['group']}, n_x = {setup['n_x']}, L = 2",
-        lambda: stated_against_found(concrete, stated.field.program, stated.stages[0].arguments),
+        lambda: stated_against_found(concrete, *_program(setup, "stage_2")),
     )  # fmt: skip
+
+
+def _program(setup: Setup, mode: str) -> tuple[Program, Arguments]:
+    """The stated program of a stage, and its data."""
+    posed = SYSTEM.problem(setup, "L3", "isotropic", mode)
+    assert isinstance(posed.field, ProgramField)
+    return posed.field.program, posed.stages[0].arguments
 
 
 def _derived_layer(setup: Setup) -> Derivation:
     group = groups.named(setup["group"])
     setup = SYSTEM.setup("stage_1", **dict(setup) | {"width": group.n_y, "n_x": np.inf})
     model = EXCHANGEABLE.alone("stage_1", blocks=lambda p: _one_neuron_a_fibre(group), observe=None, events=None)
-    concrete, stated = model.concrete(setup, "L3", "stage_1"), SYSTEM.problem(setup, "L3", "isotropic", "stage_1")
+    concrete = model.concrete(setup, "L3", "stage_1")
 
     def features(seen: Mapping[str, np.ndarray]) -> dict[str, float]:
         V_g, V_y = seen["V_g"][0, 0], seen["V_y"][0, 0]
@@ -63,7 +72,7 @@ def _derived_layer(setup: Setup) -> Derivation:
     return derived_beside(
         concrete, stage_1_statement(structure(setup["q"], setup["activation"], setup["clip"])), LATEX,
         f"stage 1, group {setup['group']}, {group.n_y} neurons a class, n_x = inf",
-        lambda: stated_against_found(concrete, stated.field.program, stated.stages[0].arguments, (), features),
+        lambda: stated_against_found(concrete, *_program(setup, "stage_1"), (), features),
     )  # fmt: skip
 
 

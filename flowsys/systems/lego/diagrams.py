@@ -20,7 +20,7 @@ SYMMETRIC = ",".join(f"S{n}" for n in range(3, 7))
 def _trap(setup: Setup, bias: np.ndarray, V_0: np.ndarray) -> list[Line]:
     fine = np.geomspace(bias.min(), bias.max(), 3000)
     edge = closed_forms.trap_boundary(fine, *sizes(setup["group"]), setup["q"], setup["rho"], setup["d"])
-    escape = Line(fine, edge, "heuristic: head start = half a linear phase")
+    escape = Line(fine, edge, "heuristic: ahead by half a linear phase")
     return [escape, Line(fine, fine, r"$V_0 = b$"), _papers_start(setup["d"])]
 
 
@@ -28,7 +28,7 @@ def _papers_start(d: float) -> Line:
     """A cross at the bias b = σ_0 log d and a winner's V_0 = 2 σ_0, σ_0 = d^(-1/2): the largest of some Gaussians."""
     b, V = np.log(d) / np.sqrt(d), 2 / np.sqrt(d)
     across, up = np.array([0.85, 1.18, 1, 1, 1]), np.array([1, 1, 1, 0.7, 1.4])
-    return Line(b * across, V * up, r"the paper's start: $b = d^{-1/2}\log d$, $V_0 = 2d^{-1/2}$")
+    return Line(b * across, V * up, r"the paper's start: $b = \sigma_0\log d$, $V_0 = 2\sigma_0$")
 
 
 def _separation(setup: Setup, d: np.ndarray, width: np.ndarray) -> list[Line]:

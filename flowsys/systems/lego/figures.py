@@ -8,6 +8,7 @@ attention, as in Definition 3.5. With `on_run` the experiment is run here first,
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -23,7 +24,13 @@ Runs = Mapping[int, Sequence[Results]]  # results by training length, of every s
 GROUPS = ("C6", "S5")
 TASKS = {"C6": "$C_6$ (simply transitive)", "S5": "$S_5$ (symmetry)"}
 KINDS = {"predicate": r"ans$_\ell \to$ pred$_{\ell+1}$", "answer": r"ans$_\ell \to$ ans$_\ell$"}
-BELOW = {"frameon": False, "fontsize": "small", "ncols": 2, "loc": "upper center", "bbox_to_anchor": (0.5, -0.14)}
+BELOW: dict[str, Any] = {
+    "frameon": False,
+    "fontsize": "small",
+    "ncols": 2,
+    "loc": "upper center",
+    "bbox_to_anchor": (0.5, -0.14),
+}
 
 
 def _shown(setup: Setup, on_run: OnRun, group: str, lengths: Sequence[int] = ()) -> Runs:

@@ -61,10 +61,9 @@ def preactivation(ops, scores: Scores, features: Isotropic, hit, distractors, cu
 
 def logits(ops, scores: Scores, features: Isotropic, table: Configurations, feedforward: FeedForward):
     """F_j of the values in every row of a table: (rows, n_y)."""
-    seen_by_all = (x[:, None, :] for x in (table.current, table.past))
-    Λ = preactivation(
-        ops, scores, features, table.hit, table.distractors, *seen_by_all, table.L, table.ell, feedforward.bias
-    )
+    current, past = (x[:, None, :] for x in (table.current, table.past))
+    counts = table.hit, table.distractors, current, past
+    Λ = preactivation(ops, scores, features, *counts, table.L, table.ell, feedforward.bias)
     return feedforward.clip_logits(ops, feedforward.activate(ops, Λ).sum(axis=-1))
 
 

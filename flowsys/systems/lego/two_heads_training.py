@@ -162,7 +162,7 @@ def _attention(experiment: Experiment, trained: Run, L: int) -> dict[str, Any]:
     return found
 
 
-def _short(numbers: np.ndarray) -> list:
+def _short(numbers: np.ndarray | list[float]) -> list:
     """Numbers with a few significant digits."""
-    numbers = np.asarray(numbers, dtype=float)
-    return [_short(row) for row in numbers] if numbers.ndim > 1 else [float(f"{x:.{DIGITS}g}") for x in numbers]
+    rows = np.asarray(numbers, dtype=float)
+    return [_short(row) for row in rows] if rows.ndim > 1 else [float(f"{x:.{DIGITS}g}") for x in rows]
