@@ -1,8 +1,10 @@
 """Parameters and arrays that a model's functions read from elsewhere: the seed of the data, matrices of the file."""
 
 import numpy as np
+import pytest
 
 import flowsys as fs
+from flowsys.errors import InputError
 
 E = np.linalg.cholesky([[1, 0.3, 0.1], [0.3, 1, 0.2], [0.1, 0.2, 1.0]]).T
 
@@ -40,3 +42,22 @@ def test_the_seed_counts_at_every_level_where_the_data_is_drawn_with_it():
 
 def test_a_parameter_has_the_symbol_that_was_declared():
     assert seeded(False).names.symbol("c") == r"\lambda"
+
+
+def target_of(text: str) -> float | None:
+    return float(text.removeprefix("at:")) if text.startswith("at:") else None
+
+
+def test_a_choice_may_be_open_to_what_is_read_of_a_text():
+    model = fs.Model(
+        "aimed",
+        parameters={"target": fs.Choice("near", "far", reads=target_of, reads_text="at:NUMBER")},
+        blocks=lambda p: {"v": fs.Direct(start=0.1)},
+        loss=lambda ops, w, X, p: (w.v - {"near": 1.0, "far": 9.0}.get(p.target, p.target)) ** 2 / 2,
+        t_max=50.0,
+    )
+    ends = [fs.solve(model, target=target, at=[40.0])["v"][0] for target in ("near", "far", "at:3.5")]
+    assert ends == pytest.approx([1.0, 9.0, 3.5], rel=1e-6)
+    with pytest.raises(InputError, match="target = 3 is not allowed: it must be one of near, far, or at:NUMBER"):
+        model.setup(target="3")
+    assert next(p for p in model.parameters if p.name == "target").allowed == "near | far | at:NUMBER"
