@@ -13,7 +13,7 @@ from flowsys.runs.solving import solve
 from flowsys.runs.training import train
 from flowsys.systems import load
 from flowsys.systems.lego import groups
-from flowsys.systems.lego.derive import derive
+from flowsys.systems.lego.derive import derive, small
 
 SYSTEM = load("lego")
 SCORES = ("alpha", "beta", "gamma", "delta")
@@ -137,6 +137,12 @@ def test_lumping_finds_four_classes_and_the_stated_program(variant, n_coordinate
     assert (found.n_coordinates, found.n_classes) == (n_coordinates, 4)
     assert [f"stands for {n} coordinates" in text for n, text in zip(copies, found.classes)] == [True] * 4
     assert max(found.certificate, found.agreement) < 1e-13 < 1e-2 < found.control
+
+
+@pytest.mark.parametrize(("group", "found_at"), [("S3", "S3"), ("S6", "S3"), ("C12", "C5"), ("C5", "C5")])
+def test_a_group_of_many_sentences_is_compared_at_a_smaller_one_of_its_kind(group, found_at):
+    there = small(SYSTEM.setup(group=group, C_B=4.0))
+    assert (there["group"], there["n_x"], there["C_B"]) == (found_at, 5, 4.0)
 
 
 @pytest.mark.parametrize(

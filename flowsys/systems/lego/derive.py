@@ -34,16 +34,26 @@ from flowsys.systems.lego.stage_2 import Scores
 from flowsys.systems.lego.statement import stage_1_statement, stage_2_statement, structure
 
 ONE_A_FIBRE = Isotropic(0.5, 0.1, 0.3, 0.2)  # four features that differ
+MOST_SENTENCES, FEW_VARIABLES = 5000, 5  # of the population beside which a limit is stated
+
+
+def small(setup: Setup) -> Setup:
+    """The setup as stage 2 is found at: of few sentences, those of C5 or S3 where the group has too many."""
+    n_g, n_y = groups.sizes(setup["group"])
+    n_x = setup["n_x_finite"] if np.isinf(setup["n_x"]) else setup["n_x"]
+    if n_x * (n_x - 1) * n_g**2 * n_y > MOST_SENTENCES:
+        setup = setup.replace(group="C5" if n_g == n_y else "S3", n_x=FEW_VARIABLES)
+    return SYSTEM.settled(setup, "L3", "found", "stage_2")
 
 
 def derive(setup: Setup, variant: str) -> Derivation:
     """Find, state, and compare; the variant `found` is the engine's alone."""
     if variant == "many_variables":
         return _derived_layer(setup)
-    setup = SYSTEM.settled(setup, "L3", "found", "stage_2")
-    concrete = SYSTEM.concrete(setup, "L3", "stage_2")
     if variant == "found":
-        return derivation(concrete)
+        return derivation(SYSTEM.concrete(SYSTEM.settled(setup, "L3", "found", "stage_2"), "L3", "stage_2"))
+    setup = small(setup)
+    concrete = SYSTEM.concrete(setup, "L3", "stage_2")
     return derived_beside(
         concrete, stage_2_statement(structure(setup["q"], setup["activation"])), LATEX,
         f"stage 2, group {setup['group']}, n_x = {setup['n_x']}, L = 2",
@@ -96,7 +106,7 @@ SMALL_STEPS = (0.05, 0.025, 0.0125, 0.00625)
 VARIABLES = (1000.0, 3200.0, 10_000.0, 32_000.0)
 # with so few variables the trained variable slots act like a bias, and the flow ends elsewhere
 OTHER_BASIN = 320.0
-FEW_VARIABLES = (10.0, 20.0, 40.0, 80.0, 160.0)
+MORE_VARIABLES = (10.0, 20.0, 40.0, 80.0, 160.0)
 SIZES = (1e2, 1e3, 1e4, 1e6)
 
 
@@ -117,7 +127,7 @@ def ladder(setup: Setup) -> list[Rung]:
         Rung("L2", f"L3, stage 1 at n_x = {OTHER_BASIN:g}", "the same, where the flow goes to another basin",
              lambda _: variables_error(OTHER_BASIN)),
         Rung("L2", "L3, stage 2", "alpha where the loss is 1e-4, four scores to two",
-             partial(scores_error, setup), "n_x", FEW_VARIABLES, -1.0, 0.1),
+             partial(scores_error, setup), "n_x", MORE_VARIABLES, -1.0, 0.1),
         Rung("L3", "L4, stage 1", "time of phase I, relative, b = V_0 = 0.01", partial(surrogate_error, setup), "d",
              SIZES, -1.0, 0.05),
     ]  # fmt: skip
