@@ -3,7 +3,9 @@
 import ctypes
 import gc
 import os
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -12,23 +14,21 @@ HERE = Path(__file__).parent
 
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
 os.environ.setdefault("MPLBACKEND", "Agg")
+COMPILED = None if "JAX_COMPILATION_CACHE_DIR" in os.environ else tempfile.mkdtemp(prefix="flowsys-tests-")
+if COMPILED:  # what JAX compiles in one process of the run serves all others: workers inherit the environment
+    os.environ |= {"JAX_COMPILATION_CACHE_DIR": COMPILED, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.05",
+                   "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1"}  # fmt: skip
 
 
-MUCH = 800 * 2**20  # bytes of a process at which what JAX compiled for earlier files is forgotten
-
-
-def resident() -> int:
-    """The bytes this process holds in memory; all it may hold where the system does not tell."""
-    told = Path("/proc/self/statm")
-    return int(told.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if told.exists() else MUCH
+def pytest_unconfigure() -> None:
+    if COMPILED:
+        shutil.rmtree(COMPILED, ignore_errors=True)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def memory_given_back():
-    """After a file, if much is held, what JAX compiled is forgotten and freed memory given back (glibc)."""
+    """After each file, what JAX compiled for it is forgotten, and freed memory goes back to the system (in glibc)."""
     yield
-    if resident() < MUCH:
-        return
     if "jax" in sys.modules:
         sys.modules["jax"].clear_caches()
     gc.collect()

@@ -80,6 +80,8 @@ def test_parts_that_are_kept_are_not_made_again(tmp_path, monkeypatch):
     system = changed(flowsys.load("mixture"), ladder=None, diagrams={}, figures={"1": PaperFigure(a_figure, "a line")})
     pages = [report([system], directory=tmp_path) for _ in range(2)]
     assert made == ["1"] and pages[0] == pages[1] and "a figure" in pages[0]
+    beside = r'a figure<p><a class="\w+" href="#mixture-claim-figure_1">not testable</a>: '  # a copy has no record
+    assert re.search(beside, pages[0])
 
 
 def test_parts_made_in_other_processes_are_the_same():

@@ -15,6 +15,7 @@ ALL_OF_IT = 1.01  # an interval as wide as what is left at the end, but for roun
 FOLLOWS = 0.02  # of the motion over the later half: the most by which a fit may miss the last third
 SAME, RIVAL = 1e-6, 3.0  # fits that miss it by so little, or by few times the best, are equally good
 SLOWS = 0.9  # a motion of which less than this follows in as many points more
+MOVES = 0.01  # of the whole motion: less than this at the end is rest, or rounding
 ROUNDS = 4
 WAYS = {  # what falls to 0 as X grows from 1, with the range of its constant; the unit of X is anybody's
     lambda X, rate: X**-rate: (0.02, 6.0),
@@ -125,7 +126,7 @@ def _fitted(way: Callable, least: float, most: float, X: np.ndarray, off: np.nda
 def _geometric(off: np.ndarray) -> tuple[float, tuple[float, float]]:
     """The end of a geometric series through the last points, as far off again on both sides; else the last motion.
 
-    Of what hardly slows down nothing tells how far it goes on.
+    Of what still moves and hardly slows down nothing tells how far it goes on.
     """
     step = max(1, (len(off) - 1) // 4)
     first, second = off[-1 - step] - off[-1 - 2 * step], off[-1] - off[-1 - step]
@@ -133,5 +134,5 @@ def _geometric(off: np.ndarray) -> tuple[float, tuple[float, float]]:
     left = second * ratio / (1 - ratio) if 0 <= ratio < SLOWS else 0.0
     reach = 2 * abs(left) if left or not second else float(np.ptp(off[-1 - 2 * step :]))
     value = float(off[-1] + left)
-    goes_on = second if ratio >= SLOWS else 0.0
+    goes_on = second if ratio >= SLOWS and abs(second) > MOVES * np.ptp(off) else 0.0
     return value, (-np.inf if goes_on < 0 else value - reach, np.inf if goes_on > 0 else value + reach)

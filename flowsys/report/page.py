@@ -100,9 +100,20 @@ def _section(system: System, claims: Sequence[Checked], pictured: Mapping[Part, 
         ("Figures of the paper", "figure", system.figures),
     ):
         if names:
-            shown = "".join(pictured[Part(system.name, kind, name)] for name in names)
+            told = lambda name, kind=kind: _seen_in(system, claims, name) if kind == "figure" else ""
+            shown = "".join(pictured[Part(system.name, kind, name)] + told(name) for name in names)
             parts.append(f'<h3>{title}</h3><div class="{kind}s">{shown}</div>')
     return "".join(parts) + "</section>"
+
+
+def _seen_in(system: System, claims: Sequence[Checked], number: str) -> str:
+    """What the paper says of a figure of its, and whether that is seen in ours."""
+    said = [c for c in claims if c.claim.whose == "paper" and f"Fig. {number}" in places(c.claim.place)]
+    return "".join(
+        f'<p><a class="{_CLASS[c.verdict.word]}" href="#{system.name}-claim-{escape(c.claim.id)}">'
+        f"{escape(c.verdict.word)}</a>: {escape(c.claim.statement)}</p>"
+        for c in said
+    )
 
 
 def _claims(system: System, claims: Sequence[Checked], known: dict[str, Covered]) -> str:

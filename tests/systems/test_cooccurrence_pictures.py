@@ -50,7 +50,8 @@ def test_with_signs_as_output_weights_phase_1_lasts_about_twenty_epochs(reading)
 def test_the_command_draws_figure_1_with_reading_e(tmp_path):
     run = flowsys("figure", "cooccurrence", "1", cwd=tmp_path)
     assert run.returncode == 0, run.stderr
-    assert run.stdout.startswith("Rise before the fall: loss_type2") and "all correct from epoch" in run.stdout
+    assert run.stdout.startswith("Rise of the losses before their fall: type 2")
+    assert "all correct from epoch" in run.stdout
     assert (tmp_path / "cooccurrence-figure-1.png").stat().st_size > 20_000
     flow, trained = (load_trajectory(tmp_path / f"cooccurrence-figure-1-{x}.nc") for x in ("theory", "training"))
     assert trained.origin.parameters["m1"] == 256 and trained.origin.parameters["reading"] == "E"

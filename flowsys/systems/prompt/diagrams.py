@@ -29,13 +29,6 @@ def _family(levels: Sequence[float], label: str, of: Callable[[np.ndarray, float
     return boundary
 
 
-def _least_fraction(setup: Setup, M: np.ndarray, alpha: np.ndarray) -> list[Line]:
-    """α M = 1: below it dg/dt < 0 at t = 0. For K = 3 also α M = 0.66, measured: below it training never turns."""
-    lines = _family((1,), r"$\alpha M = {}$: $dg/dt = 0$ at $t = 0$", lambda M, c: c / M)(setup, M, alpha)
-    measured = _family((0.66,), r"$\alpha M = {}$ (measured)", lambda M, c: c / M)(setup, M, alpha)
-    return [*lines, *measured] if setup["K"] == 3 else lines
-
-
 def _levels_of_clock(setup: Setup, x: np.ndarray, epsilon: np.ndarray, over: str) -> list[Line]:
     """Where the time of stage 2 by quadrature, (M-1)[Φ(p) - Φ(α)] to the p of T_3, is a power of 10: every second one.
 
@@ -131,7 +124,7 @@ DIAGRAMS = {
         observables=("loss@t=1e6", "a@t=1e6"),
         fixed={"K": 3},
         logarithmic=True,
-        boundary=_least_fraction,
+        boundary=_family((1,), r"$\alpha M = {}$: $dg/dt = 0$ at $t = 0$", lambda M, c: c / M),
     ),
     "examples_needed": NamedDiagram(
         title="Examples a chain needs, by exact counting (at most 150)",

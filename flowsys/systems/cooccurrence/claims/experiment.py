@@ -21,17 +21,17 @@ class Seen(NamedTuple):
 
     all_correct: int | None
     """From which epoch on every sample is correct (None: not by the end)."""
-    rises: dict[str, tuple[float, float, int]]
+    rises: dict[int, tuple[float, float, int]]
     """First and largest loss of types 2 and 3, and at which epoch it is largest."""
     changes: dict[str, float]
     """Changes of the scores Theorem 3.3 speaks of."""
 
     def __str__(self) -> str:
-        rises = ", ".join(f"{name} {a:.3f} to {b:.3f} (epoch {e})" if e else f"{name} {a:.3f}, which is its largest"
-                          for name, (a, b, e) in self.rises.items())  # fmt: skip
+        rises = ", ".join(f"type {T} {a:.3f} to {b:.3f} (epoch {e})" if e else f"type {T} {a:.3f}, which is its largest"
+                          for T, (a, b, e) in self.rises.items())  # fmt: skip
         correct = "not all correct" if self.all_correct is None else f"all correct from epoch {self.all_correct}"
         changes = ", ".join(f"{name} {x:+.3f}" for name, x in self.changes.items())
-        return f"Rise before the fall: {rises}; {correct}; changes of scores: {changes}."
+        return f"Rise of the losses before their fall: {rises}; {correct}; changes of scores: {changes}."
 
 
 def seen_in(run: Trajectory, rate: float) -> Seen:
@@ -40,9 +40,10 @@ def seen_in(run: Trajectory, rate: float) -> Seen:
     wrong = np.flatnonzero(run["least_margin"] <= 0)
     first = wrong[-1] + 1 if len(wrong) else 0
     rises = {}
-    for name in ("loss_type2", "loss_type3"):
-        top = int(run[name].argmax())
-        rises[name] = (float(run[name][0]), float(run[name][top]), int(epoch[top]))
+    for T in (2, 3):
+        loss = run[f"loss_type{T}"]
+        top = int(loss.argmax())
+        rises[T] = (float(loss[0]), float(loss[top]), int(epoch[top]))
     changes = {name: float(run[name][-1] - run[name][0]) for name in SCORES}
     return Seen(int(epoch[first]) if first < len(epoch) else None, rises, changes)
 
