@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from flowsys.claims.bounded import bounded
-from flowsys.claims.measurements import Finding, Point, Sides, Tolerance, number, placed, shown, together
+from flowsys.claims.measurements import Finding, Point, Sides, Tolerance, mixed, number, placed, shown, together
 from flowsys.claims.verdict import Word, listed, word_of
 
 ROUNDING = 1e-9
@@ -142,6 +142,7 @@ class Inequality:
 
     def _hidden(self, by_part: Mapping[str, list], points: Sequence[Point]) -> Finding:
         sign, words, texts, extreme, breaks = (1 if self.sense == "<=" else -1), [], [], {}, None
+        open_ends: dict[str, str] = {}
         for part, found in by_part.items():
             ratios = np.array([ratio for _, _, ratio in found])
             extreme[part] = float(ratios.max() if sign > 0 else ratios.min())
@@ -151,12 +152,15 @@ class Inequality:
                 words.append(Word.FAILS if not usable.any() else Word.IN_PART)
             elif len(found) > 2:
                 x = [next(iter(point.sets.values())) for point, _, _ in found]
-                words.append(bounded(x, ratios if sign > 0 else 1 / ratios, "")[0])
+                word, why = bounded(x, ratios if sign > 0 else 1 / ratios, "")
+                words.append(word)
+                open_ends |= {part: why} if why and word is not Word.HOLDS else {}
             else:
                 words.append(Word.HOLDS)
             texts.append(_named(part, f"best constant {shown(extreme[part])}; at each place {listed(ratios)}"))
-        word = words[0] if len(set(words)) == 1 else Word.IN_PART
-        return Finding(word, together(texts), _broken(breaks), _extreme(list(extreme.values()), sign), breaks,
+        word = words[0] if len(set(words)) == 1 else mixed(words)
+        note = together([_broken(breaks), *(_named(part, why) for part, why in open_ends.items())])
+        return Finding(word, together(texts), note, _extreme(list(extreme.values()), sign), breaks,
                        {"constants": extreme})  # fmt: skip
 
 

@@ -62,6 +62,9 @@ CASES = {
     "lower bound": (Inequality(">="), lambda r: Sides(2 + np.sin(T), 1.0, T), {}, {}, HOLDS, 1.0),
     "lower bound, broken": (Inequality(">="), lambda r: Sides(2 + np.sin(T), 1.5, T), {}, {}, FAILS, 2 / 3),
     "inequality where both sides vanish": (Inequality("<="), lambda r: Sides(0.5 * T, T, T), {}, {}, HOLDS, 0.5),
+    "inequality, some constant, one part undecided": (
+        Inequality("<=", None), lambda r: {"level": (7.0, 1.0), "slow": (log(log(r.p.x)), 1.0)}, LARGE, {},
+        UNTESTABLE, 7.0),
     "inequality, some constant": (Inequality("<=", None), lambda r: Sides(7 * T, T, T), {}, {}, HOLDS, 7.0),
     "some constant along a path": (Inequality(">=", None), lambda r: (3 + r.p.w, 1.0), SMALL, {}, HOLDS, 3.0),
     "no constant along a path": (Inequality("<=", None), lambda r: (r.p.x**0.5, 1.0), LARGE, {}, FAILS, 1e5**0.5),

@@ -173,7 +173,8 @@ def growth_in_rounds(run: Kit) -> Sides:
     return Sides(np.diff(weights), log(2), LENGTHS[1:], "L")
 
 
-LONGER = Path("length", LENGTHS)
+LONGER = Path("length", (*LENGTHS, 128))
+"""As long as the program tests: chains of 2 L."""
 AT_8 = [{"group": g, "C_B": 8.0} for g in SYMMETRIES]
 AT_16 = [{"group": g, "C_B": 16.0} for g in SYMMETRIES]
 AT_ALL = [{"group": g, "C_B": C} for g in SYMMETRIES for C in (6.0, 8.0, 16.0)]

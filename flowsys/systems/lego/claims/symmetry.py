@@ -16,6 +16,7 @@ from flowsys.systems.lego.claims.regimes import (
     LAYER_SHAPE,
     LONG,
     MORE_VARIABLES,
+    MUCH_LARGER_D,
     SYMMETRIES,
     SYMMETRY,
     c_2,
@@ -203,7 +204,7 @@ CLAIMS = [
           is_cheap=False, control={"kind": Order("O", lambda p: p.C_B**-2.0)}),
     Claim("5.1_threshold", "Theorem 5.1", "k = 1: the model of stage 1.2 solves length 4, 1 - Acc_4 = 1/poly(d)",
           Inequality(">=", None), accuracy_at_length_4, at=[{"group": g, "C_B": 8.0} for g in SYMMETRIES],
-          path=SIZES, regime=SYMMETRY, takes=f"group C_B {LAYER_SHAPE}", is_cheap=False,
+          path=MUCH_LARGER_D, regime=SYMMETRY, takes=f"group C_B {LAYER_SHAPE}", is_cheap=False,
           control={"at": [{"group": g, "C_B": 3.5} for g in SYMMETRIES], "regime": ANYWHERE,
                    "kind": Inequality(">=", 1.0)}),
 ]  # fmt: skip
