@@ -29,9 +29,10 @@ class StageBatch:
 class Batch:
     """Initial-value problems of one kernel.
 
-    Event e is the crossing of the kernel's watched observable e: of `thresholds` (E,) or (n, E), upwards or downwards
-    as `directions` (E,) says; `requested` (E,) tells which ones a trajectory must reach to be complete (all, unless
-    said otherwise). `times` (T,) or (n, T), ascending, are hit exactly; NaN and inf at the end mean none.
+    Event e is the crossing of the kernel's watched observable `watches[e]` (e, unless said otherwise): of `thresholds`
+    (E,) or (n, E), upwards or downwards as `directions` (E,) says; `requested` (E,) tells which ones a trajectory must
+    reach to be complete (all, unless said otherwise); a NaN threshold asks for nothing. `times` (T,) or (n, T),
+    ascending, are hit exactly; NaN and inf at the end mean none.
     A trajectory ends once it has all it was asked for. `method` is one of `METHODS`; `alone` says that auto
     need not expect company, with which explicit steps are cheaper: a run of its own, not one of a sweep.
     """
@@ -40,6 +41,7 @@ class Batch:
     stages: Sequence[StageBatch]
     thresholds: np.ndarray | Sequence[float] = ()
     directions: np.ndarray | Sequence[float] = ()
+    watches: np.ndarray | Sequence[int] | None = None
     requested: np.ndarray | Sequence[bool] | None = None
     times: np.ndarray | Sequence[float] = ()
     t_max: np.ndarray | float = 1e6

@@ -33,7 +33,7 @@ def integrate(kernel: Kernel, batch: Batch, threads: int = 1) -> BatchResult:
     stages = kernel.native_stages(batch.stages)
     layout = kernel.layout(stages)
     fields = {"initial": initial, **_stage_inputs(kernel, layout, stages, n), **_requests(kernel, batch, n)}
-    fields |= _outputs(kernel, layout, batch, n, fields["n_times"])
+    fields |= _outputs(kernel, layout, batch, fields)
     _run("run", kernel, layout, fields, threads)
     return BatchResult(
         outcome=fields["outcome"],
@@ -78,7 +78,7 @@ def observe(
     layout = kernel.layout(native)
     batch = Batch(initial, stages, np.zeros(len(kernel.watched)), np.zeros(len(kernel.watched)), kink_width=kink_width)
     fields = {"initial": initial, **_stage_inputs(kernel, layout, native, n), **_requests(kernel, batch, n)}
-    fields |= _outputs(kernel, layout, batch, n, 0)
+    fields |= _outputs(kernel, layout, batch, fields)
     fields["final_stage"][:] = stage_of
     _run("observe", kernel, layout, fields, threads)
     return fields["event_times"]
@@ -109,7 +109,8 @@ def _stage_inputs(kernel: Kernel, layout: Layout, stages: list[StageBatch], n: i
 
 def _requests(kernel: Kernel, batch: Batch, n: int) -> Fields:
     """Tolerances, budgets, events and times."""
-    n_events = len(kernel.watched)
+    watches = np.arange(len(kernel.watched)) if batch.watches is None else as_integers(batch.watches)
+    n_events = len(watches)
     times = np.asarray(batch.times, dtype=float)
     times = np.ascontiguousarray(np.where(np.isnan(times), np.inf, times))
     if times.shape[-1] and not (np.diff(times, axis=-1)[np.isfinite(times[..., 1:])] >= 0).all():
@@ -121,6 +122,8 @@ def _requests(kernel: Kernel, batch: Batch, n: int) -> Fields:
         **{k: per_trajectory(getattr(batch, k), n) for k in ("start", "t_max", "rtol", "atol", "kink_width")},
         **{k: int(getattr(batch, k)) for k in ("max_steps", "max_kinks", "log_size", "keeps_gates", "alone")},
         "method": METHODS.index(batch.method),
+        "n_events": n_events,
+        "watches": as_integers(watches),
         "directions": filled(batch.directions, n_events, "directions"),
         "thresholds": per_trajectory_rows(batch.thresholds, n, n_events, "thresholds"),
         "requested": as_integers(filled(requested, n_events, "requested")),
@@ -130,9 +133,9 @@ def _requests(kernel: Kernel, batch: Batch, n: int) -> Fields:
     }
 
 
-def _outputs(kernel: Kernel, layout: Layout, batch: Batch, n: int, n_times: int) -> Fields:
+def _outputs(kernel: Kernel, layout: Layout, batch: Batch, asked: Fields) -> Fields:
     """Arrays to be filled; what stays NaN is explained by the outcome."""
-    dim, n_events = len(kernel.program.state), len(kernel.watched)
+    dim, n, n_times, n_events = len(kernel.program.state), asked["n"], asked["n_times"], asked["n_events"]
     n_gates = layout.n_gates if kernel.has_kinks and batch.keeps_gates else 0
     whole = lambda shape, value: np.full(shape, value, dtype=np.int64)
     return {

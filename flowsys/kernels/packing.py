@@ -12,7 +12,7 @@ def filled(values, count: int, name: str) -> np.ndarray:
     """As many numbers as there are events."""
     array = np.ascontiguousarray(np.asarray(values, dtype=float).reshape(-1))
     if len(array) != count:
-        raise ValueError(f"{name} has {len(array)} entries, but the kernel watches {count} observables.")
+        raise ValueError(f"{name} has {len(array)} entries, but there are {count} events.")
     return array
 
 
@@ -20,7 +20,7 @@ def per_trajectory_rows(values, n: int, count: int, name: str) -> np.ndarray:
     """A row of `count` numbers per trajectory, from one row or from n."""
     array = np.asarray(values, dtype=float)
     if array.shape[-1:] != (count,):
-        raise ValueError(f"{name} has shape {array.shape}, but the kernel watches {count} observables.")
+        raise ValueError(f"{name} has shape {array.shape}, but there are {count} events.")
     return np.ascontiguousarray(np.broadcast_to(array, (n, count)))
 
 

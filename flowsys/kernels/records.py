@@ -1,7 +1,7 @@
 """The memory of a native run: one workspace per thread, one batch for all.
 
 Vectors of the workspace hold `LANES` trajectories side by side: entry j of lane l stands at j·LANES + l. Watched values
-are, in order: events and switching functions. At most `n_surfaces` surfaces are slid on at once.
+are, in order: the observables of events, and switching functions. At most `n_surfaces` surfaces are slid on at once.
 """
 
 from flowsys.kernels.restricted import Code, Doubles, Integers, f64, i64
@@ -17,7 +17,7 @@ class Workspace:
     velocity: Code
     tangent: Code
     dim: i64
-    n_events: i64
+    n_observed: i64
     n_gates: i64
     n_watched: i64
     n_constants: i64
@@ -205,6 +205,8 @@ class Batch:
     data_size: i64
     until: Doubles
     ends_on: Integers
+    n_events: i64
+    watches: Integers
     directions: Doubles
     thresholds: Doubles
     requested: Integers

@@ -102,10 +102,10 @@ class _Form:
 @lru_cache(maxsize=64)
 def _form(kernel: Kernel, of_layout: tuple[int, int, int], implicit: bool) -> _Form:
     """The form of a kernel's workspaces on layouts with so many gates, constants and scratch slots."""
-    lanes, dim, n_events = kernel.host.lanes, len(kernel.program.state), len(kernel.watched)
+    lanes, dim, n_observed = kernel.host.lanes, len(kernel.program.state), len(kernel.watched)
     gates, n_constants, _ = of_layout
     n_gates = gates if kernel.has_kinks else 0
-    n_watched = n_events + n_gates
+    n_watched = n_observed + n_gates
     n_surfaces = min(max(n_gates, 1), MAX_SURFACES)
     places, total = _places(lanes, dim, n_watched, n_surfaces, of_layout, implicit)
     values: dict[str, Any] = {name: 8 * first for name, (first, _) in places.items()}
@@ -115,7 +115,7 @@ def _form(kernel: Kernel, of_layout: tuple[int, int, int], implicit: bool) -> _F
     values |= {name: kernel.library.address(name) for name in ("field", "watched", "velocity")}
     values |= {
         "dim": dim,
-        "n_events": n_events,
+        "n_observed": n_observed,
         "n_gates": n_gates,
         "n_watched": n_watched,
         "n_constants": n_constants,

@@ -1,12 +1,13 @@
 """Points of one program in one native batch: every term of the sweep at every point, as arrays over the points.
 
-Points that differ only in when they are looked at, or in thresholds that nobody asks for and that end nothing, are one
-run. A look changes nothing of it, and a point's outcome is read off what the point itself asks for, so the numbers are
-those of points that run by themselves.
+Points that differ only in when they are looked at, or in thresholds that end nothing, are one run, which sees the
+crossing of every threshold that one of them asks for; so are those that differ in what only other observables read. A
+look changes nothing of it, and a point's outcome is read off what the point itself asks for, so the numbers are those
+of points that run by themselves.
 """
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
 import numpy as np
@@ -17,7 +18,7 @@ from flowsys.runs.automatic import NATIVE
 from flowsys.sweeps.columns import Together
 from flowsys.sweeps.diagram import CODES
 from flowsys.sweeps.quantities import Term
-from flowsys.sweeps.shared import Runs, shared_runs
+from flowsys.sweeps.shared import Crossings, shared_runs
 from flowsys.sweeps.sweep import Sweep
 from flowsys.system.problem import Problem, ProgramField
 
@@ -48,49 +49,69 @@ def evaluate_together(
     wanted = {t.at for t in sweep.terms}
     numbers = {
         "initial": points.rows(lambda p: p.initial),
-        "thresholds": points.thresholds(),
         "t_max": points.column(lambda p: p.t_max),
         "start": points.column(lambda p: p.start),
         "atol": 1e-4 * sweep.rtol * points.column(lambda p: p.scale)
         if sweep.atol is None
         else np.full(len(points), sweep.atol),
     }
-    ends = {stage.ends_on for stage in stages[:-1]}  # the last one goes on to t_max
-    seen = [place for place, event in enumerate(first.events) if event.name in wanted or place in ends]
-    telling = numbers | {"thresholds": numbers["thresholds"][:, seen]}
-    runs = shared_runs([*telling.values(), *(x for s in stages for x in (s.parameters, s.until))], times)
+    ends = {s.ends_on for s in stages[:-1] if s.ends_on is not None}  # the last one goes on to t_max
+    thresholds = points.thresholds()
+    seen = [e for e, event in enumerate(first.events) if event.name in wanted or e in ends]
+    read = _parameters_read(field, tuple(watched[e] for e in seen))
+    of_stages = [x for stage in stages for x in (stage.parameters[:, read], stage.until)]
+    runs = shared_runs([*numbers.values(), thresholds[:, sorted(ends)], *of_stages], len(points))
+    crossings = Crossings(runs, thresholds, seen)
+    looks = runs.looks(times, np.inf)
     batch = Batch(
         **{name: array[runs.first] for name, array in numbers.items()},
-        stages=[_of_runs(stage, runs.first) for stage in stages],
-        directions=[e.direction for e in first.events],
-        requested=[event.name in wanted for event in first.events],
-        times=runs.times,
+        stages=[_of_runs(stage, runs.first, crossings) for stage in stages],
+        thresholds=crossings.thresholds,
+        watches=crossings.watches,
+        directions=[first.events[e].direction for e in crossings.watches],
+        requested=[first.events[e].name in wanted for e in crossings.watches],
+        times=looks.of_runs,
         rtol=sweep.rtol,
         kink_width=sweep.kink_width or 0.0,
         max_steps=step_budget(sweep, first),
         method=NATIVE[sweep.solver],
     )
     result = integrate(kernel(field.program, watched, kinks, batch.stages), batch, threads)
-    recorded = _Recorded(first, result, timed, times, runs)
+    at_events = {event.name: crossings.of(e) for e, event in enumerate(first.events) if e in seen}
+    recorded = _Recorded(result, runs.of, dict(zip(timed, zip(times.T, looks.places.T))), at_events)
     found = {term: _values(sweep, first, term, recorded, stages, alone, threads) for term in sweep.terms}
-    return found, *_outcomes(sweep, result, recorded, runs)
+    return found, *_outcomes(sweep, recorded)
 
 
-def _of_runs(stage: StageBatch, first: np.ndarray) -> StageBatch:
+def _of_runs(stage: StageBatch, first: np.ndarray, crossings: Crossings) -> StageBatch:
     return replace(
-        stage, parameters=stage.parameters[first], until=None if stage.until is None else np.asarray(stage.until)[first]
+        stage,
+        parameters=stage.parameters[first],
+        until=None if stage.until is None else np.asarray(stage.until)[first],
+        ends_on=None if stage.ends_on is None else crossings.first.get(stage.ends_on),
     )
 
 
-def _outcomes(sweep: Sweep, result: BatchResult, recorded: "_Recorded", runs: Runs) -> tuple[np.ndarray, np.ndarray]:
+@lru_cache(maxsize=64)
+def _parameters_read(field: ProgramField, watched: tuple[str, ...]) -> list[int]:
+    """The places of the parameters that the flow and some observables read."""
+    program = field.program
+    outputs = (*program.derivatives, *program.kinks, *(program.observables[name] for name in watched))
+    lines = [line for block in program.needed_for(outputs) for line in block.lines]
+    read = set(outputs).union(*(line.reads for line in lines))
+    return [place for place, name in enumerate(program.parameters) if name in read]
+
+
+def _outcomes(sweep: Sweep, recorded: "_Recorded") -> tuple[np.ndarray, np.ndarray]:
     """How every point ended, and those that are handed over: what else its run was asked for is not the point's."""
+    ends = recorded.result.outcome[recorded.of]
     looks = [recorded.place(term) for term in sweep.terms]
     is_there = np.all([stages >= 0 for _, _, stages, _ in looks], axis=0)
     has_slid = np.any([slides > 0 for _, _, _, slides in looks], axis=0)
     names = np.array([CODES[_OF_CODE[code]] for code in Code], dtype=np.uint8)
-    outcomes = np.where(is_there, CODES["completed"], names[result.outcome[runs.of]]).astype(np.uint8)
+    outcomes = np.where(is_there, CODES["completed"], names[ends]).astype(np.uint8)
     outcomes[is_there & has_slid] = CODES["completed after sliding"]
-    handed_over = np.isin(result.outcome[runs.of], [int(code) for code in Code if code.is_handover]) & ~is_there
+    handed_over = np.isin(ends, [int(code) for code in Code if code.is_handover]) & ~is_there
     return outcomes, np.flatnonzero(handed_over) if sweep.solver == "auto" else np.arange(0)
 
 
@@ -113,22 +134,24 @@ def _time_of(problem: Problem, term: Term) -> float | np.ndarray:
     return problem.marks[term.at] if isinstance(term.at, str) else term.at
 
 
+@dataclass(frozen=True)
 class _Recorded:
-    """Where and when a batch recorded a term."""
+    """What a batch recorded for every point: its run, and where that has the point's times and events."""
 
-    def __init__(self, first: Problem, result: BatchResult, timed: list[Term], times: np.ndarray, runs: Runs):
-        self.result, self.timed, self.times, self.runs = result, timed, times, runs
-        self.events = [event.name for event in first.events]
+    result: BatchResult
+    of: np.ndarray
+    timed: Mapping[Term, tuple[np.ndarray, np.ndarray]]
+    events: Mapping[str, np.ndarray]
 
     def place(self, term: Term) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Times, states, stages and slides before, of every point (NaN and -1 where the term was not reached)."""
-        result, of = self.result, self.runs.of
+        result = self.result
         if term in self.timed:
-            column = self.timed.index(term)
-            at = of, self.runs.places[:, column]
-            return self.times[:, column], result.time_states[at], result.time_stages[at], result.time_slides[at]
+            times, places = self.timed[term]
+            at = self.of, places
+            return times, result.time_states[at], result.time_stages[at], result.time_slides[at]
         assert isinstance(term.at, str), "a time is among those looked at"
-        at = of, np.array(self.events.index(term.at))
+        at = self.of, self.events[term.at]
         return result.event_times[at], result.event_states[at], result.event_stages[at], result.event_slides[at]
 
 

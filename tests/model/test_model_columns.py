@@ -4,8 +4,9 @@ import numpy as np
 from signal_model import signal
 
 import flowsys as fs
+from flowsys.kernels import integrate
 from flowsys.model.columns import column_names
-from flowsys.sweeps import make_sweep, parse_axis
+from flowsys.sweeps import make_sweep, parse_axis, together
 from flowsys.sweeps.columns import Points, columns_of
 from flowsys.sweeps.points import evaluate_chunk
 
@@ -48,6 +49,21 @@ def test_points_in_a_column_are_one_problem_with_the_numbers_of_each():
                 assert stage.arguments.parameters[row].tolist() == own.arguments.parameters.tolist()
             assert column.problem.stages[0].until[row] == alone.stages[0].until
             assert column.problem.initial.tolist() == alone.initial.tolist()
+
+
+def test_thresholds_share_a_run(monkeypatch):
+    ran = []
+    counted = lambda kernel, batch, threads: ran.append(len(batch.initial)) or integrate(kernel, batch, threads)
+    monkeypatch.setattr(together, "integrate", counted)
+    # v_a starts at 0.1 and settles: three levels are met on the way, one never
+    of = lambda **options: make_sweep(
+        PULLED, [parse_axis("level=0.2,0.3,0.4,1.9"), parse_axis("pull=0.05,0.1")], ["T", "v_b@T"], **options
+    )
+    whole, single = evaluate_chunk(of(), 0), of(chunk_size=1)
+    assert ran == [2] and np.isfinite(whole.values[0]).tolist() == 6 * [True] + 2 * [False]
+    alone = [evaluate_chunk(single, number) for number in range(single.n_chunks)]
+    assert np.concatenate([chunk.values for chunk in alone], axis=1).tobytes() == whole.values.tobytes()
+    assert np.concatenate([chunk.outcomes for chunk in alone]).tobytes() == whole.outcomes.tobytes()
 
 
 def test_bits_do_not_depend_on_the_columns():

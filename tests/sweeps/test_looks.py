@@ -1,5 +1,7 @@
 """Looks cost nothing and change nothing: points that differ only in when they are looked at are one run."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sweeps import sweep
@@ -63,29 +65,63 @@ def test_events_asked_for_change_nothing_and_do_not_depend_on_each_other(name, m
         assert by_itself.states[0].tobytes() == together.states[k].tobytes()
 
 
-def test_points_that_differ_in_their_look_are_one_run(monkeypatch):
-    ran = []
-    counted = lambda kernel, batch, threads: ran.append(len(batch.initial)) or integrate(kernel, batch, threads)
+@pytest.fixture
+def ran(monkeypatch):
+    """How many trajectories each native batch had."""
+    found = []
+    counted = lambda kernel, batch, threads: found.append(len(batch.initial)) or integrate(kernel, batch, threads)
     monkeypatch.setattr(together, "integrate", counted)
+    return found
+
+
+def by_themselves(of):
+    """A sweep's values and outcomes, one point a batch."""
+    single = replace(of, chunk_size=1)
+    alone = [evaluate_chunk(single, number) for number in range(single.n_chunks)]
+    return np.concatenate([chunk.values for chunk in alone], axis=1), np.concatenate([c.outcomes for c in alone])
+
+
+def test_points_that_differ_in_their_look_are_one_run(ran):
     of = sweep("t_look=0.1:1e9:9:log", "C_B=2,3", observables=["gap_22@look", "eps_22@look"], system="lego", fixed={})
     whole = evaluate_chunk(of, 0, threads=2)
     assert ran == [2] and np.isfinite(whole.values).all()
-    single = sweep("t_look=0.1:1e9:9:log", "C_B=2,3", observables=["gap_22@look", "eps_22@look"], system="lego",
-                   fixed={}, chunk_size=1)  # fmt: skip
-    alone = [evaluate_chunk(single, number) for number in range(single.n_chunks)]
-    assert np.concatenate([chunk.values for chunk in alone], axis=1).tobytes() == whole.values.tobytes()
-    assert np.concatenate([chunk.outcomes for chunk in alone]).tobytes() == whole.outcomes.tobytes()
+    values, outcomes = by_themselves(of)
+    assert values.tobytes() == whole.values.tobytes() and outcomes.tobytes() == whole.outcomes.tobytes()
 
 
-def test_thresholds_that_nobody_asks_for_and_that_end_nothing_are_one_run(monkeypatch):
-    ran = []
-    counted = lambda kernel, batch, threads: ran.append(len(batch.initial)) or integrate(kernel, batch, threads)
-    monkeypatch.setattr(together, "integrate", counted)
-    axis = "epsilon=0.005:0.05:4:log"  # the loss at T_3
-    same = evaluate_chunk(sweep(axis, observables=["w_c@t=300"], fixed={}), 0).values
-    assert ran == [1] and np.isfinite(same).all() and len(set(same[0])) == 1
-    different = evaluate_chunk(sweep(axis, observables=["T_3"], fixed={}), 0).values
-    assert ran == [1, 4] and len(set(different[0])) == 4
+# axes of thresholds that end nothing (with another one that makes different runs), and what is asked for at them
+THRESHOLDS = [
+    ("mixture", "simultaneous", ("epsilon=0.002:0.3:6:log", "b=0.4,0.7"), ("T_3", "w_c@T_3", "T_3-T_2"), 2),
+    ("mixture", "three_stage", ("epsilon=0.005:0.05:4:log",), ("w_c@t=300", "T_3"), 1),
+    ("cooccurrence", "limit", ("epsilon=1e-4:0.3:5:log", "theta=0.1,1,10"), ("T_star", "R@T_star", "T_theta"), 1),
+    ("lego", "stage_2", ("alpha_1=0.1:3:4", "eps_target=1e-3:0.3:5:log"), ("stage_2_1", "alpha@eps_reached"), 1),
+    ("lego", "stage_1", ("miss_target=1e-3:0.1:4:log", "V_0=1e-3,5e-3"), ("phase_2_2", "V_psi@phase_2_2"), 2),
+    ("parity", "block", ("margin_threshold=0.003:2:7:log", "m=100,400"), ("s_x0@margin_1", "margin_1"), 2),
+    ("prompt", "population", ("p_2=0.1:0.9:5", "epsilon=1e-4:0.3:4:log"), ("T_3", "T_2", "a@T_2", "loss@t=100"), 1),
+]
+
+
+@pytest.mark.parametrize(("name", "mode", "axes", "observables", "runs"), THRESHOLDS)
+def test_points_that_differ_in_thresholds_that_end_nothing_are_one_run(ran, name, mode, axes, observables, runs):
+    of = sweep(*axes, observables=observables, system=name, mode=mode, fixed={})
+    whole = evaluate_chunk(of, 0, threads=2)
+    assert ran == [runs] and np.isfinite(whole.values).any(axis=1).all()
+    values, outcomes = by_themselves(of)
+    assert values.tobytes() == whole.values.tobytes() and outcomes.tobytes() == whole.outcomes.tobytes()
+
+
+def test_a_threshold_that_ends_a_stage_makes_a_run_of_its_own(ran):
+    evaluate_chunk(sweep("s_star=0.5,1,2", "epsilon=0.01,0.02", observables=["T_3"], fixed={}), 0)
+    assert ran == [3]
+
+
+def test_points_of_the_same_run_go_to_several_where_they_are_far_more_than_others(ran):
+    # as where a boundary is refined: many points over one parameter, few over another
+    of = sweep("epsilon=0.002:0.3:12:log", "b=0.4,0.5,0.6,0.7", observables=["T_3"], mode="simultaneous", fixed={})
+    of = replace(of, selected=(*range(0, 48, 4), 1, 6, 11), chunk_size=15)
+    whole = evaluate_chunk(of, 0)
+    assert ran == [5] and np.isfinite(whole.values).all()
+    assert whole.values.tobytes() == by_themselves(of)[0].tobytes()
 
 
 def test_a_look_beyond_the_horizon_fails_its_own_point_only():

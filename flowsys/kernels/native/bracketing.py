@@ -39,7 +39,7 @@ def next_trial(w: Workspace, l: i64, tolerance: f64) -> f64:
 
 def was_up_already(w: Workspace, l: i64) -> i64:
     """Whether a kink that has fired was on the wrong side at the bracket's beginning already."""
-    for i in range(w.n_events, w.n_watched):
+    for i in range(w.n_observed, w.n_watched):
         if oriented(w, w.at_low, i * LANES + l) >= 0.0 and oriented(w, w.at_high, i * LANES + l) > 0.0:
             return 1
     return 0

@@ -45,15 +45,15 @@ def evaluate_watched(w: Workspace, y: Doubles, f: Doubles, values: Doubles) -> N
             n = w.slides[l]
             B = w.matrix + l * w.matrix_size + n
             for s in range(n):
-                i = (w.n_events + w.representative[s * LANES + l]) * LANES + l
+                i = (w.n_observed + w.representative[s * LANES + l]) * LANES + l
                 w.off_surface[s * LANES + l] = values[i]
             if n > 0:
                 for g in range(w.n_gates):
                     if w.members[g * LANES + l] != 0.0:
-                        i = (w.n_events + g) * LANES + l
+                        i = (w.n_observed + g) * LANES + l
                         values[i] = fabs(values[i]) - OFF_SURFACE
             for s in range(n):
-                i = (w.n_events + w.representative[s * LANES + l]) * LANES + l
+                i = (w.n_observed + w.representative[s * LANES + l]) * LANES + l
                 width = B[s * n + s]
                 open_part = width * w.shares[s * LANES + l]
                 values[i] = open_part * (open_part - width)

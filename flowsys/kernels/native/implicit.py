@@ -83,7 +83,7 @@ def implicit_step(w: Workspace, s: Workspace, l: i64) -> None:
         for j in range(w.dim):
             w.y_new[j * LANES + l] = w.y[j * LANES + l] + last[j * LANES]
         keep(w.increments, w.tried + l * STAGE_GROUPS * w.dim * LANES, STAGE_GROUPS * w.dim * LANES)
-        if w.error[l] <= 1.0 and w.n_events + w.n_gates > 0:
+        if w.error[l] <= 1.0 and w.n_observed + w.n_gates > 0:
             look_at_thirds(w, s, l)
     w.is_drowned[l] = 0
     if w.error[l] > 1.0 and h < HARDLY_ANY * w.t[l] and rounding_errors(w, s, l) > AUDIBLE:

@@ -41,7 +41,7 @@ def gates_from_state(w: Workspace, b: Batch, l: i64) -> None:
             changes = 0.0
             refresh(w, l)
             for g in range(w.n_gates):
-                h = w.at_start[(w.n_events + g) * LANES + l]
+                h = w.at_start[(w.n_observed + g) * LANES + l]
                 gate = 1.0 if h > 0.0 else 0.0
                 changes += fabs(gate - w.gates[g * LANES + l])
                 w.gates[g * LANES + l] = gate
@@ -65,7 +65,7 @@ def find_surface(w: Workspace, l: i64, g: i64) -> f64:
     """All gates that share the surface of gate g (`met`): same value, and same velocity up to the number returned."""
     invoke(w.velocity, w.y, w.k, w.v_now, w.constants, w.gates, w.scratch, w.layout, w.indices)
     w.counts[EVALUATIONS * LANES + l] += 1
-    h = w.at_start + w.n_events * LANES
+    h = w.at_start + w.n_observed * LANES
     v = w.v_now
     largest_h = 0.0
     largest_v = 0.0

@@ -5,10 +5,16 @@ from flowsys.kernels.records import Batch, Workspace
 from flowsys.kernels.restricted import Doubles, f64, i64
 
 
+def is_requested(w: Workspace, b: Batch, l: i64, e: i64) -> i64:
+    """Whether the lane's trajectory must reach event e: where the threshold is no number, nothing is asked for."""
+    threshold = b.thresholds[w.trajectory[l] * b.n_events + e]
+    return b.requested[e] if threshold == threshold else 0
+
+
 def record_event(w: Workspace, b: Batch, l: i64, e: i64, t: f64, states: Doubles) -> None:
     """An event has come at a time, in the state given."""
     n = w.trajectory[l]
-    place = n * w.n_events + e
+    place = n * b.n_events + e
     if b.reached[place] == 0:
         b.reached[place] = 1
         b.event_times[place] = t

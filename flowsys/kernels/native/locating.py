@@ -20,7 +20,7 @@ from flowsys.kernels.native.constants import (
 )
 from flowsys.kernels.native.intrinsics import dense_output, fabs, fmax, fmin
 from flowsys.kernels.native.kinks import meet_kink
-from flowsys.kernels.native.ledger import record_event
+from flowsys.kernels.native.ledger import is_requested, record_event
 from flowsys.kernels.native.looking import come_back, ends_at, has_seen_all, looks_again, side_step
 from flowsys.kernels.native.slides import leave_surface
 from flowsys.kernels.native.stages import settle
@@ -28,11 +28,12 @@ from flowsys.kernels.native.stepping import move
 from flowsys.kernels.native.watching import (
     first_suspect,
     has_fired,
+    hides_a_crossing,
     look_inside,
-    may_hide_a_crossing,
     orient,
     orient_to,
     oriented,
+    watch,
 )
 from flowsys.kernels.records import Batch, Workspace
 from flowsys.kernels.restricted import Doubles, f64, i64
@@ -121,14 +122,14 @@ def arrived(w: Workspace, b: Batch, l: i64, s: f64) -> i64:
     w.clipped[l] = 1 if s == w.full[l] and w.full_clipped[l] != 0 else 0
     which = first_crossed(w, l, s)
     w.crossed_event[l] = NONE
-    w.crossed_kink[l] = which if which >= w.n_events else NONE
+    w.crossed_kink[l] = which if which >= w.n_observed else NONE
     for i in range(w.n_watched):
         has_crossed = i == which
         if has_fired(w, w.at_low, w.at_end, i, l) != 0:
             has_crossed = 1
-        if has_crossed != 0 and i < w.n_events:
-            w.crossed_event[l] = i
-        if has_crossed != 0 and i >= w.n_events and w.crossed_kink[l] == NONE:
+        if has_crossed != 0 and i < w.n_observed:
+            w.crossed_event[l] = b.ends_on[w.stage[l]]
+        if has_crossed != 0 and i >= w.n_observed and w.crossed_kink[l] == NONE:
             w.crossed_kink[l] = i
     found = inspect(w, b, l, 1)
     return found if found != GOES_ON else arrive(w, b, l)
@@ -149,15 +150,20 @@ def seek(w: Workspace, b: Batch, l: i64, first: i64) -> i64:
     """Set out to the next event, from number `first` on, or time inside the step; GOES_ON if there is none."""
     n = w.trajectory[l]
     terminal = b.ends_on[w.stage[l]]
-    for e in range(first, w.n_events):
-        if b.requested[e] != 0 and b.reached[n * w.n_events + e] == 0 and e != terminal:
-            orient_to(w, b, l, e)
-            suspect = 0.0
-            if may_hide_a_crossing(w, l) != 0:
-                suspect = first_suspect(w, l)
-            if suspect > 0.0 or has_fired(w, w.at_start, w.at_end, e, l) != 0:
-                w.sought[l] = e
-                return begin_search(w, b, l, suspect)
+    for e in range(first, b.n_events):
+        if b.reached[n * b.n_events + e] == 0 and e != terminal and is_requested(w, b, l, e) != 0:
+            i = b.watches[e]
+            watch(w, b, l, e)
+            has_come = has_fired(w, w.at_start, w.at_end, i, l)
+            hides = hides_a_crossing(w, i * LANES + l)
+            if has_come != 0 or hides != 0:
+                orient_to(w, b, l, e)
+                suspect = 0.0
+                if hides != 0:
+                    suspect = first_suspect(w, l)
+                if suspect > 0.0 or has_come != 0:
+                    w.sought[l] = e
+                    return begin_search(w, b, l, suspect)
     w.sought[l] = NONE
     orient(w, b, l)
     return 1 if side_step(w, b, l) != 0 else GOES_ON
@@ -196,12 +202,12 @@ def sees_on_polynomial(w: Workspace, b: Batch, l: i64) -> i64:
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
         look_inside(w, l, middle, w.at_inside)
-        if oriented(w, w.at_inside, e * LANES + l) < 0.0:
+        if oriented(w, w.at_inside, b.watches[e] * LANES + l) < 0.0:
             low = middle
         else:
             high = middle
     look_inside(w, l, high, w.at_inside)
-    if has_fired(w, w.at_start, w.at_inside, e, l) != 0:
+    if has_fired(w, w.at_start, w.at_inside, b.watches[e], l) != 0:
         return sees(w, b, l, w.t[l] + high * w.step[l], w.y_stage)
     return seek(w, b, l, e + 1)
 
@@ -216,7 +222,7 @@ def arrive(w: Workspace, b: Batch, l: i64) -> i64:
     if w.crossed_kink[l] != NONE:
         # beyond a kink the last error predicts nothing
         w.last_error[l] = 0.0
-        g = w.crossed_kink[l] - w.n_events
+        g = w.crossed_kink[l] - w.n_observed
         if w.members[g * LANES + l] != 0.0:
             leave_surface(w, b, l, g)
         elif meet_kink(w, b, l, g) == 0:

@@ -37,7 +37,7 @@ from flowsys.kernels.native.drowning import NOW_AND_THEN, drowns
 from flowsys.kernels.native.field import evaluate_watched, pull_back
 from flowsys.kernels.native.implicit import implicit_step
 from flowsys.kernels.native.intrinsics import attempt, fabs, fmax, fmin, invoke, stiffness, take_next
-from flowsys.kernels.native.ledger import finish
+from flowsys.kernels.native.ledger import finish, is_requested
 from flowsys.kernels.native.locating import arrive, begin_search, came_back, inspect, tried
 from flowsys.kernels.native.looking import come_back, looked, next_look
 from flowsys.kernels.native.stages import enter_stage, load_stage, settle
@@ -111,8 +111,8 @@ def take(w: Workspace, b: Batch, l: i64) -> i64:
         for j in range(w.dim):
             w.y[j * LANES + l] = b.initial[n * w.dim + j]
         w.pending[l] = 0
-        for e in range(w.n_events):
-            w.pending[l] += b.requested[e]
+        for e in range(b.n_events):
+            w.pending[l] += is_requested(w, b, l, e)
         enter_stage(w, b, l, 0)
         if settle(w, b, l) != 0:
             return 1
@@ -262,5 +262,5 @@ def observe(w: Workspace, s: Workspace, b: Batch) -> None:
         invoke(w.watched, w.y, w.spare, w.spare_values, w.constants, w.gates, w.scratch, w.layout, w.indices)
         for l in range(LANES):
             if first + l < b.n:
-                for e in range(w.n_events):
-                    b.event_times[(first + l) * w.n_events + e] = w.spare_values[e * LANES + l]
+                for i in range(w.n_observed):
+                    b.event_times[(first + l) * w.n_observed + i] = w.spare_values[i * LANES + l]

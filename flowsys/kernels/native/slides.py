@@ -92,7 +92,7 @@ def come_off(w: Workspace, l: i64, g: i64) -> None:
     """A gate that was said to lie on a surface does not: it is on the side its switching function tells."""
     w.members[g * LANES + l] = 0.0
     refresh(w, l)
-    w.gates[g * LANES + l] = 1.0 if w.at_start[(w.n_events + g) * LANES + l] > 0.0 else 0.0
+    w.gates[g * LANES + l] = 1.0 if w.at_start[(w.n_observed + g) * LANES + l] > 0.0 else 0.0
 
 
 def wake(w: Workspace, l: i64) -> None:
@@ -165,7 +165,7 @@ def touch(w: Workspace, l: i64, g: i64) -> i64:
     if w.slides[l] >= w.n_surfaces:
         return 0
     take_hold(w, l, g)
-    h = w.at_start + w.n_events * LANES
+    h = w.at_start + w.n_observed * LANES
     for i in range(w.n_gates):
         p = i * LANES + l
         if w.members[p] == 0.0 and fabs(h[p]) <= TOUCHES and w.slides[l] < w.n_surfaces:
@@ -180,7 +180,7 @@ def touch(w: Workspace, l: i64, g: i64) -> i64:
 
 def touches_another(w: Workspace, l: i64, g: i64) -> i64:
     """Whether the state lies on another surface than that of gate g (`met`)."""
-    h = w.at_start + w.n_events * LANES
+    h = w.at_start + w.n_observed * LANES
     for i in range(w.n_gates):
         p = i * LANES + l
         if i != g and w.met[p] == 0.0 and fabs(h[p]) <= TOUCHES:

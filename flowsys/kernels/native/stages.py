@@ -24,7 +24,7 @@ def settle(w: Workspace, b: Batch, l: i64) -> i64:
         end = fmin(b.until[w.stage[l] * b.n + n], b.t_max[n])
         terminal = b.ends_on[w.stage[l]]
         is_over = w.t[l] >= end
-        if terminal >= 0 and b.reached[n * w.n_events + terminal] != 0:
+        if terminal >= 0 and b.reached[n * b.n_events + terminal] != 0:
             is_over = 1
         if is_over == 0:
             w.target[l] = end
@@ -57,8 +57,8 @@ def enter_stage(w: Workspace, b: Batch, l: i64, stage: i64) -> None:
     gates_from_state(w, b, l)
     refresh(w, l)
     terminal = b.ends_on[stage]
-    for e in range(w.n_events):
-        value = b.directions[e] * (w.at_start[e * LANES + l] - b.thresholds[n * w.n_events + e])
+    for e in range(b.n_events):
+        value = b.directions[e] * (w.at_start[b.watches[e] * LANES + l] - b.thresholds[n * b.n_events + e])
         is_first_look = e == terminal or w.t[l] == b.start[n]
         if value > 0.0 and is_first_look != 0:
             record_event(w, b, l, e, w.t[l], w.y)

@@ -24,15 +24,13 @@ def oriented(w: Workspace, values: Doubles, i: i64) -> f64:
 
 def orient(w: Workspace, b: Batch, l: i64) -> None:
     """Which way every value counts that decides where a step ends: gates as they stand, and what ends the stage."""
-    n = w.trajectory[l]
+    for i in range(w.n_observed):
+        w.orientation[i * LANES + l] = 0.0
     terminal = b.ends_on[w.stage[l]]
-    for e in range(w.n_events):
-        i = e * LANES + l
-        is_on = b.reached[n * w.n_events + e] == 0 and e == terminal
-        w.orientation[i] = b.directions[e] if is_on else 0.0
-        w.threshold[i] = b.thresholds[n * w.n_events + e]
+    if terminal >= 0 and b.reached[w.trajectory[l] * b.n_events + terminal] == 0:
+        watch(w, b, l, terminal)
     for g in range(w.n_gates):
-        i = (w.n_events + g) * LANES + l
+        i = (w.n_observed + g) * LANES + l
         is_open = w.gates[g * LANES + l] > 0.0
         w.orientation[i] = -1.0 if is_open else 1.0
         if w.members[g * LANES + l] != 0.0:
@@ -45,13 +43,20 @@ def orient_to(w: Workspace, b: Batch, l: i64, e: i64) -> None:
     """Only event e counts."""
     for i in range(w.n_watched):
         w.orientation[i * LANES + l] = 0.0
-    w.orientation[e * LANES + l] = b.directions[e]
+    watch(w, b, l, e)
+
+
+def watch(w: Workspace, b: Batch, l: i64, e: i64) -> None:
+    """Event e counts."""
+    i = b.watches[e] * LANES + l
+    w.orientation[i] = b.directions[e]
+    w.threshold[i] = b.thresholds[w.trajectory[l] * b.n_events + e]
 
 
 def has_fired(w: Workspace, before: Doubles, after: Doubles, i: i64, l: i64) -> i64:
     """Events must have been negative before, and reach zero; kinks count wherever they end up on the wrong side."""
     p = i * LANES + l
-    if i >= w.n_events:
+    if i >= w.n_observed:
         return 1 if oriented(w, after, p) > 0.0 else 0
     return 1 if oriented(w, before, p) < 0.0 and oriented(w, after, p) >= 0.0 else 0
 
@@ -64,21 +69,27 @@ def any_fired(w: Workspace, before: Doubles, after: Doubles, l: i64) -> i64:
 
 
 def may_hide_a_crossing(w: Workspace, l: i64) -> i64:
-    """Whether some value, negative at both ends, comes close to zero inside the step just made."""
+    """Whether some value may have crossed and come back inside the step just made."""
     for i in range(w.n_watched):
-        p = i * LANES + l
-        a = oriented(w, w.at_start, p)
-        d = oriented(w, w.at_end, p)
-        if a < 0.0 and d <= 0.0:
-            u = oriented(w, w.at_third, p)
-            v = oriented(w, w.at_two_thirds, p)
-            top = fmax(u, v)
-            low = fmin(fmin(a, d), fmin(u, v))
-            # a cubic exceeds its values by less than their range
-            if 2.0 * fmax(top, fmax(a, d)) > low:
-                top = fmax(top, highest_of_cubic(a, u, v, d))
-                if top > fmax(a, d) and top > MARGIN * (low - top):
-                    return 1
+        if hides_a_crossing(w, i * LANES + l) != 0:
+            return 1
+    return 0
+
+
+def hides_a_crossing(w: Workspace, p: i64) -> i64:
+    """Whether a value, negative at both ends, comes close to zero inside the step just made."""
+    a = oriented(w, w.at_start, p)
+    d = oriented(w, w.at_end, p)
+    if a < 0.0 and d <= 0.0:
+        u = oriented(w, w.at_third, p)
+        v = oriented(w, w.at_two_thirds, p)
+        top = fmax(u, v)
+        low = fmin(fmin(a, d), fmin(u, v))
+        # a cubic exceeds its values by less than their range
+        if 2.0 * fmax(top, fmax(a, d)) > low:
+            top = fmax(top, highest_of_cubic(a, u, v, d))
+            if top > fmax(a, d) and top > MARGIN * (low - top):
+                return 1
     return 0
 
 
