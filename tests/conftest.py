@@ -1,14 +1,13 @@
 """Settings every test shares. 64-bit precision is deliberately not switched on: the package must do that itself."""
 
-import ctypes
-import gc
 import os
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 
 import pytest
+
+from flowsys.machine.workers import give_memory_back
 
 HERE = Path(__file__).parent
 
@@ -27,13 +26,9 @@ def pytest_unconfigure() -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def memory_given_back():
-    """After each file, what JAX compiled for it is forgotten, and freed memory goes back to the system (in glibc)."""
+    """What one file of tests leaves behind is not carried through the others."""
     yield
-    if "jax" in sys.modules:
-        sys.modules["jax"].clear_caches()
-    gc.collect()
-    if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "malloc_trim"):
-        libc.malloc_trim(0)
+    give_memory_back()
 
 
 QUICK = (

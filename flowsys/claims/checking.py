@@ -12,7 +12,7 @@ from flowsys.claims.conditions import DEFAULT, Conditions
 from flowsys.claims.listing import Verdicts
 from flowsys.errors import InputError, did_you_mean
 from flowsys.machine.kept import Kept
-from flowsys.machine.workers import side_by_side
+from flowsys.machine.workers import give_memory_back, side_by_side
 from flowsys.system import System, system_of
 
 
@@ -177,4 +177,6 @@ def _tasks(chosen: dict[str, list[Claim]]) -> list[tuple[str, list[str]]]:
 
 def _measure_in_worker(systems: Mapping[str, System], name: str, ids: Sequence[str], conditions: Conditions) -> dict:
     by_id = {claim.id: claim for claim in systems[name].claims}
-    return {(name, id): by_id[id].check(systems[name], conditions) for id in ids}
+    found = {(name, id): by_id[id].check(systems[name], conditions) for id in ids}
+    give_memory_back()
+    return found

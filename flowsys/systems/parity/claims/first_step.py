@@ -9,16 +9,24 @@ import numpy as np
 
 from flowsys.claims import Claim, Condition, HighProbability, Identity, Inequality, Kit, Regime, Sides
 from flowsys.claims.claim import Erratum
+from flowsys.errors import InputError
 from flowsys.systems.parity.claims.gradients import gradient
 from flowsys.systems.parity.claims.regimes import DELTA, FARTHEST
 from flowsys.systems.parity.data import ascending, rows, sequences
 
 BATCH = {"n": 12, "k": 3, "m": 8.0, "epsilon": 1.0, "tokens": "all"}
-B = 512
+B, MOST_PAIRS = 512, 1500
 
 
 def drawn(run: Kit, seed: int) -> np.ndarray:
-    return np.random.default_rng(seed).integers(0, 2, (B, run.p.n))
+    """A batch's strings; hundreds of batches are drawn and counted pair of positions by pair."""
+    n, k = run.p.n, run.p.k
+    if k * (n + k) > MOST_PAIRS:
+        raise InputError(
+            f"n = {n}, k = {k} is not allowed here: batches are counted at every pair of positions, so k (n + k) <= "
+            f"{MOST_PAIRS}."
+        )
+    return np.random.default_rng(seed).integers(0, 2, (B, n))
 
 
 def statistics(run: Kit, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
