@@ -26,7 +26,8 @@ def test_the_site_builds_without_a_warning_and_without_a_dead_link(tmp_path):
 
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.stem)
-def test_the_code_of_a_page_runs(page, capsys):
+def test_the_code_of_a_page_runs(page, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     matplotlib.use("Agg")
     known: dict = {"__name__": "__docs__"}
     for block in BLOCK.findall(page.read_text(encoding="utf-8")):

@@ -10,7 +10,7 @@ LAYERS = [
     ("machine", "program", "laws", "typeset"),
     ("symbolic",),
     ("system", "integrate", "kernels"),
-    ("runs", "derivatives"),
+    ("runs", "derivatives", "experiments"),
     ("model", "ladder", "sweeps", "claims", "equations", "proof"),
     ("plot", "report", "analysis"),
     ("explorer",),

@@ -14,10 +14,12 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from flowsys.errors import InputError
+from flowsys.plot import heat
 from flowsys.plot.drawing import Drawing, PaperFigure
 from flowsys.system import Setup
 from flowsys.systems.lego.section_7 import DOUBLED_LENGTHS, Experiment, Results, kept, run, stages
 
+TOLD_EVERY = 10  # epochs
 OWN_RUNS = Path("lego-section-7")  # what `--paper` trains is kept here, and found again
 OnRun = Callable[[str], None] | None
 Runs = Mapping[int, Sequence[Results]]  # results by training length, of every seed
@@ -44,7 +46,8 @@ def _shown(setup: Setup, on_run: OnRun, group: str, lengths: Sequence[int] = ())
         )
     seed = setup["seed"]
     if on_run is not None:
-        told = lambda stage, epoch: on_run(f"{stage.group}, L = {stage.L}: epoch {epoch} of {stage.epochs}")
+        line = "{0.group}, L = {0.L}: epoch {1} of {0.epochs}"
+        told = lambda stage, epoch: None if epoch % TOLD_EVERY else on_run(line.format(stage, epoch))
         return {seed: run(stages(Experiment(group, seed=seed), lengths), OWN_RUNS, told)}
     runs = {n: results for n, results in kept(group).items() if len(results) > len(lengths)}
     if "seed" not in setup.given:
@@ -124,19 +127,16 @@ def attention_maps(setup: Setup, shown: str, on_run: OnRun = None) -> Drawing:
     if is_shuffled:
         order = models[0]["attention"][str(L)]["order"]
         truth = (np.arange(L)[:, None] == np.array(order)[None, :]).astype(float)
-        panels[0].imshow(truth, cmap="Greys", vmin=0, vmax=1.6)
-        panels[0].set(xlabel="place shown", ylabel="query", title="predicate the query needs")
-        panels[0].set_xticks(range(L), labels=range(1, L + 1))
-        panels[0].set_yticks(range(L), labels=queries)
+        heat(panels[0], truth, queries, [f"{i + 1}" for i in range(L)], "query", "place shown", None, digits=None)
+        panels[0].set_title("predicate the query needs")
     maps = [np.array(model["attention"][str(L)][shown]["map"]) for model in models]
     largest, told = max(0.6, *(attention.max() for attention in maps)), []
     for ax, model, found in zip(panels[-2:], models, maps):
         attention, group = model["attention"][str(L)], model["group"]
-        image = ax.imshow(found, cmap="viridis", vmin=0, vmax=largest, aspect="auto")
         names = [i + 1 for i in attention["order"]] if is_shuffled else range(1, L + 1)
-        ax.set_xticks(range(2 * L), labels=[f"p$_{i}$" for i in names] + [f"a$_{i}$" for i in range(L)])
-        ax.set_yticks(range(L), labels=queries)
-        ax.set(xlabel="clause attended to", ylabel="query", title=f"{TASKS[group]}, seed {seed}")
+        keys = [f"p$_{i}$" for i in names] + [f"a$_{i}$" for i in range(L)]
+        image = heat(ax, found, queries, keys, "query", "clause attended to", None, (0, largest), digits=None)
+        ax.set_title(f"{TASKS[group]}, seed {seed}")
         on = [f"{np.mean(attention[shown][kind]):.3f} on the {kind}" for kind in KINDS]
         told.append(f"{group}, L = {L}: {', '.join(on)}")
     figure.colorbar(image, ax=panels[-2:], shrink=0.9).set_label("attention")

@@ -16,7 +16,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from flowsys.runs.stored import StoredRuns, key_of
+from flowsys.experiments.stored import StoredRuns
 from flowsys.systems.lego import groups
 from flowsys.systems.lego.data import Vocabulary, check_length
 
@@ -91,11 +91,6 @@ class Trained:
     experiment: Experiment
     after: tuple[int, ...] = ()
 
-    @property
-    def weights(self) -> str:
-        """The name of its checkpoint."""
-        return f"{key_of(self)}.npz"
-
 
 def stages(first: Experiment, lengths: Sequence[int] = DOUBLED_LENGTHS, epochs: int = DOUBLED_EPOCHS) -> list[Trained]:
     """The first stage, then one per longer length: fewer sentences a batch, so that it holds about as many clauses."""
@@ -107,13 +102,12 @@ def run(cases: Sequence[Trained], folder: Path | str, on_epochs: Callable[[Exper
     """The results of stages that follow each other, each on the answers of the one before; kept ones are only read."""
     from flowsys.systems.lego.two_heads_training import results, train
 
-    runs, previous = StoredRuns(Path(folder), COMMAND), None
+    runs, previous = StoredRuns(Path(folder), COMMAND, keeps_weights=True), None
     for i, case in enumerate(cases):
         if runs.missing(cases[i:]):
-            runs.folder.mkdir(parents=True, exist_ok=True)
-            trained = train(case.experiment, runs.folder / case.weights, previous, on_epochs)
+            trained = train(case.experiment, runs.checkpoint(case), previous, on_epochs)
             runs.fill([case], lambda case, _: results(case.experiment, trained))  # noqa: B023
-            previous = trained.learnt
+            previous = trained.best
     return [runs.read(case) for case in cases]
 
 

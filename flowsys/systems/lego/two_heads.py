@@ -7,12 +7,14 @@ Without it the block sees only what attention reads, as in Definition 3.5, and h
 the query's own clause brings it. Single precision.
 """
 
-from functools import partial
+from collections.abc import Callable
+from functools import lru_cache, partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from flowsys.experiments.transformer import attend
 from flowsys.systems.lego.data import Vocabulary
 from flowsys.systems.lego.section_7 import Architecture
 
@@ -49,14 +51,7 @@ def _project(parameters, name, clauses):
     return jnp.einsum("ntw,whk->nthk", clauses, parameters[name])
 
 
-def _attention(queries, keys, is_visible):
-    """Softmax over visible clauses: (N, heads, queries, clauses)."""
-    scores = jnp.einsum("nqhk,nthk->nhqt", queries, keys) / np.float32(np.sqrt(queries.shape[-1]))
-    return jax.nn.softmax(jnp.where(is_visible[None, None], scores, -jnp.inf), axis=-1)
-
-
-def _next_clause_logits(parameters, clauses, attention, values, adds_query):
-    read = jnp.einsum("nhqt,nthk->nqhk", attention, values)
+def _next_clause_logits(parameters, clauses, read, adds_query):
     x = jnp.einsum("nqhk,hkw->nqw", read, parameters["output"])
     x = x + clauses if adds_query else x
     hidden = jax.nn.relu(x @ parameters["up"] + parameters["up_bias"][None, None])
@@ -72,10 +67,14 @@ def forward(parameters, tokens, adds_query):
     L = tokens.shape[1] // 2
     clauses = _embed(parameters, tokens[:, : 2 * L])
     queries = clauses[:, L:]
-    is_visible = jnp.arange(2 * L)[None, :] <= jnp.arange(L, 2 * L)[:, None]
-    attention = _attention(_project(parameters, "query", queries), _project(parameters, "key", clauses), is_visible)
-    values = _project(parameters, "value", clauses)
-    return _next_clause_logits(parameters, queries, attention, values, adds_query), attention
+    keys, values = (_project(parameters, name, clauses) for name in ("key", "value"))
+    read, attention = attend(_project(parameters, "query", queries), keys, values)
+    return _next_clause_logits(parameters, queries, read, adds_query), attention
+
+
+@lru_cache(maxsize=2)
+def loss_of(adds_query: bool) -> Callable:
+    return partial(next_clause_loss, adds_query=adds_query)
 
 
 def next_clause_loss(parameters, tokens, adds_query):
@@ -100,8 +99,8 @@ def greedy_rollout(parameters, tokens, adds_query):
         keys, values = (write(kept, _project(parameters, name, embedded))
                         for kept, name in ((keys, "key"), (values, "value")))  # fmt: skip
         is_visible = (jnp.arange(2 * L) <= position)[None, :]
-        attention = _attention(_project(parameters, "query", embedded), keys, is_visible)
-        logits = _next_clause_logits(parameters, embedded, attention, values, adds_query)
+        read, _ = attend(_project(parameters, "query", embedded), keys, values, is_visible)
+        logits = _next_clause_logits(parameters, embedded, read, adds_query)
         written = logits[:, 0].argmax(axis=-1).astype(tokens.dtype)
         return (keys, values, written), written
 

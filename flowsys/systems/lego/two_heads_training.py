@@ -1,12 +1,8 @@
 """Training and looking at the transformer of Section 7: Adam on fresh sentences, own rollouts, attention.
 
-An epoch is `steps_per_epoch` batches of new sentences. Every batch is drawn from (seed, epoch, step), so a run that was
-stopped and resumed makes the same numbers as one that was not. In self-training the frozen previous model writes the
-answers (greedy rollout) that the next one learns at twice the length.
-
-Late in training the loss is tiny but for single epochs, where it jumps by orders of magnitude and comes back: Adam
-divides by second moments that have nearly vanished. What a run has learnt are therefore its weights after the epoch of
-least loss (`Run.learnt`), not those it happens to end with.
+An epoch is `steps_per_epoch` batches of new sentences, drawn from (seed, epoch, step). In self-training the frozen
+previous model writes the answers (greedy rollout) that the next one learns at twice the length. What a run has learnt
+are its weights after the epoch of least loss (`Trained.best`): late in training the loss jumps in single epochs.
 
 Accuracy is the share of sentences all of whose values are right when the model writes every answer itself. An attention
 map has the queries ans_0 … ans_{L-1} as rows and the 2 L clauses as columns, averaged over heads and sentences; its
@@ -17,33 +13,21 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from flowsys.runs.adam import Adam
-from flowsys.runs.checkpoint import restored, save
+from flowsys.experiments import training
+from flowsys.experiments.training import Trained
 from flowsys.systems.lego import two_heads
 from flowsys.systems.lego.data import Vocabulary, clauses, sample
 from flowsys.systems.lego.section_7 import COURSE_LENGTHS, DIAGONAL_LENGTHS, TEST_LENGTHS, Experiment
 
-LOOKS, SAVED_EVERY = 12, 10
+LOOKS = 12
 SENTENCES, COURSE_SENTENCES, AT_ONCE = 500, 100, 100
 DIGITS = 4
-
-
-class Run(NamedTuple):
-    """Where Adam stands, the weights after the epoch of least loss, and the mean loss of every epoch.
-
-    `course`: steps, loss and shares of all-right rollouts at COURSE_LENGTHS, LOOKS times on the way.
-    """
-
-    adam: Adam
-    learnt: dict
-    losses: list[float]
-    course: list[list[float]]
 
 
 def draw_tokens(key, vocabulary: Vocabulary, L: int, size: int):
@@ -58,21 +42,19 @@ def draw_tokens(key, vocabulary: Vocabulary, L: int, size: int):
     return clauses(vocabulary, names, actions, jnp.concatenate([y_0[:, None], later.T], axis=1), jnp)
 
 
-@partial(jax.jit, static_argnames=("experiment",))
-def _epoch(experiment: Experiment, adam: Adam, epoch, annotator):
-    adds_query = experiment.architecture.adds_query
+@partial(jax.jit, static_argnames="experiment")
+def _epoch(experiment: Experiment, epoch, annotator):
+    """The sentences of all steps of an epoch, with the answers of the annotator if there is one."""
     epoch_key = jax.random.fold_in(jax.random.fold_in(jax.random.key(experiment.seed), 1), epoch)
 
-    def step(adam, i):
+    def batch(i):
         tokens = draw_tokens(jax.random.fold_in(epoch_key, i), experiment.vocabulary, experiment.L, experiment.batch)
-        if annotator is not None:
-            written = two_heads.greedy_rollout(annotator, tokens, adds_query)
-            tokens = jnp.concatenate([tokens[:, : experiment.L + 1], written], axis=1)
-        loss, slope = jax.value_and_grad(two_heads.next_clause_loss)(adam.weights, tokens, adds_query)
-        return adam.step(slope, experiment.learning_rate), loss
+        if annotator is None:
+            return tokens
+        written = two_heads.greedy_rollout(annotator, tokens, experiment.architecture.adds_query)
+        return jnp.concatenate([tokens[:, : experiment.L + 1], written], axis=1)
 
-    adam, losses = jax.lax.scan(step, adam, jnp.arange(experiment.steps_per_epoch))
-    return adam, losses.mean()
+    return jax.lax.map(batch, jnp.arange(experiment.steps_per_epoch))
 
 
 def train(
@@ -80,29 +62,31 @@ def train(
     checkpoint: Path | None = None,
     previous: dict | None = None,
     on_epochs: Callable[[Experiment, int], None] = lambda experiment, epoch: None,
-) -> Run:
-    """Run, or resume from `checkpoint`, up to `experiment.epochs`; from `previous` weights on, on their answers.
-
-    Every few epochs it saves, and tells `on_epochs` how many are done.
-    """
+) -> Trained:
+    """Run, or resume from `checkpoint`, up to `experiment.epochs`; from `previous` weights on, on their answers."""
     one_epoch = replace(experiment, epochs=1)  # how many follow is no part of what is compiled or kept
-    key = jax.random.fold_in(jax.random.key(experiment.seed), 0)
-    drawn = two_heads.parameters(key, experiment.vocabulary, experiment.architecture)
-    first = drawn if previous is None else previous
-    (adam, learnt), (losses, course) = restored(checkpoint, one_epoch, (Adam.start(first), first), ([], []))
-    for epoch in range(len(losses), experiment.epochs):
-        adam, loss = _epoch(one_epoch, adam, jnp.asarray(epoch), previous)
-        learnt = adam.weights if float(loss) <= min(losses, default=np.inf) else learnt
-        losses, done = [*losses, float(loss)], epoch + 1
-        if done % max(1, experiment.epochs // LOOKS) == 0:
-            right = [rollouts(learnt, experiment, L, COURSE_SENTENCES) for L in experiment.within(COURSE_LENGTHS)]
-            shares = [float(values.all(axis=1).mean()) for values in right]
-            course = [*course, [float(done * experiment.steps_per_epoch), min(losses), *shares]]
-        if done % SAVED_EVERY == 0 or done == experiment.epochs:
-            if checkpoint is not None:
-                save(checkpoint, one_epoch, (adam, learnt), (losses, course))
-            on_epochs(experiment, done)
-    return Run(adam, learnt, losses, course)
+    key, n = jax.random.fold_in(jax.random.key(experiment.seed), 0), experiment.steps_per_epoch
+
+    def look(trained: Trained) -> dict[str, list[float]]:
+        """Steps, least loss and shares of all-right rollouts at COURSE_LENGTHS, LOOKS times on the way."""
+        if len(trained.course["loss"]) % max(1, experiment.epochs // LOOKS):
+            return {}
+        right = [rollouts(trained.best, experiment, L, COURSE_SENTENCES) for L in experiment.within(COURSE_LENGTHS)]
+        shares = [float(values.all(axis=1).mean()) for values in right]
+        return {"looks": [float(trained.course["step"][-1]), min(trained.course["loss"]), *shares]}
+
+    return training.train(
+        one_epoch,
+        two_heads.parameters(key, experiment.vocabulary, experiment.architecture) if previous is None else previous,
+        two_heads.loss_of(experiment.architecture.adds_query),
+        lambda steps: _epoch(one_epoch, jnp.asarray(steps.start // n), previous),
+        lambda steps: experiment.learning_rate,
+        steps=experiment.epochs * n,
+        every=n,
+        look=look,
+        checkpoint=checkpoint,
+        on_progress=lambda done: on_epochs(experiment, done // n),
+    )
 
 
 # -- what is looked at ------------------------------------------------------------------------------------------------
@@ -134,15 +118,15 @@ def diagonals(attention: np.ndarray, order: np.ndarray) -> dict[str, np.ndarray]
     return {"predicate": attention[at, np.argsort(order)], "answer": attention[at, len(at) + at]}
 
 
-def results(experiment: Experiment, trained: Run) -> dict[str, Any]:
+def results(experiment: Experiment, trained: Trained) -> dict[str, Any]:
     """What is kept of a trained model."""
-    right = {L: rollouts(trained.learnt, experiment, L, SENTENCES) for L in experiment.within(TEST_LENGTHS)}
+    right = {L: rollouts(trained.best, experiment, L, SENTENCES) for L in experiment.within(TEST_LENGTHS)}
     return {
         "group": experiment.group,
         "trained_to": experiment.L,
         "experiment": asdict(experiment),
-        "losses": _short(trained.losses),
-        "course": trained.course,
+        "losses": _short(trained.course["loss"]),
+        "course": trained.course.get("looks", []),
         "sentences": SENTENCES,
         "all_right": {str(L): float(values.all(axis=1).mean()) for L, values in right.items()},
         "by_step": {str(L): _short(values.mean(axis=0)) for L, values in right.items()},
@@ -150,12 +134,12 @@ def results(experiment: Experiment, trained: Run) -> dict[str, Any]:
     }
 
 
-def _attention(experiment: Experiment, trained: Run, L: int) -> dict[str, Any]:
+def _attention(experiment: Experiment, trained: Trained, L: int) -> dict[str, Any]:
     """Diagonals of the mean attention at length L, predicates in order and shuffled; at the shortest the maps too."""
     shuffled = np.random.default_rng(experiment.seed).permutation(L)
     found: dict[str, Any] = {"order": shuffled.tolist()}
     for name, order in (("in_order", np.arange(L)), ("shuffled", shuffled)):
-        attention = attention_map(trained.learnt, experiment.vocabulary, L, order)
+        attention = attention_map(trained.best, experiment.vocabulary, L, order)
         found[name] = {kind: _short(line) for kind, line in diagonals(attention, order).items()}
         if DIAGONAL_LENGTHS[0] == L:
             found[name]["map"] = _short(attention)

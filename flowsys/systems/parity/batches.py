@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from flowsys.runs.stored import StoredRuns
+from flowsys.experiments.stored import StoredRuns
 from flowsys.systems.parity.data import shuffled
 from flowsys.systems.parity.frozen_batch import batch_rates, batch_steps, margins_and_attention, sample_bits
 

@@ -15,11 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from flowsys.runs.stored import StoredRuns
-from flowsys.systems.parity import experiment
+from flowsys.experiments.stored import StoredRuns
+from flowsys.experiments.transformer import Architecture, forward
 from flowsys.systems.parity.data import sequences
-from flowsys.systems.parity.experiment import Run
-from flowsys.systems.parity.transformer import Architecture, forward
+from flowsys.systems.parity.experiment import SHOWN, Run, is_learned, train_transformer
 
 COURSE = 60  # points kept of a course
 FEW, MANY = 10_000, 10**6
@@ -62,6 +61,7 @@ def small_runs() -> dict[str, list[Run]]:
     hard = partial(Run, 12, budget=3 * 10**6, architecture=SMALL)
     return {
         "1a": with_chain + without,
+        "1b": [run for run in with_chain if run.k == 4] + [run for run in without if run.k == 3],
         "2": with_chain + without + shapes,
         "3a": with_chain,
         "3b": [Run(20, True, n=40, architecture=Architecture(1, 1, 64, 256), ascending=True)],
@@ -87,6 +87,7 @@ def paper_runs() -> dict[str, list[Run]]:
     both = list(product((1, 2, 3, 4), (True, False)))
     return {
         "1a": [fresh(k, chain, n=30, architecture=shape[1, 1]) for k, chain in both],
+        "1b": [fresh(k, chain, n=30, architecture=shape[1, 1]) for k, chain in ((4, True), (3, False))],
         "2": [fresh(k, chain, n=30, architecture=x) for x in shape.values() for k, chain in both],
         "3a": [fresh(k, True, n=100, architecture=shape[1, 1]) for k in (20, 40, 60, 80, 100)],
         "3b": [fresh(20, True, n=40, architecture=shape[1, 1], ascending=True)],
@@ -116,12 +117,6 @@ def sizes(chosen: Iterable[Run]) -> str:
             f"{first.learning_rate:g}, {seeds} seed{'s' * (seeds > 1)}")  # fmt: skip
 
 
-def kept(chosen: Iterable[Run], runs: StoredRuns = RUNS) -> Runs:
-    """The runs that were made, with their results."""
-    found = ((run, runs.read(run)) for run in chosen)
-    return [(run, result) for run, result in found if result is not None]
-
-
 def complexities(found: Runs) -> dict[int, list[int | None]]:
     """Samples needed by k, one per seed; None where the budget ran out."""
     return {k: [r["samples"] for run, r in found if run.k == k] for k in sorted({run.k for run, _ in found})}
@@ -134,23 +129,24 @@ def fill(on_progress: Callable[[Run], None] | None = None) -> None:
 
 def measured(run: Run, checkpoint: Path) -> dict[str, Any]:
     """Train a run and keep what the figures and claims read."""
-    file = checkpoint.with_suffix(".checkpoint.npz")
-    weights, course = experiment.train_transformer(run, file)
-    file.unlink(missing_ok=True)
-    shown = np.unique(np.linspace(0, len(course["samples"]) - 1, COURSE).round().astype(int))
+    trained = train_transformer(run, checkpoint)
+    course = trained.course
+    shown = np.unique(np.linspace(0, len(course["step"]) - 1, COURSE).round().astype(int))
+    seen, accuracy, heads = (np.array(course[name])[shown] for name in ("step", "accuracy", "entropy"))
+    heads = heads.reshape(len(shown), -1).round(3)
     return {
-        "samples": experiment.samples_needed(course),
+        "samples": course["step"][-1] * run.batch if is_learned(course) else None,
         "secrets": list(run.problem.secrets),
-        "seen": [course["samples"][i] for i in shown],
-        "accuracy": [round(course["accuracy"][i], 3) for i in shown],
-        "entropy": [round(float(np.min(course["entropy"][i])), 3) for i in shown],
-        "heads": [np.ravel(course["entropy"][i]).round(3).tolist() for i in shown],
-        "attention": attention_at_the_end(run, weights) if run.seed == 0 else None,
+        "seen": (seen * run.batch).tolist(),
+        "accuracy": accuracy.round(3).tolist(),
+        "entropy": heads.min(axis=1).tolist(),
+        "heads": heads.tolist(),
+        "attention": attention_at_the_end(run, trained.weights) if run.seed == 0 else None,
     }
 
 
 def attention_at_the_end(run: Run, weights: Any) -> list:
     """Mean attention of the queried positions (heads, layer by layer × queries × keys)."""
-    shown = sequences(run.problem, experiment.validation_bits(run)[:128])[:, :-1]
+    shown = sequences(run.problem, run.validation_bits[:SHOWN])[:, :-1]
     patterns = [np.asarray(layer, dtype=float) for layer in forward(weights, shown, run.architecture.n_heads)[1]]
     return np.concatenate(patterns, axis=1)[:, :, run.n :].mean(axis=0).round(3).tolist()

@@ -1,26 +1,26 @@
-"""Training runs of the small transformer: sample complexity with and without a chain of thought, resumable.
+"""A training run of the paper's experiments (Section 4): a GPT-2-like transformer on parity strings, by Adam.
 
-Adam (0.9, 0.999) without weight decay and with a linear decay of the learning rate. One pass draws every batch fresh;
-with a `training_set` of a given size the same strings are passed over again and again, reshuffled every epoch.
-Validation strings never occur in training. The data of a step depend on the seed and the number of the step alone, so
-a run that is resumed from its checkpoint continues exactly as if it had not stopped.
+Adam (0.9, 0.999) has no weight decay and a linear decay of the learning rate. One pass draws every batch fresh; with a
+`training_set` of a given size the same strings are passed over again and again. Validation strings never occur in
+training. Tokens are the bits themselves; the end-of-sequence bit is told apart by its position.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from flowsys.analysis.attention import attention_entropy
-from flowsys.runs.adam import Adam
-from flowsys.runs.checkpoint import restored, save
+from flowsys.experiments.samples import distinct, outside, passed_over
+from flowsys.experiments.training import Course, Trained, train
+from flowsys.experiments.transformer import Architecture, forward, next_token_loss, transformer_weights
 from flowsys.systems.parity.data import Parity, sequences, shuffled
-from flowsys.systems.parity.transformer import Architecture, forward, next_bit_loss, transformer_weights
 
-ENTROPY_SEQUENCES = 128
+SHOWN = 128  # sequences whose attention is looked at
+AT_ONCE = 256
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Run:
     """Everything a run depends on: n bits, k secrets of the seed in random or ascending order, and how it is trained.
 
     `training_set` strings are passed over again and again; None draws every batch fresh. `budget` is the samples seen
-    at most, `evaluate_every` a number of steps.
+    at most, `evaluate_every` a number of steps. The paper has hidden 720, feed_forward 3072, 1 to 4 layers and heads.
     """
 
     k: int
@@ -57,106 +57,63 @@ class Run:
     def n_steps(self) -> int:
         return self.budget // self.batch
 
+    @property
+    def initial_size(self) -> float:
+        """Standard deviation of the initial weights: GPT-2's 0.02, larger for a narrower model, so that what the
+        layers compute at the start is of the same size as at the paper's width."""
+        return 0.02 * (720 / self.architecture.hidden) ** 0.5
 
-def samples_needed(course: dict[str, list]) -> int | None:
-    """Samples seen at the first perfect validation; None if it was not reached."""
-    return next((seen for seen, accuracy in zip(course["samples"], course["accuracy"]) if accuracy == 1.0), None)
+    def bits(self, *of: int) -> Callable[[int], np.ndarray]:
+        """Draws of input strings, by the seed and what they are for."""
+        rng = np.random.default_rng([self.seed, *of])
+        return lambda count: rng.integers(0, 2, (count, self.n))
 
+    @property
+    def validation_bits(self) -> np.ndarray:
+        return distinct(self.bits(0), self.validation)
 
-def _packed(bits: np.ndarray) -> np.ndarray:
-    """One text of bytes a string, to compare strings by."""
-    rows = np.packbits(bits.astype(np.uint8), axis=1)
-    return rows.view(f"S{rows.shape[1]}").ravel()
-
-
-def validation_bits(run: Run) -> np.ndarray:
-    """Distinct strings, the first drawn."""
-    rng, chosen = np.random.default_rng([run.seed, 0]), np.zeros((0, run.n), dtype=np.int64)
-    while len(chosen) < run.validation:
-        drawn = np.concatenate([chosen, rng.integers(0, 2, (2 * run.validation, run.n))])
-        chosen = drawn[np.sort(np.unique(_packed(drawn), return_index=True)[1])][: run.validation]
-    return chosen
-
-
-def fresh_bits(rng: np.random.Generator, count: int, n: int, excluded: np.ndarray) -> np.ndarray:
-    """Uniform strings outside of `excluded` (packed)."""
-    bits = rng.integers(0, 2, (count, n))
-    while (bad := np.isin(_packed(bits), excluded)).any():
-        bits[bad] = rng.integers(0, 2, (bad.sum(), n))
-    return bits
+    def batch_of(self, held_out: np.ndarray) -> Callable[[int], np.ndarray]:
+        """The input strings of every step: fresh, or the step's part of a reshuffled training set."""
+        if self.training_set is None:
+            return lambda step: outside(self.bits(1, step), self.batch, held_out)
+        stored = outside(self.bits(3), self.training_set, held_out)
+        return lambda step: passed_over(stored, self.batch, step, (self.seed, 2))
 
 
-@lru_cache(maxsize=1)
-def epoch_order(seed: int, epoch: int, count: int) -> np.ndarray:
-    """How a training set is shuffled in an epoch."""
-    return np.random.default_rng([seed, 2, epoch]).permutation(count)
+@lru_cache(maxsize=8)
+def loss_of(n: int, n_heads: int) -> Callable:
+    """Mean cross-entropy of the bits after position n+1."""
+    return partial(next_token_loss, n_heads=n_heads, first=n)
 
 
-def batch_bits(run: Run, step: int, excluded: np.ndarray, stored: np.ndarray | None) -> np.ndarray:
-    """The input strings of a step: fresh, or the step's part of a reshuffled training set."""
-    if stored is None:
-        return fresh_bits(np.random.default_rng([run.seed, 1, step]), run.batch, run.n, excluded)
-    epoch, part = divmod(step, len(stored) // run.batch)
-    order = epoch_order(run.seed, epoch, len(stored))
-    return stored[order[part * run.batch : (part + 1) * run.batch]]
+def is_learned(course: Course) -> bool:
+    return course["accuracy"][-1] == 1.0
 
 
-@partial(jax.jit, static_argnames=("n", "n_heads"))
-def adam_steps(state: Adam, batches, learning_rates, n: int, n_heads: int):
-    """Adam, a step a batch; where it stands then, and the last loss."""
-
-    def step(state, data):
-        sequence, learning_rate = data
-        loss, slope = jax.value_and_grad(next_bit_loss)(state.weights, sequence, n, n_heads)
-        return state.step(slope, learning_rate), loss
-
-    state, losses = jax.lax.scan(step, state, (batches, learning_rates))
-    return state, losses[-1]
-
-
-@partial(jax.jit, static_argnames=("n", "n_heads"))
-def _right(weights, sequence, n: int, n_heads: int):
-    logits, _ = forward(weights, sequence[:, :-1], n_heads, first=n)
-    return (logits.argmax(axis=-1) == sequence[:, n + 1 :]).all(axis=1)
-
-
-@partial(jax.jit, static_argnames="n_heads")
-def _patterns(weights, bits, n_heads: int):
-    return jnp.stack(forward(weights, bits, n_heads)[1], axis=1)
-
-
-def evaluate(weights, sequence: np.ndarray, n: int, n_heads: int, chunk: int = 256) -> tuple[float, list]:
+def looked_at(run: Run, weights: Any, sequence: np.ndarray) -> dict[str, Any]:
     """Share of sequences entirely right, and attention entropy averaged over the first of them (layers × heads)."""
-    parts = [sequence[first : first + chunk] for first in range(0, len(sequence), chunk)]
-    right = np.concatenate([np.asarray(_right(weights, part, n, n_heads)) for part in parts])
-    entropy = attention_entropy(np.asarray(_patterns(weights, sequence[:ENTROPY_SEQUENCES, :-1], n_heads)))
-    return float(right.mean()), entropy.mean(axis=0).tolist()
+    n, n_heads = run.n, run.architecture.n_heads
+    parts = [sequence[first : first + AT_ONCE] for first in range(0, len(sequence), AT_ONCE)]
+    predicted = [np.asarray(forward(weights, part[:, :-1], n_heads, first=n)[0]).argmax(axis=-1) for part in parts]
+    right = (np.concatenate(predicted) == sequence[:, n + 1 :]).all(axis=1)
+    patterns = np.stack(forward(weights, sequence[:SHOWN, :-1], n_heads)[1], axis=1)
+    return {"accuracy": float(right.mean()), "entropy": attention_entropy(patterns).mean(axis=0).tolist()}
 
 
-def train_transformer(run: Run, checkpoint: Path | None = None) -> tuple[dict, dict]:
-    """Weights and course (samples seen, loss, accuracy, entropy at evaluations) of training until validation is
-    perfect or the budget is used up.
-
-    With a `checkpoint` path the state is saved at every evaluation and an existing file of the same run is continued.
-    """
-    n, n_heads, problem = run.n, run.architecture.n_heads, run.problem
-    held_out = validation_bits(run)
-    excluded, validation = _packed(held_out), sequences(problem, held_out)
-    stored = None
-    if run.training_set is not None:
-        stored = fresh_bits(np.random.default_rng([run.seed, 3]), run.training_set, n, excluded)
-    weights = transformer_weights(jax.random.key(run.seed), run.architecture, problem.n_positions)
-    nothing: dict[str, list] = {"samples": [], "loss": [], "accuracy": [], "entropy": []}
-    state, course = restored(checkpoint, run, Adam.start(weights), nothing)
-    start = int(state.count)
-    while start < run.n_steps and samples_needed(course) is None:
-        end = min(run.n_steps, start + run.evaluate_every)
-        steps = range(start, end)
-        batches = [sequences(problem, batch_bits(run, step, excluded, stored)) for step in steps]
-        rates = run.learning_rate * (1 - np.array(steps) / run.n_steps)
-        state, loss = adam_steps(state, np.array(batches, dtype=np.int32), rates.astype(np.float32), n, n_heads)
-        found = end * run.batch, float(loss), *evaluate(state.weights, validation, n, n_heads)
-        course, start = {name: [*course[name], x] for name, x in zip(course, found)}, end
-        if checkpoint is not None:
-            save(checkpoint, run, state, course)
-    return state.weights, course
+def train_transformer(run: Run, checkpoint: Path | None = None) -> Trained:
+    """Training until validation is perfect or the budget is used up; looked at for accuracy and entropy."""
+    problem, held_out = run.problem, run.validation_bits
+    batch_of, validation = run.batch_of(held_out), sequences(problem, held_out)
+    stacked = lambda steps: np.array([sequences(problem, batch_of(step)) for step in steps], dtype=np.int32)
+    return train(
+        run,
+        transformer_weights([0, run.seed], run.architecture, 2, problem.n_positions, run.initial_size),
+        loss_of(run.n, run.architecture.n_heads),
+        stacked,
+        lambda steps: run.learning_rate * (1 - steps / run.n_steps),
+        steps=run.n_steps,
+        every=run.evaluate_every,
+        look=lambda trained: looked_at(run, trained.weights, validation),
+        is_done=is_learned,
+        checkpoint=checkpoint,
+    )

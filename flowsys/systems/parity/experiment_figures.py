@@ -11,28 +11,25 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
 
+from flowsys.experiments.stored import StoredRuns
 from flowsys.laws.fits import Fit, line, power_law
-from flowsys.plot import grid
+from flowsys.plot import Course, courses, grid
 from flowsys.plot.drawing import Drawing
-from flowsys.runs.stored import StoredRuns
 from flowsys.system import Setup
 from flowsys.systems.parity import cases
 from flowsys.systems.parity.cases import Runs, complexities, shape
 from flowsys.systems.parity.experiment import Run
 
-PAPER_RUNS = StoredRuns(Path("parity-paper-runs"), "flowsys figure parity --paper-size")
+PAPER_RUNS = StoredRuns(Path("parity-paper-runs"), "flowsys figure parity --paper")
 OnRun = Callable[[Any], None] | None
 
 
 def runs_of(figure: str, on_run: OnRun) -> Runs:
     """The kept runs of the small size, or the paper's, trained as far as they are missing."""
     if on_run is None:
-        return cases.kept(cases.small_runs()[figure])
-    chosen = cases.paper_runs()[figure]
-    PAPER_RUNS.fill(chosen, cases.measured, on_run)
-    return cases.kept(chosen, PAPER_RUNS)
+        return cases.RUNS.kept(cases.small_runs()[figure])
+    return PAPER_RUNS.fill(cases.paper_runs()[figure], cases.measured, on_run)
 
 
 def by(of: Callable[[Run], Any], runs: Runs) -> dict[Any, Runs]:
@@ -50,11 +47,6 @@ def strings(run: Run) -> str:
 
 def learned(runs: Runs) -> str:
     return f"{sum(result['samples'] is not None for _, result in runs)} of {len(runs)} learned"
-
-
-def told(figure: Figure, notes: str) -> Drawing:
-    figure.legend(loc="outside lower center", frameon=False, ncols=2, fontsize="small")
-    return Drawing(figure, {}, notes)
 
 
 # -- samples needed ---------------------------------------------------------------------------------------------------
@@ -102,6 +94,11 @@ def fitted(ax, fit: Fit, label: str, colour: str, style: str = "--", of: Callabl
     ax.plot(fine, of(fit.predicted(fine)), style, color=colour, label=label)
 
 
+def told(figure: Figure, notes: str) -> Drawing:
+    figure.legend(loc="outside lower center", frameon=False, ncols=2, fontsize="small")
+    return Drawing(figure, {}, notes)
+
+
 def over_secrets(runs: Runs) -> tuple[Figure, Axes]:
     """A panel of samples needed over k."""
     figure, (ax,) = grid(1, 1, (5.6, 4.2))
@@ -120,8 +117,7 @@ def samples_by_secrets(setup: Setup, on_run: OnRun = None) -> Drawing:
         fitted(ax, fit, f"without: ×{factor:.3g} [{low:.2g}, {high:.2g}] per secret", "C3", of=np.exp)
     if fit := growth(runs, True, power_law):
         fitted(ax, fit, f"with, k ≥ 2: exponent {fit.slope:.2f}", "C0")
-    return told(figure, "without a chain a secret multiplies the samples (runs over budget counted with it); with one "
-                "they grow slowly")  # fmt: skip
+    return told(figure, "runs over their budget are counted with it")
 
 
 def samples_by_shape(setup: Setup, on_run: OnRun = None) -> Drawing:
@@ -184,89 +180,52 @@ def attention_on_secrets(figure: str, setup: Setup, on_run: OnRun = None) -> Dra
 # -- along training ---------------------------------------------------------------------------------------------------
 
 
-Shown = Callable[[Run, dict[str, Any]], list[tuple[str, list[float]]]]
+def accuracy(name: str, run: Run, result: dict[str, Any], unit: int = 1) -> Course:
+    """The share of sequences right over samples seen (in units of so many), a star at perfect validation."""
+    reached = None if result["samples"] is None else (result["samples"] / unit, 1.0)
+    return Course(name, np.array(result["seen"]) / unit, result["accuracy"], reached)
 
 
-def courses(panels: dict[str, Runs], shown: Shown, ylabel: str, epochs: bool = False) -> Figure:
-    """A panel for each group of runs: the named courses that `shown` takes of a run, a name having one colour.
-
-    A star marks perfect validation.
-    """
-    figure, axes = grid(len(panels), len(panels), (6.4, 4.6) if len(panels) == 1 else (4.4, 4.2), sharey=True)
-    colours: dict[str, str] = {}
-    for ax, (name, runs) in zip(axes, panels.items()):
-        for run, result in runs:
-            unit = run.training_set if epochs else 1
-            for label, values in shown(run, result):
-                is_new = label not in colours
-                colour = colours.setdefault(label, f"C{len(colours)}")
-                ax.plot(np.array(result["seen"]) / unit, values, ".-", color=colour, markersize=3.5, linewidth=0.8,
-                        alpha=0.7, label=label if is_new else None)  # fmt: skip
-                if result["samples"] is not None and values is result["accuracy"]:
-                    ax.plot(result["samples"] / unit, 1.0, "*", color=colour, markersize=11)
-        ax.set(xlabel=f"epochs over {strings(runs[0][0])}" if epochs else "samples seen", ylim=(0, 1.05), xscale="log")
-        ax.xaxis.set_minor_formatter(NullFormatter())
-        ax.set_title(name, fontsize="medium")
-    axes[0].set_ylabel(ylabel)
-    return figure
+def right_and_entropy(run: Run, result: dict[str, Any]) -> list[Course]:
+    sparsest = Course("attention entropy, Eq. (1), sparsest head", result["seen"], result["entropy"])
+    return [accuracy("sequences right", run, result), sparsest]
 
 
-def right_and_entropy(run: Run, result: dict[str, Any]) -> list[tuple[str, list[float]]]:
-    return [("sequences right", result["accuracy"]), ("attention entropy, Eq. (1), sparsest head", result["entropy"])]
+def with_or_without(run: Run) -> str:
+    return f"{'with' if run.chain else 'without'} a chain"
 
 
-def entropy_and_accuracy(setup: Setup, on_run: OnRun = None) -> Drawing:
-    """Fig. 1b: normalised attention entropy falls as accuracy rises."""
-    runs = runs_of("1a", on_run)
-    chosen = lambda chain, k: [x for x in runs if (x[0].chain, x[0].k) == (chain, k)]
-    panels = {"with a chain of thought, k = 4": chosen(True, 4), "without, k = 3": chosen(False, 3)}
-    notes = f"{title(runs[0][0])}: entropy falls as accuracy rises; without a chain both wait long"
-    return told(courses(panels, right_and_entropy, "share; entropy"), notes)
+def right(run: Run, result: dict[str, Any]) -> list[Course]:
+    return [accuracy(strings(run), run, result)]
+
+
+def entropy_of_heads(run: Run, result: dict[str, Any]) -> list[Course]:
+    return [Course(strings(run), result["seen"], course) for course in zip(*result["heads"])]
+
+
+def along_training(
+    figure: str,
+    panel: Callable[[Run], str],
+    curves: Callable[[Run, dict[str, Any]], list[Course]],
+    ylabel: str,
+    setup: Setup,
+    on_run: OnRun = None,
+) -> Drawing:
+    """Figs. 1b, 5, 9–11: what was seen along every run, a panel for each group with how many of it learned."""
+    runs = runs_of(figure, on_run)
+    panels = {f"{name}: {learned(there)}": [course for one in there for course in curves(*one)]
+              for name, there in by(panel, runs).items()}  # fmt: skip
+    return Drawing(courses(panels, "samples seen", ylabel), {}, cases.sizes(run for run, _ in runs))
 
 
 def epochs_by_shape(setup: Setup, on_run: OnRun = None) -> Drawing:
     """Fig. 4: accuracy over epochs without a chain of thought, one curve a shape, with a chain as a line."""
     runs, with_chain = runs_of("4", on_run), runs_of("4 with a chain", on_run)
     first = runs[0][0]
-    panels = {f"n = {first.n}, k = {first.k}, without a chain; stars: perfect validation": runs}
-    figure = courses(panels, lambda run, r: [(shape(run), r["accuracy"])], "validation sequences right", epochs=True)
-    needed = [r["samples"] / first.training_set for _, r in with_chain if r["samples"] and first.training_set]
-    if needed:
+    shown = [accuracy(shape(run), run, result, cases.FEW) for run, result in runs]
+    if needed := [result["samples"] / cases.FEW for _, result in with_chain if result["samples"]]:
         middle = float(np.median(needed))
-        figure.axes[0].axvline(middle, color="k", linestyle="--", label=f"with a chain: {middle:.1f} epochs")
-    return told(figure, f"{learned(runs)}, one run a shape, {first.budget:,} samples seen at most")
-
-
-def few_and_many_strings(setup: Setup, on_run: OnRun = None) -> Drawing:
-    """Fig. 5: accuracy and attention entropy, few strings passed over many times against many strings."""
-    runs = runs_of("5", on_run)
-    panels = {f"{strings(there[0][0])}: {learned(there)}": there for there in by(strings, runs).values()}
-    first = runs[0][0]
-    notes = f"{title(first)}, k = {first.k}, without a chain of thought"
-    return told(courses(panels, right_and_entropy, "share; entropy"), notes)
-
-
-def many_secrets(setup: Setup, on_run: OnRun = None) -> Drawing:
-    """Fig. 9: twelve secrets without a chain, whatever the number of strings, and with one."""
-    runs = runs_of("9", on_run)
-    with_or_without = lambda run: f"{'with' if run.chain else 'without'} a chain"
-    first = runs[0][0]
-    figure = courses({f"n = {first.n}, k = {first.k}, {shape(first)}": runs},
-                     lambda run, r: [(f"{with_or_without(run)}, {strings(run)}", r["accuracy"])],
-                     "sequences right")  # fmt: skip
-    return told(figure, "; ".join(f"{name} {learned(there)}" for name, there in by(with_or_without, runs).items()))
-
-
-def training_sets(setup: Setup, on_run: OnRun = None) -> Drawing:
-    """Fig. 10: accuracy without a chain over training sets of several sizes, as many samples seen over each."""
-    panels = {f"{name}: {learned(there)}": there for name, there in by(shape, runs_of("10", on_run)).items()}
-    figure = courses(panels, lambda run, r: [(strings(run), r["accuracy"])], "sequences right")
-    return told(figure, "few strings passed over many times are learned, a million are not")
-
-
-def entropy_of_heads(setup: Setup, on_run: OnRun = None) -> Drawing:
-    """Fig. 11: attention entropy of every head in the runs of Fig. 10."""
-    panels = by(shape, runs_of("10", on_run))
-    heads = lambda run, r: [(strings(run), list(course)) for course in zip(*r["heads"])]
-    figure = courses(panels, heads, "attention entropy, Eq. (1)")
-    return told(figure, "a line a head; over the largest training set entropy stays high")
+        shown.append(Course(f"with a chain: {middle:.1f} epochs", [middle] * 2, [0.0, 1.0]))
+    panels = {f"n = {first.n}, k = {first.k}, without a chain; stars: perfect validation": shown}
+    figure = courses(panels, f"epochs over {strings(first)}", "validation sequences right")
+    return Drawing(figure, {}, f"{learned(runs)}, one run a shape, {first.budget:,} samples seen at most")

@@ -1,6 +1,6 @@
 """The paper's figures in small sizes, and those of its gradient flow: theory as lines, training as dots.
 
-Figures 1 to 5 and 8 to 11 are drawn from stored runs of a small transformer (`experiment_figures`), `batches`
+Figures 1 to 5 and 8 to 11 are drawn from kept runs of a small transformer (`experiment_figures`), `batches`
 from stored batches. `phases` shows what the theory says of the simplified block: signal, attention, margin.
 """
 
@@ -13,10 +13,24 @@ from matplotlib.ticker import NullFormatter
 
 from flowsys.laws.fits import power_law
 from flowsys.plot.drawing import Drawing, PaperFigure
+from flowsys.runs.beside import beside
 from flowsys.runs.solving import solve
-from flowsys.runs.training import train
 from flowsys.system import Setup
-from flowsys.systems.parity import SYSTEM, batches, experiment_figures
+from flowsys.systems.parity import SYSTEM, batches
+from flowsys.systems.parity.cases import shape
+from flowsys.systems.parity.experiment_figures import (
+    along_training,
+    attention_on_secrets,
+    entropy_of_heads,
+    epochs_by_shape,
+    right,
+    right_and_entropy,
+    samples_by_secrets,
+    samples_by_shape,
+    samples_with_chain,
+    strings,
+    with_or_without,
+)
 
 
 def phases_of_the_flow(setup: Setup) -> Drawing:
@@ -24,9 +38,8 @@ def phases_of_the_flow(setup: Setup) -> Drawing:
     small = SYSTEM.setup(n=12, k=3, m=400.0, epsilon=20.0, width=400, learning_rate=50.0)
     end = 75.0 * 12 * 20  # past margin 1
     names = ("g", "s_target", "margin")
-    theory = solve(SYSTEM, small, at=[float(t) for t in np.linspace(0, end, 200)], observe=names)
-    steps = round(end / small["learning_rate"])
-    trained = train(SYSTEM, small, steps=steps, records=40, observe=names)
+    runs = beside(SYSTEM, small, "position", end, names, "weights")
+    theory, trained = runs["theory"], runs["training"]
     figure = Figure(figsize=(5.6, 4), layout="constrained")
     ax = figure.subplots()
     scale = small["n"] * small["m"] ** 0.5
@@ -41,7 +54,7 @@ def phases_of_the_flow(setup: Setup) -> Drawing:
     ax.plot([], [], ".", color="0.4", label="training, m = 400")
     ax.set(xlabel=r"$t/(n\sqrt{m})$", title="i = n+3, n = 12")
     ax.legend(frameon=False)
-    return Drawing(figure, {"theory": theory, "training": trained}, "neurons first, then attention, then the margin")
+    return Drawing(figure, runs, "neurons first, then attention, then the margin")
 
 
 def batch_success(setup: Setup) -> Drawing:
@@ -72,9 +85,9 @@ def batch_success(setup: Setup) -> Drawing:
     needed.xaxis.set_minor_formatter(NullFormatter())
     needed.legend(frameon=False, fontsize="small")
     n, k, dimensions = 8, 2, (8, 16, 32, 64, 128, 256, 512)
-    right, attention = np.array([batches.in_dimension(d, n, k) for d in dimensions]).T
+    share, attention = np.array([batches.in_dimension(d, n, k) for d in dimensions]).T
     times = [d / (k * np.log(n)) for d in dimensions]
-    finite.plot(times, right, "o-", label="sequences right")
+    finite.plot(times, share, "o-", label="sequences right")
     finite.plot(times, attention, "s-", label="attention on S[i], median")
     finite.set(xscale="log", xlabel=r"$d/(k\,\log n)$", ylabel="mean of 5 seeds", title=f"n = {n}, k = {k}, B = 4096")
     finite.legend(frameon=False, fontsize="small")
@@ -83,50 +96,55 @@ def batch_success(setup: Setup) -> Drawing:
 
 FIGURES = {
     "1a": PaperFigure(
-        experiment_figures.samples_by_secrets,
+        samples_by_secrets,
         "Samples needed to learn parity over the number $k$ of secret bits: without a chain of thought they grow "
         "exponentially, with one far less.",
     ),
     "1b": PaperFigure(
-        experiment_figures.entropy_and_accuracy,
+        partial(
+            along_training,
+            "1b",
+            lambda run: f"{with_or_without(run)}, k = {run.k}",
+            right_and_entropy,
+            "share; entropy",
+        ),
         "Along training, with and without a chain: as the normalised entropy of attention drops, accuracy jumps.",
     ),
     "2": PaperFigure(
-        experiment_figures.samples_by_shape,
+        samples_by_shape,
         "Samples needed over $k$, with a chain and without, for several layers and heads.",
     ),
-    "3a": PaperFigure(
-        experiment_figures.samples_with_chain, "Samples needed with a chain at fixed $n$: approximately linear in $k$."
-    ),
+    "3a": PaperFigure(samples_with_chain, "Samples needed with a chain at fixed $n$: approximately linear in $k$."),
     "3b": PaperFigure(
-        partial(experiment_figures.attention_on_secrets, "3b"),
+        partial(attention_on_secrets, "3b"),
         "Attention learnt with a chain: the $i$th output attends to the $i$th secret bit.",
     ),
     "4": PaperFigure(
-        experiment_figures.epochs_by_shape,
+        epochs_by_shape,
         "Accuracy without a chain on few strings passed over many times, for several layers and heads: almost all "
         "learn, more heads sooner than more layers; with a chain (dashed) it takes a few epochs.",
     ),
     "5": PaperFigure(
-        experiment_figures.few_and_many_strings,
+        partial(along_training, "5", strings, right_and_entropy, "share; entropy"),
         "Without a chain, few strings passed over many times are learnt and entropy falls; many strings are not learnt "
         "and entropy stays high.",
     ),
     "8": PaperFigure(
-        partial(experiment_figures.attention_on_secrets, "8"),
+        partial(attention_on_secrets, "8"),
         "Attention of two layers and heads learnt with a chain.",
     ),
     "9": PaperFigure(
-        experiment_figures.many_secrets,
+        partial(along_training, "9", with_or_without, right, "sequences right"),
         "Twelve secrets: without a chain no training set is learnt, with one few or fresh strings are.",
     ),
     "10": PaperFigure(
-        experiment_figures.training_sets,
+        partial(along_training, "10", shape, right, "sequences right"),
         "Accuracy without a chain for training sets of 5,000 to a million strings and several shapes, the number of "
         "iterations fixed.",
     ),
     "11": PaperFigure(
-        experiment_figures.entropy_of_heads, "Normalised attention entropy along the same runs, a line a head."
+        partial(along_training, "10", shape, entropy_of_heads, "attention entropy, Eq. (1)"),
+        "Normalised attention entropy along the same runs, a line a head.",
     ),
     "phases": PaperFigure(
         phases_of_the_flow,

@@ -15,7 +15,7 @@ def found(chosen: list[Run]) -> list[tuple[Run, dict]]:
     """The kept runs, all of them."""
     if reason := cases.RUNS.reason(chosen):
         raise NotReached(reason)
-    return cases.kept(chosen)
+    return cases.RUNS.kept(chosen)
 
 
 def medians(by_k: dict[int, list[int | None]]) -> dict[int, float]:
@@ -70,7 +70,7 @@ def without_a_chain(run: Kit, chain: bool = False) -> dict[str, bool | Sides]:
 
 def entropy(run: Kit, chain: bool = True) -> dict[str, bool]:
     """Normalised entropy (Eq. 1) at the first evaluation and at the end; k = 4 with a chain, 3 without."""
-    chosen = [one for one in SMALL["1a"] if (one.k, one.chain) == (4 if chain else 3, chain)]
+    chosen = [one for one in SMALL["1b"] if one.chain == chain]
     ends = [(r["entropy"][0], r["entropy"][-1], r["accuracy"][-1]) for _, r in found(chosen)]
     run.note(ours=cases.sizes(chosen))
     before, after, accuracy = np.array(ends).T

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from flowsys.experiments.stored import described
 from flowsys.machine.files import write_atomically
-from flowsys.runs.stored import described
 
 
 def save(path: Path, case: Any, state: Any, notes: Any) -> None:

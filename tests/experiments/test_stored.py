@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from flowsys.runs.stored import StoredRuns, described, key_of
+from flowsys.experiments.stored import StoredRuns, described, key_of
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def test_what_is_stored_is_not_run_again_and_says_how_it_was_made(tmp_path):
     assert runs.read(Case(2)) == {"loss": 1.0} and runs.read(Case(2, batch=64)) is None
     kept = json.loads(next(iter((tmp_path / "data").glob("*.json"))).read_text())
     assert kept["command"] == "flowsys train toy" and kept["case"]["shape"]["hidden"] == 32
-    assert len(list(runs.everything())) == 3
+    assert [case.seed for case, _ in runs.kept(Case(seed) for seed in range(5))] == [1, 2, 3]
 
 
 def test_a_run_that_was_broken_off_goes_on_from_its_checkpoint(tmp_path):
@@ -56,9 +56,16 @@ def test_a_run_that_was_broken_off_goes_on_from_its_checkpoint(tmp_path):
     assert runs.read(Case(1)) is None and runs.reason([Case(1)]) == "1 of 1 runs are not kept yet: make it makes them"
     runs.fill([Case(1)], run)
     assert runs.read(Case(1)) == "half and whole" and not runs.reason([Case(1)])
-    assert not list(tmp_path.glob("*.checkpoint"))
+    assert not list(tmp_path.glob("*.npz"))
 
 
 def test_a_case_that_has_no_content_of_its_own_is_refused():
     with pytest.raises(TypeError, match="key"):
         described(object())
+
+
+def test_weights_stay_where_training_goes_on_from_them(tmp_path):
+    runs = StoredRuns(tmp_path, "make it", keeps_weights=True)
+    made = runs.fill([Case(1), Case(2)], lambda case, checkpoint: checkpoint.write_text("weights") and case.seed)
+    assert made == [(Case(1), 1), (Case(2), 2)]
+    assert all(runs.checkpoint(case).read_text() == "weights" for case, _ in made)

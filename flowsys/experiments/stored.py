@@ -7,13 +7,15 @@ version, and the result. Filling a folder goes on where it stopped, and so does 
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from flowsys.machine.files import write_text
 from flowsys.version import VERSION
+
+Case = TypeVar("Case")
 
 
 def described(case: Any) -> Any:
@@ -35,17 +37,26 @@ def key_of(case: Any) -> str:
 
 @dataclass(frozen=True)
 class StoredRuns:
-    """A data folder of runs; `command` is what makes those that are missing."""
+    """A data folder of runs; `command` is what makes those that are missing.
+
+    A run's weights are dropped once its result is kept, unless the folder `keeps_weights`, to go on from them.
+    """
 
     folder: Path
     command: str
+    keeps_weights: bool = False
 
     def read(self, case: Any) -> Any:
         """The result of a case; None if it was not run."""
         path = self._file(case)
         return json.loads(path.read_text(encoding="utf-8"))["result"] if path.exists() else None
 
-    def missing(self, cases: Iterable[Any]) -> list[Any]:
+    def kept(self, cases: Iterable[Case]) -> list[tuple[Case, Any]]:
+        """Those of the cases that were run, with their results."""
+        found = ((case, self.read(case)) for case in cases)
+        return [(case, result) for case, result in found if result is not None]
+
+    def missing(self, cases: Iterable[Case]) -> list[Case]:
         return [case for case in cases if not self._file(case).exists()]
 
     def reason(self, cases: Iterable[Any]) -> str:
@@ -55,25 +66,26 @@ class StoredRuns:
         return f"{n} of {len(cases)} runs are not kept yet: {self.command} makes them" if n else ""
 
     def fill(
-        self, cases: Iterable[Any], run: Callable[[Any, Path], Any], on_progress: Callable[[Any], None] | None = None
-    ) -> None:
+        self, cases: Iterable[Case], run: Callable[[Case, Path], Any], on_progress: Callable[[Case], Any] | None = None
+    ) -> list[tuple[Case, Any]]:
         """Run what is missing: run(case, checkpoint) goes on from its checkpoint file, if it wrote one before."""
+        cases = list(cases)
         for case in cases:
             if not self._file(case).exists():
-                self.folder.mkdir(parents=True, exist_ok=True)
-                checkpoint = self.folder / f"{key_of(case)}.checkpoint"
+                checkpoint = self.checkpoint(case)
                 kept = {"case": described(case), "command": self.command, "version": VERSION}
                 kept["result"] = run(case, checkpoint)
                 write_text(self._file(case), json.dumps(kept, separators=(",", ":"), ensure_ascii=False) + "\n")
-                checkpoint.unlink(missing_ok=True)
+                if not self.keeps_weights:
+                    checkpoint.unlink(missing_ok=True)
             if on_progress is not None:
                 on_progress(case)
+        return self.kept(cases)
 
-    def everything(self) -> Iterator[tuple[dict[str, Any], Any]]:
-        """(case in words, result) of every run that is kept, in the order of the keys."""
-        for path in sorted(self.folder.glob("*.json")):
-            kept = json.loads(path.read_text(encoding="utf-8"))
-            yield kept["case"], kept["result"]
+    def checkpoint(self, case: Any) -> Path:
+        """Where the weights of a case stand while it is trained."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return self.folder / f"{key_of(case)}.npz"
 
     def _file(self, case: Any) -> Path:
         return self.folder / f"{key_of(case)}.json"

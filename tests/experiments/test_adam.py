@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 
-from flowsys.runs.adam import Adam
+from flowsys.experiments.adam import Adam
 
 
 def test_one_step_moves_every_weight_by_the_learning_rate():
