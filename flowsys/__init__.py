@@ -55,6 +55,7 @@ from flowsys.runs.trajectory import Trajectory as Trajectory
 from flowsys.runs.trajectory import load as load_trajectory
 from flowsys.system import Setup as Setup
 from flowsys.system import System as System
+from flowsys.system.files import json_file as json_file
 from flowsys.system.references import Paper as Paper
 from flowsys.systems import load as load
 from flowsys.systems import names as names
@@ -103,6 +104,7 @@ __all__ = [
     "derive",
     "explore",
     "field",
+    "json_file",
     "load",
     "load_trajectory",
     "names",

@@ -7,6 +7,7 @@ from math import isfinite
 from typing import Any
 
 from flowsys.errors import InputError
+from flowsys.system.files import FromFile
 from flowsys.typeset.tables import html_table
 
 LEVELS = ("L0", "L1", "L2", "L3", "L4")
@@ -54,7 +55,7 @@ class Parameter:
     def check(self, value: Any) -> Any:
         """The value in its type, or an InputError that names it and what is allowed."""
         if self.choices:
-            other = self.reads(str(value)) if self.reads and str(value) not in self.choices else None
+            other = self._read(value) if self.reads and str(value) not in self.choices else None
             if other is None and str(value) not in self.choices:
                 names = ", ".join(self.choices) + (f", or {self.reads_text}" if self.reads else "")
                 raise InputError(f"{self.name} = {value!s} is not allowed: it must be one of {names}.")
@@ -76,6 +77,14 @@ class Parameter:
         if too_low or too_high:
             raise self._refusal(value)
         return number
+
+    def _read(self, value: Any) -> Any:
+        """What is made of a text that is none of the choices; a value that was read before stands as it is."""
+        assert self.reads is not None
+        try:
+            return value if isinstance(value, FromFile) else self.reads(str(value))
+        except InputError as error:
+            raise InputError(f"{self.name} = {value!s} is refused: {error}") from None
 
     def _refusal(self, value: Any) -> InputError:
         return InputError(f"{self.name} = {value!s} is not allowed: it must be {self.allowed}.")

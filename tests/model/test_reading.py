@@ -1,5 +1,8 @@
 """Parameters and arrays that a model's functions read from elsewhere: the seed of the data, matrices of the file."""
 
+import json
+import pickle
+
 import numpy as np
 import pytest
 
@@ -61,3 +64,35 @@ def test_a_choice_may_be_open_to_what_is_read_of_a_text():
     with pytest.raises(InputError, match="target = 3 is not allowed: it must be one of near, far, or at:NUMBER"):
         model.setup(target="3")
     assert next(p for p in model.parameters if p.name == "target").allowed == "near | far | at:NUMBER"
+
+
+def table_of(content, path):
+    if not isinstance(content, list):
+        raise InputError("it must hold a list.")
+    return tuple(content)
+
+
+def test_a_choice_may_take_a_table_from_a_file(tmp_path):
+    model = fs.Model(
+        "aimed",
+        parameters={"target": fs.Choice("near", reads=fs.json_file(table_of), reads_text="FILE.json")},
+        blocks=lambda p: {"v": fs.Direct(start=0.1)},
+        loss=lambda ops, w, X, p: (w.v - (1.0 if p.target == "near" else sum(p.target.value))) ** 2 / 2,
+        t_max=50.0,
+    )
+    path, ends, setups = tmp_path / "targets.json", [], []
+    for table in ([1.5, 2.0], [4.0]):
+        path.write_text(json.dumps(table))
+        setups.append(model.setup(target=str(path)))
+        ends.append(fs.solve(model, setups[-1], at=[40.0])["v"][0])
+    assert ends == pytest.approx([3.5, 4.0], rel=1e-6)
+    first, second = (setup["target"] for setup in setups)
+    assert first != second and str(first) == str(second) == str(path)
+    assert pickle.loads(pickle.dumps(first)) == first and len({repr(first), repr(second)}) == 2
+    assert setups[0].replace(t_max=20.0)["target"].value == (1.5, 2.0)  # what was read stays
+    path.write_text("{}")
+    with pytest.raises(InputError, match=r"target = .*targets.json is refused: it must hold a list"):
+        model.setup(target=str(path))
+    path.write_text("[")
+    with pytest.raises(InputError, match="it is not a JSON file"):
+        model.setup(target=str(path))

@@ -73,7 +73,7 @@ def written(folder, **content):
 def test_files_of_too_many_values_are_refused(tmp_path):
     with pytest.raises(InputError, match="action has 65 columns, but at most 64 values are allowed"):
         groups.read(written(tmp_path, action=cyclic_table(65)))
-    assert groups.read(written(tmp_path, action=cyclic_table(64))).action.n_y == 64
+    assert groups.read(written(tmp_path, action=cyclic_table(64))).value.n_y == 64
 
 
 def test_files_of_many_elements_may_have_fewer_values(tmp_path):
@@ -84,7 +84,7 @@ def test_files_of_many_elements_may_have_fewer_values(tmp_path):
 
 
 def test_an_action_that_is_not_faithful_is_accepted(tmp_path):
-    group = groups.read(written(tmp_path, action=[[0, 1], [1, 0]] * 2)).action
+    group = groups.read(written(tmp_path, action=[[0, 1], [1, 0]] * 2)).value
     assert (group.n_g, group.n_y, group.fibre_size) == (4, 2, 2)
 
 

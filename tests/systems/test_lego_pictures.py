@@ -9,11 +9,11 @@ import pytest
 
 from flowsys import cli, load
 from flowsys.errors import InputError
+from flowsys.program import nested
 from flowsys.runs.solving import solve
 from flowsys.sweeps import make_sweep, parse_axis, run
 from flowsys.sweeps.named import outer_edges
-from flowsys.systems.lego import closed_forms, configurations, figures, section_7
-from flowsys.systems.lego.configurations import distinct_rows
+from flowsys.systems.lego import closed_forms, figures, section_7
 
 SYSTEM = load("lego")
 
@@ -96,17 +96,8 @@ def test_the_gap_closes_for_the_cyclic_group_and_stays_for_the_symmetric_one():
     assert symmetric == pytest.approx([0.181, 0.175], abs=2e-3)
 
 
-def test_distinct_rows_are_those_of_numpy():
-    rows = np.random.default_rng(0).integers(5, size=(400, 40))
-    rows = np.concatenate([rows, rows[:100]])
-    expected, place = np.unique(rows, axis=0, return_inverse=True)
-    found, found_place = distinct_rows(rows)
-    np.testing.assert_array_equal(found, expected)
-    np.testing.assert_array_equal(found_place, place.ravel())
-
-
 def test_tables_that_do_not_fit_are_refused(monkeypatch):
-    monkeypatch.setattr(configurations, "LARGEST_LINK", 10)
+    monkeypatch.setattr(nested, "LARGEST_LINK", 10)
     with pytest.raises(InputError, match="smaller n_samples or L, or fewer trained_steps"):
         SYSTEM.problem(SYSTEM.setup())
 

@@ -7,8 +7,7 @@ identity, label and query's value 0, and distractors = Σ_k Perm(h_k), h_k = g_�
 ℓ = 1 nothing is past; for ℓ = 2 the past value is y_0, uniform and independent of h_1.
 
 A program's neuron sees a configuration only through (hit, distractors, current, past, ℓ), a class through the multiset
-of its neurons, a configuration through its target class and the multiset of the others. Each of its tables lists what
-is distinct; the links count how often.
+of its neurons, a configuration through that of its classes: three nested tables (`flowsys.program.nested`).
 """
 
 from collections.abc import Sequence
@@ -19,11 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flowsys.errors import InputError
+from flowsys.program.nested import distinct_rows, nested, occurrences
 from flowsys.systems.lego.data import states
 from flowsys.systems.lego.groups import GroupAction
 
 LARGEST_EXACT = 2_000  # multisets of distractors
-LARGEST_LINK = 40_000_000  # 320 MB
 LARGEST_SAMPLE = 1_000_000  # neurons looked at: more would not fit into the tables of a program
 
 
@@ -38,17 +37,6 @@ class Configurations(NamedTuple):
     past: Any
     target: Any = None
     weight: Any = None
-
-
-def distinct_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct rows of a table of counts, in order, and which of them each row is.
-
-    A row is read as a text of its numbers' bytes: sorting texts is far cheaper than sorting rows.
-    """
-    kind = np.min_scalar_type(rows.max()).newbyteorder(">")
-    texts = np.ascontiguousarray(rows, dtype=kind).view(f"S{kind.itemsize * rows.shape[1]}").ravel()
-    _, first, place = np.unique(texts, return_index=True, return_inverse=True)
-    return rows[first], place
 
 
 def distractor_counts(group: GroupAction, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -103,12 +91,6 @@ def action_counts(group: GroupAction, actions: np.ndarray) -> np.ndarray:
     return np.einsum("ng,gjy->njy", occurrences(actions, group.n_g), group.matrices)
 
 
-def occurrences(rows: np.ndarray, n: int) -> np.ndarray:
-    """How often each of 0 … n - 1 stands in each row: (rows, n)."""
-    places = rows + n * np.arange(len(rows))[:, None]
-    return np.bincount(places.ravel(), minlength=n * len(rows)).reshape(len(rows), n).astype(float)
-
-
 def sequences(group: GroupAction, L: int, size: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """`size` random action sequences g_1 … g_L and their states y_0 … y_L."""
     rng = np.random.default_rng(seed)
@@ -143,45 +125,14 @@ def check_sample(group: GroupAction, n_steps: int, size: int) -> None:
 
 def program_tables(steps: Sequence[Configurations]) -> tuple[dict, dict]:
     """Tables and links of the loss Σ over the given steps (their weights as they are)."""
-    n_y = steps[0].hit.shape[-1]
-    columns, kind = _distinct_neurons(steps)
-    is_target = np.concatenate([step.target for step in steps]).astype(int)
-    multisets = np.sort(kind.reshape(-1, n_y), axis=1)
-    classes, of_class = distinct_rows(np.column_stack([is_target.ravel(), multisets]))
-    ell = np.repeat([step.ell for step in steps], [len(step.weight) for step in steps])
-    # a target comes after all classes that are none, so that sorting puts it last
-    held = np.column_stack([np.minimum(ell, 3), np.sort(of_class.reshape(-1, n_y), axis=1)])
-    configurations, of_row = distinct_rows(held)
-    merged = np.bincount(of_row, np.concatenate([step.weight for step in steps]))
-    of_step = {f"weight_{ell}": np.where(configurations[:, 0] == ell, merged, 0.0) for ell in (1, 2)}
-    tables = {
-        "neurons": columns,
-        "classes": {"is_target": classes[:, 0].astype(float)},
-        "configurations": {"weight": merged, "share": merged / merged.sum(), **of_step},
-    }
-    links = {
-        "neurons_to_classes": _counts(classes[:, 1:], len(columns["hit"])),
-        "classes_to_configurations": _counts(configurations[:, 1:], len(classes)),
-    }
-    return tables, links
-
-
-def _distinct_neurons(steps: Sequence[Configurations]) -> tuple[dict, np.ndarray]:
-    """The distinct (hit, distractors, current, past, ℓ - 1) by column, and which of them every neuron sees."""
-    names, seen = ("hit", "distractors", "current", "past", "earlier"), []
-    for step in steps:
-        seen_by_all = (x[:, None, :] for x in (step.current, step.past))
-        counts = np.broadcast_arrays(step.hit, step.distractors, *seen_by_all, step.ell - 1)
-        seen.append(np.stack(counts, axis=-1).reshape(-1, len(names)))
-    distinct, kind = distinct_rows(np.concatenate(seen).astype(int))
-    return dict(zip(names, distinct.T.astype(float))), kind
-
-
-def _counts(members: np.ndarray, size: int) -> np.ndarray:
-    """How often each of `size` things is a member of each row."""
-    if len(members) * size > LARGEST_LINK:
-        raise InputError(
-            f"the trained steps need a table of {len(members)} × {size} numbers, more than is kept in memory: "
-            "choose a smaller n_samples or L, or fewer trained_steps."
-        )
-    return occurrences(members, size)
+    sizes = [len(step.weight) for step in steps]
+    of = lambda name: np.concatenate([getattr(step, name) for step in steps]).astype(int)
+    ell = np.repeat([step.ell for step in steps], sizes)
+    seen_by_all = {name: of(name)[:, None, :] for name in ("current", "past")}
+    neurons = {"hit": of("hit"), "distractors": of("distractors"), **seen_by_all, "earlier": ell[:, None, None] - 1}
+    classes, configurations = {"is_target": of("target")}, {"step": np.minimum(ell, 3)}
+    levels = {"neurons": neurons, "classes": classes, "configurations": configurations}
+    tables, links, of_row = nested(levels, "choose a smaller n_samples or L, or fewer trained_steps")
+    step, weight = tables["configurations"]["step"], np.bincount(of_row, np.concatenate([s.weight for s in steps]))
+    of_step = {f"weight_{ell}": np.where(step == ell, weight, 0.0) for ell in (1, 2)}
+    return tables | {"configurations": {"weight": weight, "share": weight / weight.sum(), **of_step}}, links

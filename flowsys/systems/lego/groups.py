@@ -9,7 +9,6 @@ every other (as many elements act in the same way as there are in the kernel). A
 the law and the elements. By transitivity every fibre Fib_{j,y} = {g : g(y) = j} has n_g / n_y elements.
 """
 
-import json
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -20,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from flowsys.errors import InputError
+from flowsys.system.files import FromFile, json_file
 
 LARGEST_GROUP = 1000
 LARGEST_VALUES = 64
@@ -55,45 +55,10 @@ class GroupAction:
         return np.flatnonzero(self.action[:, y] == j)
 
 
-class GroupFile(str):
-    """The name of a file, with the action that it held when it was read; equal where both are.
-
-    What is computed for a group and found again by its name is not found for what the file holds later.
-    """
-
-    action: GroupAction
-
-    def __new__(cls, path: str, action: GroupAction):
-        self = super().__new__(cls, path)
-        self.action = action
-        return self
-
-    @property
-    def content(self) -> tuple[str, tuple[int, ...], bytes]:
-        return str(self), self.action.action.shape, self.action.action.tobytes()
-
-    def __getnewargs__(self):
-        return str(self), self.action
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, GroupFile) and self.content == other.content
-
-    def __hash__(self) -> int:
-        return hash(self.content)
-
-    def __repr__(self) -> str:
-        return f"GroupFile{self.content}"
-
-
-def is_file(name: object) -> bool:
-    """Whether a group is given by its file."""
-    return str(name).endswith(".json")
-
-
 def sizes(name: str) -> tuple[int, int]:
     """(n_g, n_y), of C_n and S_n at any size: closed forms need no tables."""
-    if is_file(name):
-        return named(name).action.shape
+    if isinstance(name, FromFile):
+        return name.value.action.shape
     family, size = str(name)[:1], str(name)[1:]
     if family not in ("C", "S") or not size.isdigit() or int(size) < 2:
         raise InputError(f"group = {name!r}, but C or S followed by a number from 2 is needed, such as C5 or S4.")
@@ -101,9 +66,8 @@ def sizes(name: str) -> tuple[int, int]:
 
 
 def named(name: str) -> GroupAction:
-    """The group written C5, S4, …, or that of a file of tables."""
-    file = name if isinstance(name, GroupFile) else read(str(name))
-    return _named(str(name)) if file is None else file.action
+    """The group written C5, S4, …, or that of a file."""
+    return name.value if isinstance(name, FromFile) else _named(str(name))
 
 
 @lru_cache(maxsize=64)
@@ -119,24 +83,15 @@ def _named(name: str) -> GroupAction:
 # -- tables of a user's own -------------------------------------------------------------------------------------------
 
 
-def read(path: str) -> GroupFile | None:
-    """A file with the checked action in it, or an InputError with what is wrong; None if it is no file's name."""
-    if not is_file(path):
-        return None
-    try:
-        content = json.loads(Path(path).read_text())
-    except OSError as error:
-        raise InputError(f"group = {path} cannot be read: {error.strerror}.") from None
-    except ValueError as error:
-        raise InputError(f"group = {path} is not a JSON file: {error}.") from None
+def _of_file(content: object, path: str) -> GroupAction:
+    """The checked action that a file holds, or an InputError with what is wrong."""
     if not isinstance(content, dict) or "action" not in content or not set(content) <= {"action", "name"}:
-        raise InputError(f"group = {path} must hold `action`, and may hold `name`, nothing else.")
-    try:
-        action = _table(content["action"])
-        check_action(action)
-    except InputError as error:
-        raise InputError(f"group = {path} is refused: {error}") from None
-    return GroupFile(str(path), GroupAction(str(content.get("name", Path(path).stem)), action))
+        raise InputError("it must hold `action`, and may hold `name`, nothing else.")
+    check_action(action := _table(content["action"]))
+    return GroupAction(str(content.get("name", Path(path).stem)), action)
+
+
+read = json_file(_of_file)
 
 
 def _table(rows: object) -> np.ndarray:

@@ -14,14 +14,11 @@ from typing import Any
 import numpy as np
 
 from flowsys.errors import InputError
-from flowsys.integrate.outcome import Ending
-from flowsys.integrate.record import Record, Tolerances
 from flowsys.model.stated import started_from, stated_problem
 from flowsys.model.values import Values
-from flowsys.program import Program
+from flowsys.program import Program, committed
 from flowsys.program.arrays import arguments, in_columns
-from flowsys.runs.automatic import integrate
-from flowsys.runs.solving import double_precision, observe_states
+from flowsys.runs.solving import solve
 from flowsys.system import Setup, late
 from flowsys.system.problem import Problem, ProgramField
 from flowsys.systems.lego import SYSTEM, closed_forms, groups
@@ -43,9 +40,7 @@ TRAPPED = 1e-6  # F_c - F_w below this: an additive layer, exactly so but for ro
 def program(stage: str, q: int, activation: str, clip: str) -> Program:
     """The committed program of a structure, or one derived here."""
     if activation == "azl" and q == PACKAGED_POWER and clip != "hard":
-        from flowsys.systems.lego import reduced
-
-        return Program.parse(getattr(reduced, f"{stage}_{clip}".upper()))
+        return committed("flowsys.systems.lego", f"{stage}_{clip}".upper())
     from flowsys.symbolic.assemble import assemble
     from flowsys.systems.lego.statement import stage_1_statement, stage_2_statement, structure
 
@@ -146,32 +141,21 @@ def ideal_layer(setup: Setup) -> Layer:
 @lru_cache(maxsize=64)
 def _trained_layer(items: tuple) -> Layer:
     setup = Setup("lego", dict(items))
-    problem = stage_1_problem(setup)
-    t, y = run_to(problem, "stage_1_end", STAGE_1_STEPS)
-    F_gap = observe_states(problem, [Record("stage_1_end", t, y, 0)], ("F_gap",))["F_gap"][0]
-    if abs(F_gap) < TRAPPED:
+    run = solve(SYSTEM, setup, mode="stage_1", at=["stage_1_end"], observe=("F_gap",), rtol=RTOL,
+                max_steps=STAGE_1_STEPS)  # fmt: skip
+    if not run.labels:
+        raise InputError(f"an earlier stage does not reach stage_1_end: {run.outcome.sentence}")
+    if abs(run["F_gap"][0]) < TRAPPED:
         raise InputError(
             f"bias = {setup['bias']:g} and V_0 = {setup['V_0']:g} leave stage 1 in the additive trap: its layer gives "
             "right and wrong values the same logit (F_c = F_w), so that attention has nothing to read; choose a "
             "smaller bias or a larger V_0."
         )
     clipped = feedforward(np, Values(setup), setup["clip"])
-    return ideal_layer(setup)._replace(features=Isotropic(*map(float, y)), feedforward=clipped)
+    return ideal_layer(setup)._replace(features=Isotropic(*map(float, run.states[-1])), feedforward=clipped)
 
 
 def layer_of(setup: Setup, mode: str = "algorithm_2") -> Layer:
     """The layer that attention is trained over: what stage 1 leaves (always so in Algorithm 1), or the ideal one."""
     is_trained = mode == "algorithm_1" or setup["features"] == "trained"
     return _trained_layer(tuple(setup.items())) if is_trained else ideal_layer(setup)
-
-
-def run_to(problem: Problem, event: str, most_steps: int) -> tuple[float, np.ndarray]:
-    """When a problem reaches an event, and where."""
-    with double_precision(problem):
-        run = integrate(problem, (), (event,), Tolerances(RTOL, 1e-4 * RTOL * problem.scale, most_steps))
-    for record in run.records:
-        if record.label == event:
-            return record.t, record.y
-    is_spent = run.outcome.ending is Ending.STEP_BUDGET
-    why = f" within {most_steps} steps." if is_spent else f": {run.outcome.sentence}"
-    raise InputError(f"an earlier stage does not reach {event}{why}")

@@ -5,9 +5,9 @@ true ones at L = 2), and it ends where its loss falls to loss_target. The last r
 at the time that its predecessors took.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import jax
@@ -15,24 +15,23 @@ import numpy as np
 
 import flowsys as fs
 from flowsys.errors import InputError
-from flowsys.integrate.record import Tolerances
 from flowsys.model import ops
 from flowsys.model.concrete import View
 from flowsys.model.finite import training
-from flowsys.model.starts import seen_by_numpy, weights_from
+from flowsys.model.starts import given_arrays, one_number, seen_by_numpy, weights_from
 from flowsys.model.stated import started_from
-from flowsys.runs.automatic import integrate
-from flowsys.runs.solving import double_precision, observe_states
+from flowsys.runs.solving import solve
 from flowsys.runs.training import Training, train
+from flowsys.runs.trajectory import Trajectory
 from flowsys.system import Setup
 from flowsys.system.lazy import first_of
 from flowsys.system.problem import Problem
-from flowsys.systems.lego import SYSTEM, configurations, groups, model
+from flowsys.systems.lego import SYSTEM, configurations, model
 from flowsys.systems.lego.isotropic import Layer
 from flowsys.systems.lego.lengths import greedy_answers
-from flowsys.systems.lego.limits import RTOL, ideal_layer, layer_of, run_to, stage_2_problem
+from flowsys.systems.lego.limits import RTOL, layer_of, stage_2_problem
 from flowsys.systems.lego.model import trained_steps
-from flowsys.systems.lego.stage_2 import Scores
+from flowsys.systems.lego.stage_2 import AT_REST, Scores
 
 ROUND_STEPS = 2_000  # a round that ends takes about 100; one whose loss cannot fall that far is stiff and never ends
 MOST_STEPS = 100_000  # of descent in a round before the last
@@ -57,49 +56,41 @@ def round_tables(layer: Layer, scores: Scores, L: int, steps, size: int, seed: i
 
 
 def last_round(setup: Setup, start: Mapping[str, Any] | None = None) -> Problem:
-    """The round at length L as a problem; it starts at the τ of the rounds before it, the first at given scores."""
-    zero = stage_2_problem(setup, ideal_layer(setup), [configurations.exact(groups.named("C2"), 2, 2)])
-    first = Scores(*map(float, started_from(zero, start, "L3 (isotropic) in mode algorithm_2").initial))
-    problem, right = _round(setup, setup["L"], first)
-    return replace(problem, derived={**problem.derived, "label_accuracy": lambda y: right})
-
-
-def _round(setup: Setup, L: int, first: Scores) -> tuple[Problem, float]:
-    """The round at length L from where the one before it ended, and the share of its labels that are right."""
-    # neither the last length nor what is tested afterwards matters to a round: one run serves them all
-    items = tuple({**setup.values, "L": 2, "L_test": 2, "ell_test": 2}.items())
-    (tau, scores), layer = _end(items, L // 2, first) if L > 2 else (0.0, first), layer_of(setup)
+    """The round at length L with the labels, and from the end, of the one before it; the first from given scores."""
+    layer, L = layer_of(setup), setup["L"]
+    given = tuple((name, one_number(score, f"start: {name}")) for name, score in given_arrays(start).items())
+    # what is tested afterwards does not matter to a round: one run serves all tests
+    before = tuple({**setup.values, "L": L // 2, "L_test": 2, "ell_test": 2}.items())
+    tau, scores = _end(before, given) if L > 2 else (0.0, AT_REST)
     tables, right = round_tables(layer, scores, L, steps_of(setup, L), setup["n_samples"], setup["seed"])
-    return stage_2_problem(setup, layer, tables, scores, tau), right
+    problem = stage_2_problem(setup, layer, tables, scores, tau)
+    problem = replace(problem, derived={**problem.derived, "label_accuracy": lambda y: right})
+    return problem if L > 2 else started_from(problem, start, "L3 (isotropic) in mode algorithm_2")
 
 
 @lru_cache(maxsize=256)
-def _end(items: tuple, L: int, first: Scores) -> tuple[float, Scores]:
-    """When the loss of the round at length L falls to loss_target, and where."""
-    setup = Setup("lego", dict(items))
-    problem, label_accuracy = _round(setup, L, first)
-    try:
-        tau, y = run_to(problem, "loss_threshold", ROUND_STEPS)
-    except InputError as error:
-        raise InputError(f"the round at L = {L} of algorithm_2 does not end"
-                         f"{_why(setup, L, problem, label_accuracy, error)}") from None  # fmt: skip
-    return tau, Scores(*map(float, y))
+def _end(items: tuple, given: tuple) -> tuple[float, Scores]:
+    """When the loss of a round falls to loss_target, and where."""
+    setup, start = Setup("lego", dict(items)), dict(given) or None
+    ask = partial(solve, SYSTEM, setup, mode="algorithm_2", rtol=RTOL, start=start)
+    run = ask(at=["loss_threshold"], observe=(), max_steps=ROUND_STEPS)
+    if not run.labels:
+        raise InputError(f"the round at L = {setup['L']} of algorithm_2 does not end{_why(setup, start, ask, run)}")
+    return float(run.t[-1]), Scores(*map(float, run.states[-1]))
 
 
-def _why(setup: Setup, L: int, problem: Problem, label_accuracy: float, error: InputError) -> str:
+def _why(setup: Setup, start: Mapping[str, Any] | None, ask: Callable, run: Trajectory) -> str:
     """Wrong labels put a floor under the loss, where its flow comes to rest."""
-    n_labels = setup["n_samples"] * max(steps_of(setup, L))
-    n_wrong = round((1 - label_accuracy) * n_labels)
-    times = [t for t in 10.0 ** np.arange(16) if problem.start < t <= problem.t_max] if n_wrong else []
-    with double_precision(problem):
-        run = integrate(problem, times, (), Tolerances(RTOL, 1e-4 * RTOL * problem.scale, ROUND_STEPS // 4))
-    losses = observe_states(problem, run.records, ("loss",))["loss"]
+    problem, n_labels = last_round(setup, start), setup["n_samples"] * max(steps_of(setup, setup["L"]))
+    right = problem.derived["label_accuracy"](problem.initial)
+    times = [t for t in 10.0 ** np.arange(16) if problem.start < t <= problem.t_max]
+    losses = ask(at=times, observe=("loss",), max_steps=ROUND_STEPS // 4)["loss"] if right < 1 else []
     if len(losses) < 2 or losses[-1] <= 0.999 * losses[-2]:
-        return f" ({100 * label_accuracy:.4g} % of its self-labels are right): {error}"
+        return f" ({100 * right:.4g} % of its self-labels are right): {run.outcome.sentence}"
     return (
-        f": {n_wrong} of its {n_labels} self-labels are wrong, and with them the loss cannot fall below "
-        f"{losses[-1]:.3g}, above loss_target = {setup['loss_target']:g}; a smaller loss_target lets the round before "
-        "it label better, and another seed or a smaller n_samples draws other chains."
+        f": {round((1 - right) * n_labels)} of its {n_labels} self-labels are wrong, and with them the loss cannot "
+        f"fall below {losses[-1]:.3g}, above loss_target = {setup['loss_target']:g}; a smaller loss_target lets the "
+        "round before it label better, and another seed or a smaller n_samples draws other chains."
     )
 
 
