@@ -114,3 +114,14 @@ def name(label, x):
 def log_sum_exp(scores, counts=None, axis=-1):
     """log Σ_i n_i e^(s_i)."""
     return jax.nn.logsumexp(scores, axis=axis, b=counts)
+
+
+def cross_entropy(logits, target, counts=None, axis=-1):
+    """-log p(target) of a softmax over classes along `axis`, as softplus of a log-sum: accurate where p is near 1 too.
+
+    `target` has an index of a class for every slice; class i stands for n_i classes, a target for itself alone.
+    """
+    logits, target = jnp.moveaxis(jnp.asarray(logits), axis, -1), jnp.asarray(target)[..., None]
+    others = jnp.where(jnp.arange(logits.shape[-1]) == target, 0.0, 1.0 if counts is None else counts)
+    margins = logits - jnp.take_along_axis(logits, target, axis=-1)
+    return jax.nn.softplus(log_sum_exp(margins, others))

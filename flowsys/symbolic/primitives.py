@@ -300,6 +300,18 @@ def log_sum_exp(scores, counts=None, axis=-1):
     return np.array(results, dtype=object).reshape(shape)[()]
 
 
+def cross_entropy(logits, target, counts=None, axis=-1):
+    moved = np.moveaxis(np.asarray(logits, dtype=object), axis, -1)
+    shape, n = moved.shape[:-1], np.broadcast_to(_counts_like(moved, counts), moved.shape)
+
+    def loss(F, n, k):
+        others = [j for j in range(len(F)) if j != k]
+        return Softplus(LogSumExp(*(F[j] - F[k] for j in others), *(n[j] for j in others)))
+
+    rows = (array.reshape(-1, moved.shape[-1]) for array in (moved, n))
+    return np.array([*map(loss, *rows, np.broadcast_to(target, shape).ravel())], dtype=object).reshape(shape)[()]
+
+
 def name(label, x):
     """Give an expression (or every entry of an array) a name in the derived program."""
     if isinstance(x, np.ndarray):

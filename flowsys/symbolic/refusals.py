@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 OFFERED = (
     "exp", "log", "sqrt", "tanh", "sin", "cos", "arcsin", "erf", "sigmoid", "softplus", "relu", "smooth_relu",
     "power_relu", "hinge", "clip_above", "abs", "maximum", "minimum", "softmax", "attend", "log_sum_exp",
+    "cross_entropy",
 )  # fmt: skip
 _ARITHMETIC = (sp.Add, sp.Mul, sp.Pow, sp.Symbol, sp.Rational, sp.Float, sp.NumberSymbol)
 _FUNCTIONS = (sp.exp, sp.log, sp.tanh, sp.sinh, sp.cosh, sp.sin, sp.cos, sp.asin, sp.erf, *OPAQUE)

@@ -46,6 +46,7 @@ SMOOTH = {
     "softmax": lambda o, x: (o.softmax(x, COUNTS) * x).sum(),
     "attend": lambda o, x: o.attend(x * x, x[::-1], COUNTS),
     "log_sum_exp": lambda o, x: o.log_sum_exp(x, COUNTS),
+    "cross_entropy": lambda o, x: o.cross_entropy(o.stack([x, x[::-1] * x]), np.array([1, 2]), COUNTS).sum(),
     "name": lambda o, x: o.name("part", x[0] * x[1]) * x[2],
 }
 COUNTING = {

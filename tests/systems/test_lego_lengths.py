@@ -11,7 +11,7 @@ from flowsys.model import ops
 from flowsys.runs.solving import solve
 from flowsys.systems import load
 from flowsys.systems.lego import closed_forms, configurations, groups, lengths, stage_2
-from flowsys.systems.lego.feedforward import FeedForward
+from flowsys.systems.lego.feedforward import FeedForward, value_losses
 from flowsys.systems.lego.isotropic import Layer
 from flowsys.systems.lego.rounds import round_tables
 from flowsys.systems.lego.stage_2 import Scores
@@ -54,7 +54,7 @@ def test_sampled_accuracy_at_length_two_is_the_exact_expectation():
     exact = 0.0
     with jax.enable_x64(True):
         logits = lambda table: stage_2.logits(ops, scores, l.features, table, FEEDFORWARD)
-        losses = jax.jit(lambda table: stage_2.losses(ops, logits(table), table.target, D, l.feedforward.F_0))
+        losses = jax.jit(lambda table: value_losses(ops, logits(table), table.target.argmax(1), D, l.feedforward.F_0))
         for table in (configurations.exact(l.group, 2, ell) for ell in (1, 2)):
             exact += float((table.weight * np.exp(-np.asarray(losses(table)))).sum()) / 2
     assert accuracy("C3", scores, 2, size=4096) == pytest.approx(exact, abs=3e-3)

@@ -11,7 +11,7 @@ from flowsys.program.arrays import observed, vector_field
 from flowsys.runs.solving import solve
 from flowsys.systems import load
 from flowsys.systems.lego import closed_forms, configurations, groups, stage_2
-from flowsys.systems.lego.feedforward import feedforward
+from flowsys.systems.lego.feedforward import feedforward, value_losses
 from flowsys.systems.lego.isotropic import Layer
 from flowsys.systems.lego.limits import limit_problem, program, stage_2_problem
 from flowsys.systems.lego.stage_2 import Scores
@@ -73,7 +73,7 @@ def test_stage_2_program_is_the_gradient_of_the_model_on_sampled_configurations(
 
     def loss(y):
         logits = lambda table: stage_2.logits(ops, y, features, table, nonlinearity)
-        losses = lambda table: stage_2.losses(ops, logits(table), table.target, 1e3, nonlinearity.F_0)
+        losses = lambda table: value_losses(ops, logits(table), table.target.argmax(1), 1e3, nonlinearity.F_0)
         return sum((table.weight * losses(table)).sum() for table in tables)
 
     with jax.enable_x64(True):

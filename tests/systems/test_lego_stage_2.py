@@ -13,7 +13,7 @@ from flowsys.model.flows import flow_of_weights
 from flowsys.runs.asking import field
 from flowsys.systems import load
 from flowsys.systems.lego import closed_forms, configurations, groups, isotropic, stage_2
-from flowsys.systems.lego.feedforward import FeedForward
+from flowsys.systems.lego.feedforward import FeedForward, value_losses
 from flowsys.systems.lego.stage_2 import Scores
 from tests.systems import lego_oracle as oracle
 
@@ -31,7 +31,7 @@ def loss(y, features, tables, d):
     """Σ over the tables of the weighted mean loss."""
     F = lambda table: stage_2.logits(ops, y, features, table, FEEDFORWARD)
     F_0 = closed_forms.outside_logit(tables[0].target.shape[1], BIAS, RHO, Q)
-    return sum((table.weight * stage_2.losses(ops, F(table), table.target, d, F_0)).sum() for table in tables)
+    return sum((table.weight * value_losses(ops, F(table), table.target.argmax(1), d, F_0)).sum() for table in tables)
 
 
 @cache

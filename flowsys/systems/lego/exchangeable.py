@@ -16,7 +16,8 @@ from flowsys.system import Setup
 from flowsys.system.problem import Problem
 from flowsys.systems.lego import SYSTEM, groups
 from flowsys.systems.lego.data import population
-from flowsys.systems.lego.model import cross_entropy, logits, nonlinearity
+from flowsys.systems.lego.feedforward import value_losses
+from flowsys.systems.lego.model import logits, nonlinearity
 from flowsys.systems.lego.observables import ABOUT_LAYER, layer_observables, taken
 
 
@@ -46,7 +47,7 @@ def _logits(ops, w, X, p, layer):
 def input_loss(ops, w, X, p):
     """Loss_5¹ of every input."""
     F = _logits(ops, w, X, p, nonlinearity(ops, p))
-    return cross_entropy(ops, F, X.values[:, 1], (p.d - F.shape[0], p.F_0))
+    return value_losses(ops, F, X.values[:, 1], p.d, p.F_0, axis=0)
 
 
 def _observed(ops, w, X, p):

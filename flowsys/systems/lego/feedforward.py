@@ -70,3 +70,11 @@ def feedforward(ops, p, clip: str) -> FeedForward:
     """The nonlinearity at given parameters."""
     B = p.C_B * ops.log(p.d)
     return FeedForward(whole_bias(ops, p), p.rho, p.q, p.activation, p.varpi, clip, B, p.clip_width, p.F_0)
+
+
+def value_losses(ops, F, target, d, F_0, axis=-1):
+    """-log p(target) of logits of the values along `axis`; the d - n_y other classes, never a target, have F_0."""
+    n_y = F.shape[axis]
+    beside = F_0 + 0 * (F[:1] if axis == 0 else F[..., :1])
+    counts = ops.array([1.0] * n_y + [d - n_y])
+    return ops.cross_entropy(ops.concatenate([F, beside], axis=axis), target, counts, axis=axis)

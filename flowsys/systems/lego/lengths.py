@@ -21,7 +21,7 @@ from flowsys.model import ops
 from flowsys.system import Setup
 from flowsys.systems.lego import stage_2
 from flowsys.systems.lego.configurations import Configurations, action_counts, from_sequences, sequences
-from flowsys.systems.lego.feedforward import NUMBERS, FeedForward
+from flowsys.systems.lego.feedforward import NUMBERS, FeedForward, value_losses
 from flowsys.systems.lego.groups import GroupAction
 from flowsys.systems.lego.isotropic import Isotropic, Layer
 from flowsys.systems.lego.stage_2 import Scores
@@ -42,7 +42,7 @@ def _readings(scores: Scores, features: Isotropic, tables: Configurations, d, fe
 
     def of_step(table):
         F = stage_2.logits(ops, scores, features, table, feedforward)
-        losses = stage_2.losses(ops, F, table.target, d, feedforward.F_0)
+        losses = value_losses(ops, F, table.target.argmax(axis=1), d, feedforward.F_0)
         rivals = jnp.where(table.target > 0, feedforward.F_0, F)
         is_likeliest = (table.target * F).sum(axis=1) > rivals.max(axis=1)
         return jnp.exp(-losses).mean(), is_likeliest.mean(dtype=F.dtype), -jnp.expm1(-losses).mean()

@@ -21,7 +21,7 @@ import numpy as np
 import flowsys as fs
 from flowsys.systems.lego import data, groups
 from flowsys.systems.lego.closed_forms import final_features
-from flowsys.systems.lego.feedforward import FeedForward, feedforward
+from flowsys.systems.lego.feedforward import FeedForward, feedforward, value_losses
 from flowsys.systems.lego.isotropic import Isotropic
 
 LAYER, SCORES = ("V_g", "V_y", "X", "U"), ("Q_43", "Q_44")
@@ -65,24 +65,6 @@ def preactivations(features: Features, X, attention, ell: int, bias):
 def logits(ops, preactivations, feedforward: FeedForward):
     """F_j = Σ_r s(Λ_{j,r}), clipped: (classes, N)."""
     return feedforward.clip_logits(ops, feedforward.activate(ops, preactivations).sum(axis=1))
-
-
-def cross_entropy(ops, logits, target, outside=None):
-    """-log p(target) for each column of logits (classes, N), accurate down to the smallest float.
-
-    `outside` = (number, logit) stands for that many further classes which share one logit and are never the target.
-    Written as softplus(log Σ_{j ≠ target} e^(F_j - F_target)), because 1 - p is lost in log p when p is near 1.
-    """
-    n_classes, size = logits.shape
-    columns = np.arange(size)
-    others = np.array([[j for j in range(n_classes) if j != k] for k in range(n_classes)]).T
-    margin = logits[others[:, target], columns[None, :]] - logits[target, columns][None, :]
-    if outside is None:
-        return ops.softplus(ops.log_sum_exp(margin, axis=0))
-    number, logit = outside
-    margin = ops.concatenate([margin, (logit - logits[target, columns])[None, :]], axis=0)
-    counts = ops.array([1.0] * (n_classes - 1) + [number])
-    return ops.softplus(ops.log_sum_exp(margin, counts=counts[:, None], axis=0))
 
 
 # -- declared: blocks, sentences, losses ------------------------------------------------------------------------------
@@ -152,7 +134,7 @@ def one_step_logits(ops, w, X, p, layer: FeedForward):
 def one_step_loss(ops, w, X, p):
     """Loss_5¹ of every sentence at Q = 0."""
     target = X.values[:, 1] + vocabulary(p).values.start
-    return cross_entropy(ops, one_step_logits(ops, w, X, p, nonlinearity(ops, p)), target)
+    return ops.cross_entropy(one_step_logits(ops, w, X, p, nonlinearity(ops, p)), target, axis=0)
 
 
 def isotropic_features(y: Isotropic, group: groups.GroupAction) -> Features:
@@ -184,8 +166,8 @@ def step_loss(ops, w, X, p, ell: int):
     """Loss_5^{L,ℓ} (Definition 3.7) of every sentence."""
     F, target, tokens = step_logits(ops, w, X, p, ell), X.values[:, ell], vocabulary(p)
     if has_trained_layer(p):
-        return cross_entropy(ops, F, target + tokens.values.start)
-    return cross_entropy(ops, F, target, (p.d - tokens.group.n_y, p.F_0))
+        return ops.cross_entropy(F, target + tokens.values.start, axis=0)
+    return value_losses(ops, F, target, p.d, p.F_0, axis=0)
 
 
 def sentence_loss(ops, w, X, p):

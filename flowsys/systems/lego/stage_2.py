@@ -65,11 +65,3 @@ def logits(ops, scores: Scores, features: Isotropic, table: Configurations, feed
     counts = table.hit, table.distractors, current, past
     Λ = preactivation(ops, scores, features, *counts, table.L, table.ell, feedforward.bias)
     return feedforward.clip_logits(ops, feedforward.activate(ops, Λ).sum(axis=-1))
-
-
-def losses(ops, F, target, d, F_0):
-    """-log p(target) of logits (rows, n_y), as softplus of a log-sum: accurate down to the smallest float."""
-    n_y, right = F.shape[-1], (target * F).sum(axis=-1)[:, None]
-    margins = ops.concatenate([F - right, F_0 - right], axis=-1)
-    counts = ops.concatenate([1 - target, 0 * target[:, :1] + (d - n_y)], axis=-1)
-    return ops.softplus(ops.log_sum_exp(margins, counts=counts, axis=-1))
