@@ -46,6 +46,7 @@ from flowsys.model.declaration import Samples as Samples
 from flowsys.model.declaration import Size as Size
 from flowsys.model.declaration import Stage as Stage
 from flowsys.model.definition import Model as Model
+from flowsys.model.together import together as together
 from flowsys.runs.asking import derive as derive
 from flowsys.runs.asking import field as field
 from flowsys.runs.asking import start as start
@@ -114,6 +115,7 @@ __all__ = [
     "solve",
     "start",
     "sweep",
+    "together",
     "train",
 ]
 

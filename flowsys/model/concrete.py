@@ -40,7 +40,7 @@ class View:
     def __init__(self, arrays: Mapping[str, Any], moving: Callable[[], Mapping[str, Any]] | None = None):
         self._arrays, self._moving = arrays, moving
         self._reads: set[str] = set()
-        self._shared: dict[tuple[str, int], tuple[Any, Any]] = {}
+        self._shared: dict[tuple[Any, int], tuple[Any, Any]] = {}
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -58,8 +58,8 @@ class View:
     def arrays(self) -> Mapping[str, Any]:
         return self._arrays
 
-    def once(self, what: str, X: Any, find: Callable[[], Any]) -> Any:
-        """What several observables of these samples share, such as an attention: found once, under a name."""
+    def once(self, what: Any, X: Any, find: Callable[[], Any]) -> Any:
+        """What several observables of these samples share, such as an attention: found once, under a name or a key."""
         key = what, id(X)
         if key not in self._shared:
             self._shared[key] = X, find()  # with X, so that its id stays its own

@@ -8,6 +8,7 @@ import pytest
 
 import flowsys as fs
 from flowsys.errors import InputError
+from flowsys.model.concrete import View
 
 E = np.linalg.cholesky([[1, 0.3, 0.1], [0.3, 1, 0.2], [0.1, 0.2, 1.0]]).T
 
@@ -96,3 +97,27 @@ def test_a_choice_may_take_a_table_from_a_file(tmp_path):
     path.write_text("[")
     with pytest.raises(InputError, match="it is not a JSON file"):
         model.setup(target=str(path))
+
+
+def test_observables_of_one_function_are_found_together():
+    calls = []
+
+    def report(ops, w, X, p):
+        calls.append(1)
+        return {"half": w.v / 2, "square": w.v**2, "unseen": w.v + 1}
+
+    told = fs.together(report, {"half": "half of v", "square": "v squared"})
+    model = fs.Model(
+        "told",
+        blocks=lambda p: {"v": fs.Direct(start=0.5)},
+        loss=lambda ops, w, X, p: (w.v - 1) ** 2,
+        observe={**told, "cube": lambda ops, w, X, p: w.v**3},
+    )
+    assert (model.observables["half"], model.observables["square"]) == ("half of v", "v squared")
+    for level in ("L1", "L3"):
+        run = fs.solve(model, level=level, at=[0.3], observe=["v", "half", "square", "cube"])
+        v = run["v"][0]
+        assert [run[name][0] for name in ("half", "square", "cube")] == pytest.approx([v / 2, v**2, v**3])
+    calls.clear()
+    w, X = View({"v": 2.0}), object()
+    assert [told[name](None, w, X, None) for name in told] == [1.0, 4.0] and len(calls) == 1

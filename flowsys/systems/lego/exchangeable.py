@@ -18,7 +18,8 @@ from flowsys.systems.lego import SYSTEM, groups
 from flowsys.systems.lego.data import population
 from flowsys.systems.lego.feedforward import value_losses
 from flowsys.systems.lego.model import logits, nonlinearity
-from flowsys.systems.lego.observables import ABOUT_LAYER, layer_observables, taken
+from flowsys.systems.lego.observables import layer_observables
+from flowsys.systems.lego.vocabulary import BOTH_STAGES, LAYER
 
 
 def blocks(p) -> dict[str, fs.Direct]:
@@ -55,13 +56,9 @@ def _observed(ops, w, X, p):
     return layer_observables(ops, X, p, w.V_g, w.V_y, F, input_loss(ops, w, X, p))
 
 
-def observe(p):
-    """The observables of stage 1."""
-    return {name: taken("layer", _observed, name) for name in ABOUT_LAYER}
-
-
 FROZEN_X = SYSTEM.alone("stage_1", stages={"stage_1": [fs.Stage("stage_1", trains=("V_g", "V_y"))]})
-EXCHANGEABLE = SYSTEM.alone("stage_1", blocks=blocks, samples=samples, loss=input_loss, observe=observe)
+EXCHANGEABLE = SYSTEM.alone("stage_1", blocks=blocks, samples=samples, loss=input_loss,
+                             observe=fs.together(_observed, LAYER | BOTH_STAGES))  # fmt: skip
 
 
 def problem(setup: Setup, mode: str, start, variant: str) -> Problem:

@@ -6,15 +6,16 @@ are the averages of the two kinds of entries of Q_43 and of Q_44.
 """
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
 
+import flowsys as fs
 from flowsys.systems.lego import groups, model
 from flowsys.systems.lego.groups import GroupAction
 from flowsys.systems.lego.isotropic import Isotropic
 from flowsys.systems.lego.stage_2 import Scores, attention, eps_attention, gap
+from flowsys.systems.lego.vocabulary import BOTH_STAGES, LAYER, RATES, SCORES
 
 LEARNED = 1.0  # a neuron carries a combination if its feature exceeds this (Eq. 16)
 
@@ -37,20 +38,26 @@ def of_layer(ops, y: Isotropic, bias, F_c, F_w, loss, miss, delta_2, log_miss_ta
     }  # fmt: skip
 
 
-def of_scores(ops, scores: Scores, velocity: Scores, L, log_eps_target, gap_target) -> dict[str, Any]:
-    """Everything that stage 2 reports but losses; ε and Δ are those of step 2 at the length L, and at length 2."""
-    p, eps, apart = attention(ops, scores, L, 2), eps_attention(ops, scores, L, 2), gap(ops, scores, L, 2)
-    counts = Scores(1, L - 1, 1, 1)
+def of_scores(ops, scores: Scores, L, log_eps_target, gap_target) -> dict[str, Any]:
+    """Where the scores stand; ε and Δ are those of step 2 at the length L, and at length 2."""
+    eps, apart = eps_attention(ops, scores, L, 2), gap(ops, scores, L, 2)
+    return {
+        **scores._asdict(), "alpha_minus_gamma": scores.alpha - scores.gamma,
+        "eps_attention": eps, "gap": apart, "log_eps": ops.log(eps),
+        "eps_22": eps_attention(ops, scores, 2, 2), "gap_22": gap(ops, scores, 2, 2),
+        "unsettled": ops.largest([ops.log(eps) - log_eps_target, apart - gap_target, -apart - gap_target]),
+    }  # fmt: skip
+
+
+def of_velocity(ops, scores: Scores, velocity: Scores, L) -> dict[str, Any]:
+    """How they move."""
+    p, counts = attention(ops, scores, L, 2), Scores(1, L - 1, 1, 1)
     mean = sum(n * x * v for n, x, v in zip(counts, p, velocity))
     rates = Scores(*[x * (v - mean) for x, v in zip(p, velocity)])
     gap_rate, eps_rate = rates.alpha - rates.gamma, (L - 1) * rates.beta + rates.delta
     return {
-        **scores._asdict(), "alpha_minus_gamma": scores.alpha - scores.gamma,
-        "alpha_rate": velocity.alpha, "gamma_rate": velocity.gamma,
-        "eps_attention": eps, "gap": apart, "log_eps": ops.log(eps),
-        "eps_22": eps_attention(ops, scores, 2, 2), "gap_22": gap(ops, scores, 2, 2),
-        "gap_rate": gap_rate, "eps_rate": eps_rate, "gap_growth": apart * gap_rate, "log_eps_rate": eps_rate / eps,
-        "unsettled": ops.largest([ops.log(eps) - log_eps_target, apart - gap_target, -apart - gap_target]),
+        "alpha_rate": velocity.alpha, "gamma_rate": velocity.gamma, "gap_rate": gap_rate, "eps_rate": eps_rate,
+        "gap_growth": gap(ops, scores, L, 2) * gap_rate, "log_eps_rate": eps_rate / eps_attention(ops, scores, L, 2),
     }  # fmt: skip
 
 
@@ -107,10 +114,13 @@ def score_spread(ops, w, X, p):
     return ops.largest(ops.concatenate(apart))
 
 
-def _of_scores(ops, w, X, p, with_rates: bool) -> dict[str, Any]:
-    velocity = scores_of(w.rates.Q_43, w.rates.Q_44) if with_rates else Scores(0, 0, 0, 0)
-    L = X.actions.shape[1]
-    return of_scores(ops, scores_of(w.Q_43, w.Q_44), velocity, L, ops.log(p.eps_target), p.gap_target)
+def _of_scores(ops, w, X, p) -> dict[str, Any]:
+    return of_scores(ops, scores_of(w.Q_43, w.Q_44), X.actions.shape[1], ops.log(p.eps_target), p.gap_target)
+
+
+def _of_velocity(ops, w, X, p) -> dict[str, Any]:
+    velocity = scores_of(w.rates.Q_43, w.rates.Q_44)
+    return of_velocity(ops, scores_of(w.Q_43, w.Q_44), velocity, X.actions.shape[1])
 
 
 def _step(ell: int) -> Callable:
@@ -125,29 +135,11 @@ def log_loss(ops, w, X, p):
     return ops.log((X.weight * model.sentence_loss(ops, w, X, p)).sum())
 
 
-RATES = ("alpha_rate", "gamma_rate", "gap_rate", "eps_rate", "gap_growth", "log_eps_rate")
-ABOUT_SCORES = (
-    "alpha", "beta", "gamma", "delta", "alpha_minus_gamma", "eps_attention", "gap", "log_eps", "eps_22", "gap_22",
-    "unsettled",
-)  # fmt: skip
-ABOUT_LAYER = (
-    "a", "b_prime", "c", "e", "V_psi", "x", "confounder_ae", "confounder_bc", "a_over_c", "F_c", "F_w", "F_gap", "miss",
-    "log_miss", "unsettled", "log_loss", "V_psi_min", "one_neuron",
-)  # fmt: skip
-
-
-def taken(what: str, find: Callable, name: str) -> Callable:
-    """One of the observables that `find` gives together."""
-    return lambda ops, w, X, p: w.once(what, X, lambda: find(ops, w, X, p))[name]
-
-
 def observe(p) -> Mapping[str, Callable]:
     """The observables of a mode."""
-    layer = {name: taken("layer", _of_layer, name) for name in ABOUT_LAYER}
+    layer = fs.together(_of_layer, LAYER | BOTH_STAGES)
     if p.mode == "stage_1":
         return layer
-    still, moving = (partial(_of_scores, with_rates=flag) for flag in (False, True))
-    scores = {name: taken("scores", still, name) for name in ABOUT_SCORES}
-    scores |= {name: taken("rates", moving, name) for name in RATES}
+    scores = fs.together(_of_scores, SCORES | BOTH_STAGES) | fs.together(_of_velocity, RATES)
     scores |= {"loss_1": _step(1), "loss_2": _step(2), "log_loss": log_loss, "score_spread": score_spread}
     return scores if p.mode != "algorithm_1" else layer | scores

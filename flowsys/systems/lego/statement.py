@@ -19,7 +19,7 @@ from flowsys.symbolic.flow import Direct
 from flowsys.systems.lego import isotropic, stage_2
 from flowsys.systems.lego.feedforward import NUMBERS, FeedForward
 from flowsys.systems.lego.isotropic import Isotropic
-from flowsys.systems.lego.observables import of_layer, of_scores
+from flowsys.systems.lego.observables import of_layer, of_scores, of_velocity
 from flowsys.systems.lego.stage_2 import Scores
 
 n_g, n_y, d, L, B = map(symbol, "n_g n_y d L B".split())
@@ -103,7 +103,7 @@ def stage_2_statement(feedforward: FeedForward) -> Statement:
 def stage_2_observables() -> dict[str, sp.Expr]:
     """Everything stage 2 reports."""
     velocity = Scores(*[-g * symbol(f"gradient_{x}") for x, g in zip(SCORES, (1, inverse_others, 1, inverse_others))])
-    found = of_scores(ops, SCORES, velocity, L, log_eps_target, gap_target)
+    found = of_scores(ops, SCORES, L, log_eps_target, gap_target) | of_velocity(ops, SCORES, velocity, L)
     loss = symbol("sum_loss")
     found |= {"loss": loss, "log_loss": sp.log(loss), "p_correct": symbol("sum_probability")}
     return _plain(found | {"loss_1": symbol("sum_loss_1"), "loss_2": symbol("sum_loss_2")})

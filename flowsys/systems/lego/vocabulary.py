@@ -114,7 +114,7 @@ EVENTS: dict[str, Any] = {
                                "the correct logit comes within clip_margin of B", STAGE_1),
 }  # fmt: skip
 
-STAGE_2_OBSERVABLES = {
+SCORES = {
     "alpha": "score of the right predicate",
     "beta": "score of the other predicates",
     "gamma": "score of the right answer",
@@ -126,17 +126,23 @@ STAGE_2_OBSERVABLES = {
     "log_eps": "log of eps_attention",
     "eps_22": "eps_attention at length 2",
     "gap_22": "gap at length 2",
+}
+RATES = {
     "gap_rate": "time derivative of the gap",
     "gap_growth": "gap times its time derivative",
     "eps_rate": "time derivative of eps_attention",
     "log_eps_rate": "time derivative of log eps_attention",
     "alpha_rate": "time derivative of alpha, -dLoss/dalpha of the trained steps",
     "gamma_rate": "time derivative of gamma, -dLoss/dgamma of the trained steps",
+}
+BOTH_STAGES = {
+    "unsettled": "positive until stage_2_3 (stage 1: until phase_2_3)",
+    "log_loss": "log of the loss",
+}
+TRAINED = {
     "c_1": "1.005 log d / (2 B), the level of attention in the symmetry proof (Lemma E.35), in closed form",
     "score_spread": "largest difference of an entry of Q from the mean of its kind (finite levels)",
-    "unsettled": "positive until stage_2_3 (stage 1: until phase_2_3)",
     "loss": "the loss that is trained",
-    "log_loss": "log of the loss",
     "loss_1": "part of the loss from step 1",
     "loss_2": "part of the loss from step 2",
     "p_correct": "mean probability of the right value over the trained steps",
@@ -153,7 +159,7 @@ DERIVED = {
     "L_star": "longest length, on the grid L <- ceil(2^(1/3) L), up to which accuracy stays above accuracy_target",
 }
 DEAR = dict.fromkeys((name for name in DERIVED if name != "label_accuracy"), ("L3",))
-STAGE_1_OBSERVABLES = {
+LAYER = {
     "a": "feature of actions in the neuron's fibre",
     "b_prime": "feature of actions outside the fibre",
     "c": "feature of the neuron's own value",
@@ -163,16 +169,18 @@ STAGE_1_OBSERVABLES = {
     "confounder_ae": "(a + e) / 2",
     "confounder_bc": "(b' + c) / 2",
     "a_over_c": "a / c, tending to C_alpha",
-    "C_alpha": "(1 + n_g (n_y - 1)/n_y) / (n_y - 1 + n_g/n_y), the final a / c in closed form (Theorem C.1)",
     "F_c": "logit of the correct value, not clipped",
     "F_w": "logit of a wrong value, not clipped",
     "F_gap": "F_c - F_w; 0 in the additive trap",
     "miss": "1 - p(correct)",
     "log_miss": "log of 1 - p(correct)",
     "V_psi_min": "smallest winning feature over combinations (finite width)",
+    "one_neuron": "share of combinations carried by exactly one neuron (finite width, Eq. 16)",
+}
+CLOSED_FORMS = {
+    "C_alpha": "(1 + n_g (n_y - 1)/n_y) / (n_y - 1 + n_g/n_y), the final a / c in closed form (Theorem C.1)",
+    "conserved": "f a + n_g (1 - 1/n_y) b' - c - (n_y - 1) e, constant",
     "t_1": "L4: when phase I ends, in closed form",
     "t_star": "L4: where the power law alone would diverge",
-    "one_neuron": "share of combinations carried by exactly one neuron (finite width, Eq. 16)",
-    "conserved": "f a + n_g (1 - 1/n_y) b' - c - (n_y - 1) e, constant",
 }
-OBSERVABLES = STAGE_2_OBSERVABLES | DERIVED | STAGE_1_OBSERVABLES
+OBSERVABLES = SCORES | RATES | BOTH_STAGES | TRAINED | DERIVED | LAYER | CLOSED_FORMS
