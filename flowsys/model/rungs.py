@@ -1,6 +1,6 @@
 """The ladder of a model: the same for every declaration, measured at a time when about half of the loss is learned."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -82,6 +82,12 @@ def closure_error(model: Model, setup: Setup, t: float, _) -> float:
     names = model.concrete(small, "L2", model.mode(setup.mode)).coordinates.names
     a, b = (run(level=level, observe=names) for level in ("L1", "L2"))
     return max(abs(a[name][0] - b[name][0]) / max(1.0, abs(b[name][0])) for name in names)
+
+
+def difference(model: Model, names: Sequence[str], one: Mapping, other: Mapping, **how: Any) -> float:
+    """The largest difference of observables between two runs, told apart by keywords of `solve`: level, setup, …"""
+    a, b = (solve(model, observe=names, **how, **form) for form in (one, other))
+    return max(float(np.abs(a[name] - b[name]).max()) for name in names)
 
 
 def surrogate_error(

@@ -17,7 +17,7 @@ from flowsys.model.declared import Declaration
 from flowsys.model.starts import given_arrays, one_number
 from flowsys.model.steps import in_steps
 from flowsys.program import Program
-from flowsys.program.arrays import observed, vector_field
+from flowsys.program.arrays import arguments, observed, vector_field
 from flowsys.runs.training import Descent, Training
 from flowsys.system.parameters import Setup
 from flowsys.system.problem import Field, Problem, ProgramField, Stage
@@ -34,21 +34,36 @@ def stated_problem(
 ) -> Problem:
     """The problem of a stated field; `arguments(stage)` gives the data of a declared stage.
 
-    Events of the declaration that watch what the field does not have are left out.
+    Events of the declaration that watch what the field does not have are left out, and times before a later `start`.
     """
-    stages = declaration.stages[mode]
+    stages, start = declaration.stages[mode], more.get("start", 0.0)
     seen = {*field.observables, *more.get("derived", ())}
+    more = {"default_at": declaration.default_at(setup, mode)} | more
     problem = Problem(
         field=field,
         initial=initial,
         stages=tuple(Stage(s.name, arguments(s), declaration.until(s, setup), s.ends_on) for s in stages),
         events=tuple(event for event in declaration.events_at(setup, mode) if event.observable in seen),
-        marks=declaration.marks_at(setup, mode),
+        marks={name: t for name, t in declaration.marks_at(setup, mode).items() if start == 0 or t > start},
         t_max=setup["t_max"],
-        default_at=declaration.default_at(setup, mode),
         **more,
     )
     return in_steps(problem, declaration, setup, mode)
+
+
+def program_problem(
+    declaration: Declaration,
+    setup: Setup,
+    mode: str,
+    program: Program,
+    initial: np.ndarray,
+    values: Mapping[str, Any],
+    *data: Mapping,
+    **more: Any,
+) -> Problem:
+    """The problem of a stated program whose data, its parameters by name, tables and links, is that of every stage."""
+    numbers = arguments(program, values, *data)
+    return stated_problem(declaration, setup, mode, ProgramField(program), initial, lambda stage: numbers, **more)
 
 
 def started_from(problem: Problem, start: Mapping[str, Any] | None, where: str) -> Problem:

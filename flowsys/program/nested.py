@@ -26,7 +26,9 @@ def nested(
     into memory are refused, `otherwise` says what to do instead.
     """
     tables: dict[str, dict[str, np.ndarray]] = {}
-    links, inner, place = {}, "", np.zeros(0)
+    links: dict[str, np.ndarray] = {}
+    inner: str = ""
+    place: np.ndarray = np.zeros(0)
     for name, columns in levels.items():
         rows = np.stack(np.broadcast_arrays(*columns.values()), axis=-1)
         if inner:

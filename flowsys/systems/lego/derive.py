@@ -18,7 +18,7 @@ import flowsys as fs
 from flowsys.ladder import Rung
 from flowsys.model.compared import derived_beside, stated_against_found
 from flowsys.model.derivation import derivation
-from flowsys.model.rungs import closure_error, descent_error
+from flowsys.model.rungs import closure_error, descent_error, difference, surrogate_error
 from flowsys.program import Program
 from flowsys.program.arrays import Arguments
 from flowsys.runs.solving import solve
@@ -113,6 +113,10 @@ SIZES = (1e2, 1e3, 1e4, 1e6)
 def ladder(setup: Setup) -> list[Rung]:
     """Descent, closure and limit of stage 1 and of stage 2, and the closed form of phase I."""
     layer, attention = SYSTEM.setup("stage_1", **RANDOM), SYSTEM.setup(group="C3", n_x=N_X)
+    counted = attention.replace(d=N_X + sum(groups.sizes("C3")) + 1)
+    with_variables = lambda n_x: {"setup": SYSTEM.setup(**dict(setup) | {"n_x": n_x})}
+    kept = {name: setup[name] for name in ("group", "q", "rho")}
+    early = lambda d: SYSTEM.setup("stage_1", **kept, d=d, bias=0.01, V_0=0.01)
     return [
         Rung("L0", "L1, stage 1", f"all weights at t = {LAYER_END:g}, C3, n_x = 3, m = 2",
              partial(descent_error, SYSTEM, layer, LAYER_END), "learning_rate", STEPS, 1.0, 0.1),
@@ -121,24 +125,19 @@ def ladder(setup: Setup) -> list[Rung]:
         Rung("L1", "L2, stage 1", f"what the loss sees at t = {LAYER_END:g}, relative, C3, n_x = 3, m = 2, rtol 1e-10",
              partial(closure_error, SYSTEM, layer, LAYER_END), tolerance=1e-6),
         Rung("L2", f"L3, stage 2 at n_x = {N_X}", f"Q against four scores, τ = {ATTENTION_END:g}, rtol 1e-9",
-             scores_of_all, tolerance=1e-6),
+             lambda _: difference(SYSTEM, Scores._fields, {"level": "L2"}, {"level": "L3"}, setup=counted,
+                                  at=[ATTENTION_END], rtol=1e-9), tolerance=1e-6),
         Rung("L2", "L3, stage 1", f"V(g), V(y) of 12 random neurons at t = {LAYER_LATE:g}, exchangeable to n_x = inf",
              variables_error, "n_x", VARIABLES, -1.0, 0.1),
         Rung("L2", f"L3, stage 1 at n_x = {OTHER_BASIN:g}", "the same, where the flow goes to another basin",
              lambda _: variables_error(OTHER_BASIN)),
         Rung("L2", "L3, stage 2", "alpha where the loss is 1e-4, four scores to two",
-             partial(scores_error, setup), "n_x", MORE_VARIABLES, -1.0, 0.1),
-        Rung("L3", "L4, stage 1", "time of phase I, relative, b = V_0 = 0.01", partial(surrogate_error, setup), "d",
-             SIZES, -1.0, 0.05),
+             lambda n_x: difference(SYSTEM, ("alpha",), with_variables(n_x), with_variables(np.inf),
+                                    at=["loss_threshold"], rtol=1e-9), "n_x", MORE_VARIABLES, -1.0, 0.1),
+        Rung("L3", "L4, stage 1", "time of phase I, relative, b = V_0 = 0.01",
+             lambda d: surrogate_error(SYSTEM, early(d), "phase_1", mode="stage_1", rtol=1e-11), "d", SIZES, -1.0,
+             0.05),
     ]  # fmt: skip
-
-
-def scores_of_all(_) -> float:
-    """The largest difference of a score between the flow of Q and that of four scores."""
-    setup, names = SYSTEM.setup(group="C3", n_x=N_X, d=N_X + sum(groups.sizes("C3")) + 1), Scores._fields
-    full, four = (solve(SYSTEM, setup, level=level, at=[ATTENTION_END], observe=names, rtol=1e-9)
-                  for level in ("L2", "L3"))  # fmt: skip
-    return float(max(abs(full[name][0] - four[name][0]) for name in names))
 
 
 def variables_error(n_x: float) -> float:
@@ -154,19 +153,3 @@ def _neurons(n_x: float) -> np.ndarray:
     run = solve(SYSTEM, setup, level=level, variant=variant, mode="stage_1", at=[LAYER_LATE], observe=("loss",))
     n_g, n_y = groups.sizes(MANY["group"])
     return run.states[-1][: n_y * MANY["width"] * (n_g + n_y)]
-
-
-def scores_error(setup: Setup, n_x: float) -> float:
-    """|α(n_x) - α(∞)| where the loss reaches loss_target."""
-    few, many = (solve(SYSTEM, SYSTEM.setup(**dict(setup) | {"n_x": n}), at=["loss_threshold"], observe=("alpha",),
-                       rtol=1e-9)["alpha"][0] for n in (n_x, np.inf))  # fmt: skip
-    return float(abs(few - many))
-
-
-def surrogate_error(setup: Setup, d: float) -> float:
-    """Relative error of the time of phase I by its power law."""
-    kept = {name: setup[name] for name in ("group", "q", "rho")}
-    there = SYSTEM.setup("stage_1", **kept, d=d, bias=0.01, V_0=0.01)
-    exact, rough = (solve(SYSTEM, there, level=level, mode="stage_1", at=["phase_1"], observe=(), rtol=1e-11).t[0]
-                    for level in ("L3", "L4"))  # fmt: skip
-    return float(abs(rough / exact - 1))

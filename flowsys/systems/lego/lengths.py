@@ -133,32 +133,20 @@ def L_star(accuracy_at: Callable[[int], float], threshold: float = 0.9, L_max: i
     return longest
 
 
+ATTENTION: dict[str, Callable] = {"eps_test": stage_2.eps_attention, "gap_test": stage_2.gap}
+OF_READING = {"accuracy": "sampled", "inaccuracy": "missed", "accuracy_greedy": "greedy", "accuracy_rollout": "rollout"}
+
+
 def measured(setup: Setup, layer: Layer, name: str, y: np.ndarray) -> float:
-    """What a state (α, β, γ, δ) of stage 2 is measured by after the fact.
-
-    ε and Δ at L_test and ell_test; p(right value) there; Acc at L_test in its readings; the solvable length.
-    """
-    L, ell = setup["L_test"], setup["ell_test"]
+    """What a state (α, β, γ, δ) of stage 2 is measured by after the fact, each by its name among the observables."""
+    scores, L, ell = Scores(*map(float, y)), setup["L_test"], setup["ell_test"]
     sample = {"size": setup["n_sequences"], "seed": setup["seed"]}
-    most = min(setup["L_max"], setup["n_x"] - 1)  # a chain of length L names L + 1 variables
-
-    scores = Scores(*map(float, y))
-
-    def attention(measure: Callable) -> float:
+    if name in ATTENTION:
         with jax.enable_x64(True):
-            return float(measure(ops, scores, float(L), float(ell)))
-
-    def read(reading: str, L: int = L) -> float:
-        return accuracy(scores, layer, L, reading, setup["n_steps"], **sample)
-
-    measures: dict[str, Callable[[], float]] = {
-        "eps_test": lambda: attention(stage_2.eps_attention),
-        "gap_test": lambda: attention(stage_2.gap),
-        "p_test": lambda: step_accuracies(scores, layer, L, [ell], **sample)["sampled"][0],
-        "accuracy": lambda: read("sampled"),
-        "inaccuracy": lambda: read("missed"),
-        "accuracy_greedy": lambda: read("greedy"),
-        "accuracy_rollout": lambda: read("rollout"),
-        "L_star": lambda: L_star(partial(read, "sampled"), setup["accuracy_target"], most),
-    }
-    return measures[name]()
+            return float(ATTENTION[name](ops, scores, float(L), float(ell)))
+    if name == "p_test":
+        return float(step_accuracies(scores, layer, L, [ell], **sample)["sampled"][0])
+    read = partial(accuracy, scores, layer, n_steps=setup["n_steps"], **sample)
+    if name == "L_star":  # a chain of length L names L + 1 variables
+        return L_star(read, setup["accuracy_target"], min(setup["L_max"], setup["n_x"] - 1))
+    return read(L, OF_READING[name])

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from flowsys.errors import InputError
-from flowsys.model.stated import started_from, stated_problem
+from flowsys.model.stated import program_problem, started_from
 from flowsys.model.values import Values
 from flowsys.program import Program, committed
-from flowsys.program.arrays import arguments, in_columns
+from flowsys.program.arrays import in_columns
 from flowsys.runs.solving import solve
 from flowsys.system import Setup, late
-from flowsys.system.problem import Problem, ProgramField
+from flowsys.system.problem import Problem
 from flowsys.systems.lego import SYSTEM, closed_forms, groups
 from flowsys.systems.lego.configurations import Configurations, expectation, program_tables
 from flowsys.systems.lego.feedforward import feedforward, whole_bias
@@ -48,24 +48,15 @@ def program(stage: str, q: int, activation: str, clip: str) -> Program:
     return assemble(state(structure(q, activation, clip)))
 
 
-def _posed(
-    setup: Setup, mode: str, text: Program, values: Mapping[str, Any], initial, at: Sequence[str], *data, **more
-) -> Problem:
-    """The problem of a program in the mode's own events."""
-    numbers, field = arguments(text, values, *data), ProgramField(text)
-    problem = stated_problem(SYSTEM.declaration, setup, mode, field, initial, lambda stage: numbers, **more)
-    return replace(problem, default_at=tuple(at))
-
-
 def stage_1_problem(setup: Setup) -> Problem:
     """The isotropic layer from a = c = V_0, b' = e = 0."""
     text = program("stage_1", setup["q"], setup["activation"], setup["clip"])
     n_g, n_y = groups.sizes(setup["group"])
     values = {**setup, **feedforward(np, Values(setup), setup["clip"]).numbers, "n_g": n_g, "n_y": n_y}
     values["log_miss_target"] = np.log(setup["miss_target"])
-    return _posed(
-        setup, "stage_1", text, values, in_columns([setup["V_0"], 0.0, setup["V_0"], 0.0]),
-        ("phase_1", "phase_2_1", "stage_1_end"),
+    return program_problem(
+        SYSTEM.declaration, setup, "stage_1", text, in_columns([setup["V_0"], 0.0, setup["V_0"], 0.0]), values,
+        default_at=("phase_1", "phase_2_1", "stage_1_end"),
         derived={"C_alpha": lambda y: closed_forms.C_alpha(n_g, n_y)},
         conserved=lambda states: conserved(Isotropic(*states.T), n_g, n_y)[:, None],
         scale=np.minimum(setup["V_0"], 1.0),
@@ -85,7 +76,8 @@ def surrogate_problem(setup: Setup, mode: str) -> Problem:
     )
     values = {"rate": closed_forms.phase_1_rate(*sizes, q, rho), "bias": bias}
     derived = {"t_1": lambda y: t_1, "t_star": lambda y: t_star, "C_alpha": lambda y: closed_forms.C_alpha(*sizes)}
-    problem = _posed(setup, mode, text, values, np.array([x_0]), ("phase_1",), derived=derived, scale=x_0)
+    problem = program_problem(SYSTEM.declaration, setup, mode, text, np.array([x_0]), values, derived=derived,
+                              default_at=("phase_1",), scale=x_0)  # fmt: skip
     ends = tuple(event for event in problem.events if event.name == "phase_1")
     return replace(problem, events=ends, t_max=min(setup["t_max"], 1.001 * t_1))
 
@@ -95,21 +87,16 @@ def stage_2_problem(
 ) -> Problem:
     """Attention over a fixed layer, on the configurations of the steps to train on; of all steps the mean counts."""
     divisor = len(steps) if setup["trained_steps"] == "all" else 1
-    tables, links = program_tables([step._replace(weight=step.weight / divisor) for step in steps])
+    data = program_tables([step._replace(weight=step.weight / divisor) for step in steps])
     text = program("stage_2", setup["q"], setup["activation"], layer.feedforward.clip)
-    values = {**setup, **layer.feedforward.numbers, **layer.features._asdict(), "n_y": layer.group.n_y}
-    values |= {
-        "L": steps[0].L,
-        "inverse_others": 1 / (setup["n_x"] - 1),
-        "log_eps_target": np.log(setup["eps_target"]),
-    }
+    values = {**setup, **layer.feedforward.numbers, **layer.features._asdict(), "n_y": layer.group.n_y, "L": steps[0].L}
+    values |= {"inverse_others": 1 / (setup["n_x"] - 1), "log_eps_target": np.log(setup["eps_target"])}
     derived: dict[str, Any] = {"c_1": lambda y: closed_forms.c_1(setup["C_B"])}
     derived |= {name: partial(late(MEASURED), setup, layer, name) for name in DEAR}
-    problem = _posed(
-        setup, "stage_2", text, values, np.array(initial, dtype=float), ("stage_2_1", "stage_2_2", "loss_threshold"),
-        tables, links, derived=derived, start=start,
+    return program_problem(
+        SYSTEM.declaration, setup, "stage_2", text, np.array(initial, dtype=float), values, *data, derived=derived,
+        default_at=("stage_2_1", "stage_2_2", "loss_threshold"), start=start,
     )  # fmt: skip
-    return problem if start == 0 or setup["t_look"] > start else replace(problem, marks={})
 
 
 def limit_problem(setup: Setup, mode: str, start: Mapping[str, Any] | None = None) -> Problem:
