@@ -88,8 +88,8 @@ def _derived_layer(setup: Setup) -> Derivation:
 
 def _one_neuron_a_fibre(group: groups.GroupAction) -> dict[str, fs.Direct]:
     """The weights of `exchangeable` where every fibre has its neuron."""
-    features = isotropic_features(ONE_A_FIBRE, group)
-    started = {"V_g": features.action, "V_y": features.value, "chi": np.zeros((group.n_y, group.n_y))}
+    started = dict(zip(("V_g", "V_y"), isotropic_features(ONE_A_FIBRE, group)))
+    started["chi"] = np.zeros((group.n_y, group.n_y))
     return {name: fs.Direct(*array.shape, start=np.array(array), trains=name != "chi")
             for name, array in started.items()}  # fmt: skip
 

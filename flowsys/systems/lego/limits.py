@@ -109,7 +109,7 @@ def limit_problem(setup: Setup, mode: str, start: Mapping[str, Any] | None = Non
         problem = stage_1_problem(setup)
     else:
         layer, L = layer_of(setup, mode), setup["L"]
-        steps = trained_steps(setup["trained_steps"], mode, L)
+        steps = trained_steps(setup, mode, L)
         problem = stage_2_problem(setup, layer, expectation(layer.group, L, steps, setup["n_samples"], setup["seed"]))
     return started_from(problem, start, f"L3 (isotropic) in mode {mode}")
 

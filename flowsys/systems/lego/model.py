@@ -14,7 +14,7 @@ is τ = t / n_x, so that Q has the rate n_x. Axes are classes, neurons, sentence
 """
 
 from math import isinf
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,16 +27,6 @@ from flowsys.systems.lego.isotropic import Isotropic
 LAYER, SCORES = ("V_g", "V_y", "X", "U"), ("Q_43", "Q_44")
 
 
-class Features(NamedTuple):
-    """Feed-forward weights slot by slot, (classes, m, tokens of that slot); None where there are none."""
-
-    variable: Any  # slot 1, the defined variable of a predicate
-    action: Any  # slot 2
-    source: Any  # slot 3, the variable a predicate reads
-    holder: Any  # slot 4, the variable of an answer
-    value: Any  # slot 5
-
-
 # -- the network ------------------------------------------------------------------------------------------------------
 
 
@@ -46,20 +36,6 @@ def attention(ops, Q_43, Q_44, variables, ell: int):
     query = variables[:, ell - 1][:, None]
     scores = ops.concatenate([Q_43[query, variables[:, :L]], Q_44[query, variables[:, :ell]]], axis=1)
     return ops.softmax(scores, axis=1)
-
-
-def preactivations(features: Features, X, attention, ell: int, bias):
-    """Λ of Eq. (23): (classes, m, N)."""
-    L = X.actions.shape[1]
-    read = (
-        (features.variable, X.variables[:, 1:], attention[:, :L]),
-        (features.action, X.actions, attention[:, :L]),
-        (features.source, X.variables[:, :L], attention[:, :L]),
-        (features.holder, X.variables[:, :ell], attention[:, L:]),
-        (features.value, X.values[:, :ell], attention[:, L:]),
-    )
-    held = [(table[:, :, at] * A[None, None]).sum(axis=-1) for table, at, A in read if table is not None]
-    return sum(held[1:], held[0]) + bias
 
 
 def logits(ops, preactivations, feedforward: FeedForward):
@@ -137,15 +113,16 @@ def one_step_loss(ops, w, X, p):
     return ops.cross_entropy(one_step_logits(ops, w, X, p, nonlinearity(ops, p)), target, axis=0)
 
 
-def isotropic_features(y: Isotropic, group: groups.GroupAction) -> Features:
-    """The classes in Y of an isotropic layer: one neuron per fibre, nothing on variables."""
+def isotropic_features(y: Isotropic, group: groups.GroupAction) -> tuple[Any, Any]:
+    """V(g) and V(y) of the classes in Y of an isotropic layer: one neuron per fibre, nothing on variables."""
     own, fibres = np.eye(group.n_y), np.moveaxis(group.matrices, 0, -1)
     value = np.broadcast_to(own, (group.n_y, *own.shape))
-    return Features(None, y.b_prime + (y.a - y.b_prime) * fibres, None, None, y.e + (y.c - y.e) * value)
+    return y.b_prime + (y.a - y.b_prime) * fibres, y.e + (y.c - y.e) * value
 
 
-def trained_steps(choice: str, mode: str, L: int) -> tuple[int, ...]:
+def trained_steps(p, mode: str, L: int) -> tuple[int, ...]:
     """The steps ℓ whose losses are trained at length L."""
+    choice = p["trained_steps"]
     if choice == "algorithm":
         choice = "second" if mode == "algorithm_2" else "first_two"
     return {"first_two": (1, 2), "first": (1,), "second": (2,), "all": tuple(range(1, L + 1))}[choice]
@@ -153,13 +130,20 @@ def trained_steps(choice: str, mode: str, L: int) -> tuple[int, ...]:
 
 def step_logits(ops, w, X, p, ell: int):
     """Logits for the value of ans_ℓ given what stands before it: the d classes, or those in Y over the ideal layer."""
-    layer, tokens = nonlinearity(ops, p), vocabulary(p)
-    if has_trained_layer(p):
-        features = Features(w.X, w.V_g, w.U[:, :, 0], w.U[:, :, 1], w.V_y)
-    else:
-        features = isotropic_features(final_features(tokens.group.n_g, tokens.group.n_y, layer.B), tokens.group)
+    layer, group, L = nonlinearity(ops, p), vocabulary(p).group, X.actions.shape[1]
     A = attention(ops, w.Q_43, w.Q_44, X.variables, ell)
-    return logits(ops, preactivations(features, X, A, ell, layer.bias), layer)
+    predicates, answers = A[:, :L], A[:, L:]
+    read = lambda features, tokens, A: (features[:, :, tokens] * A[None, None]).sum(axis=-1)
+    V_g, V_y = (
+        (w.V_g, w.V_y) if has_trained_layer(p)
+        else isotropic_features(final_features(group.n_g, group.n_y, layer.B), group)
+    )  # fmt: skip
+    Λ = read(V_g, X.actions, predicates) + read(V_y, X.values[:, :ell], answers) + layer.bias
+    if has_trained_layer(p):
+        sources, holders = w.U[:, :, 0], w.U[:, :, 1]
+        Λ = Λ + read(w.X, X.variables[:, 1:], predicates) + read(sources, X.variables[:, :L], predicates)
+        Λ = Λ + read(holders, X.variables[:, :ell], answers)
+    return logits(ops, Λ, layer)
 
 
 def step_loss(ops, w, X, p, ell: int):
@@ -174,6 +158,6 @@ def sentence_loss(ops, w, X, p):
     """What is trained: Loss_5¹ in stage 1, then the sum (of all steps the mean) of Loss_5^{L,ℓ} over trained ℓ."""
     if p.mode == "stage_1":
         return one_step_loss(ops, w, X, p)
-    steps = trained_steps(p.trained_steps, p.mode, X.actions.shape[1])
+    steps = trained_steps(p, p.mode, X.actions.shape[1])
     losses = [step_loss(ops, w, X, p, ell) for ell in steps]
     return sum(losses[1:], losses[0]) / (len(steps) if p.trained_steps == "all" else 1)

@@ -125,7 +125,7 @@ def _of_velocity(ops, w, X, p) -> dict[str, Any]:
 
 def _step(ell: int) -> Callable:
     def loss(ops, w, X, p):
-        is_trained = ell in model.trained_steps(p.trained_steps, p.mode, X.actions.shape[1])
+        is_trained = ell in model.trained_steps(p, p.mode, X.actions.shape[1])
         return model.step_loss(ops, w, X, p, ell) if is_trained else 0.0 * w.Q_43.sum()
 
     return loss

@@ -37,10 +37,6 @@ ROUND_STEPS = 2_000  # a round that ends takes about 100; one whose loss cannot 
 MOST_STEPS = 100_000  # of descent in a round before the last
 
 
-def steps_of(setup: Setup, L: int) -> tuple[int, ...]:
-    return trained_steps(setup["trained_steps"], "algorithm_2", L)
-
-
 # -- in reduced coordinates -------------------------------------------------------------------------------------------
 
 
@@ -57,12 +53,12 @@ def round_tables(layer: Layer, scores: Scores, L: int, steps, size: int, seed: i
 
 def last_round(setup: Setup, start: Mapping[str, Any] | None = None) -> Problem:
     """The round at length L with the labels, and from the end, of the one before it; the first from given scores."""
-    layer, L = layer_of(setup), setup["L"]
+    layer, L, steps = layer_of(setup), setup["L"], trained_steps(setup, "algorithm_2", setup["L"])
     given = tuple((name, one_number(score, f"start: {name}")) for name, score in given_arrays(start).items())
     # what is tested afterwards does not matter to a round: one run serves all tests
     before = tuple({**setup.values, "L": L // 2, "L_test": 2, "ell_test": 2}.items())
     tau, scores = _end(before, given) if L > 2 else (0.0, AT_REST)
-    tables, right = round_tables(layer, scores, L, steps_of(setup, L), setup["n_samples"], setup["seed"])
+    tables, right = round_tables(layer, scores, L, steps, setup["n_samples"], setup["seed"])
     problem = stage_2_problem(setup, layer, tables, scores, tau)
     problem = replace(problem, derived={**problem.derived, "label_accuracy": lambda y: right})
     return problem if L > 2 else started_from(problem, start, "L3 (isotropic) in mode algorithm_2")
@@ -81,7 +77,8 @@ def _end(items: tuple, given: tuple) -> tuple[float, Scores]:
 
 def _why(setup: Setup, start: Mapping[str, Any] | None, ask: Callable, run: Trajectory) -> str:
     """Wrong labels put a floor under the loss, where its flow comes to rest."""
-    problem, n_labels = last_round(setup, start), setup["n_samples"] * max(steps_of(setup, setup["L"]))
+    n_labels = setup["n_samples"] * max(trained_steps(setup, "algorithm_2", setup["L"]))
+    problem = last_round(setup, start)
     right = problem.derived["label_accuracy"](problem.initial)
     times = [t for t in 10.0 ** np.arange(16) if problem.start < t <= problem.t_max]
     losses = ask(at=times, observe=("loss",), max_steps=ROUND_STEPS // 4)["loss"] if right < 1 else []
@@ -109,7 +106,7 @@ def _labelled(setup: Setup, weights: Mapping[str, np.ndarray]) -> tuple[fs.Sampl
 
     The likeliest token is taken among the values: a label outside them could not be written as an answer.
     """
-    concrete, last = SYSTEM.concrete(setup, "L0", "algorithm_2"), max(steps_of(setup, setup["L"]))
+    concrete, last = SYSTEM.concrete(setup, "L0", "algorithm_2"), max(trained_steps(setup, "algorithm_2", setup["L"]))
     true = concrete.populations[0].samples
     assert true is not None
     if setup["L"] == 2:
