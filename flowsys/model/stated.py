@@ -58,11 +58,12 @@ def program_problem(
     program: Program,
     initial: np.ndarray,
     values: Mapping[str, Any],
-    *data: Mapping,
+    tables: Mapping[str, Mapping[str, Any]] | None = None,
+    links: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> Problem:
     """The problem of a stated program whose data, its parameters by name, tables and links, is that of every stage."""
-    numbers = arguments(program, values, *data)
+    numbers = arguments(program, values, tables, links)
     return stated_problem(declaration, setup, mode, ProgramField(program), initial, lambda stage: numbers, **more)
 
 

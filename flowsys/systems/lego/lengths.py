@@ -149,4 +149,4 @@ def measured(setup: Setup, layer: Layer, name: str, y: np.ndarray) -> float:
     read = partial(accuracy, scores, layer, n_steps=setup["n_steps"], **sample)
     if name == "L_star":  # a chain of length L names L + 1 variables
         return L_star(read, setup["accuracy_target"], min(setup["L_max"], setup["n_x"] - 1))
-    return read(L, OF_READING[name])
+    return read(L, reading=OF_READING[name])
