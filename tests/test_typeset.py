@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 import pytest
 
 from flowsys.errors import InputError
+from flowsys.system.names import enclosed
 from flowsys.systems import load, names
 from flowsys.typeset import formula, mathml, plain
 
@@ -36,3 +37,11 @@ def test_every_symbol_reads_as_text_and_as_mathml(name):
 def test_what_is_not_understood_is_refused(latex):
     with pytest.raises((InputError, IndexError)):
         formula(latex)
+
+
+@pytest.mark.parametrize(
+    ("symbol", "shown"),
+    [("F_c-F_w", "(F_c-F_w)"), ("1-p", "(1-p)"), ("w_c", "w_c"), (r"\epsilon_{a+b}", r"\epsilon_{a+b}"), ("-x", "-x")],
+)
+def test_a_sum_that_takes_an_argument_stands_in_parentheses(symbol, shown):
+    assert enclosed(symbol) == shown

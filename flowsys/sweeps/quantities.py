@@ -25,7 +25,7 @@ from flowsys.derivatives.directions import START
 from flowsys.errors import InputError
 from flowsys.sweeps.over_seeds import Statistic, is_statistic
 from flowsys.sweeps.verdicts import OfClaim
-from flowsys.system.names import Names, number, typeset
+from flowsys.system.names import Names, enclosed, number, typeset
 
 _FITTED = re.compile(r"(?P<kind>rate|exponent)\((?P<observable>[^()@]+)\)@t=(?P<start>.+?)\.\.(?P<end>.+)")
 _N_FITTED = 17
@@ -47,7 +47,7 @@ class Term:
         """T_{2}, w_c(T_2), w_c(t = 300)."""
         time = names.clock(mode).symbol
         where = names.symbol(self.at) if isinstance(self.at, str) else f"{time} = {number(self.at)}"
-        return f"{names.symbol(self.observable)}({where})" if self.observable else where
+        return f"{enclosed(names.symbol(self.observable))}({where})" if self.observable else where
 
 
 class Quantity(Protocol):

@@ -124,6 +124,16 @@ def observables(name: str, meaning: str, make: Callable[..., Callable], **labels
     return found
 
 
+def enclosed(symbol: str) -> str:
+    """A symbol as a factor, or where an argument follows: a sum in parentheses."""
+    depth = 0
+    for place, sign in enumerate(symbol):
+        depth += (sign in "{(") - (sign in "})")
+        if sign in "+-" and not depth and place:
+            return rf"({symbol})"
+    return symbol
+
+
 def typeset(symbol: str) -> str:
     """A symbol for a label of a picture."""
     return f"${symbol}$"

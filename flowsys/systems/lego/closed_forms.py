@@ -68,14 +68,15 @@ def eps_at_loss(loss, C_B, d):
     return 0.5 - np.log(d / loss) / (2 * clip_level(C_B, d))
 
 
-def time_at_eps(eps, C_B, d):
-    """τ at which ε^{2,2} has fallen to `eps`, while the right logit 2B(½ - ε) of step 2 drives α and γ alone.
+def floor_time(C_B, d):
+    """τ = 2 E_2(1) d^(C_B - 1), at which ε^{2,2} = 1/(2B), the loss a factor e above its floor d^(1 - C_B).
 
-    α' = 2Bε p_α L with L = d^(1 - C_B) e^(2Bε), so dε/dτ = -B ε² L: τ = d^(C_B - 1)/B ∫_ε e^(-2Bx) x^-2 dx.
+    The right logit 2B(½ - ε) of step 2 drives α and γ alone: α' = 2Bε p_α L with L = d^(1 - C_B) e^(2Bε), so that
+    dε/dτ = -B ε² L and τ = d^(C_B - 1)/B ∫_ε e^(-2Bx) x^-2 dx.
     """
     from scipy.special import expn
 
-    return d ** (C_B - 1) / clip_level(C_B, d) * expn(2, 2 * clip_level(C_B, d) * eps) / eps
+    return 2 * expn(2, 1) * d ** (C_B - 1)
 
 
 def solvable_length(eps_22, C_B):

@@ -7,7 +7,7 @@ solvable while ε^{L,L} stays below ½(1 - 1/C_B), and a loss fixes ε^{2,2} (cl
 import numpy as np
 
 from flowsys.runs.solving import solve
-from flowsys.sweeps.named import Contour, Line, NamedDiagram
+from flowsys.sweeps.named import Contour, Line, NamedDiagram, along, outer_edges
 from flowsys.system import Setup
 from flowsys.systems.lego import SYSTEM, closed_forms
 from flowsys.systems.lego.groups import sizes
@@ -18,7 +18,7 @@ SYMMETRIC = ",".join(f"S{n}" for n in range(3, 7))
 
 
 def _trap(setup: Setup, bias: np.ndarray, V_0: np.ndarray) -> list[Line]:
-    fine = np.geomspace(bias.min(), bias.max(), 3000)
+    fine = along(bias, 3000)
     edge = closed_forms.trap_boundary(fine, *sizes(setup["group"]), setup["q"], setup["rho"], setup["d"])
     escape = Line(fine, edge, "heuristic: ahead by half a linear phase")
     return [escape, Line(fine, fine, r"$V_0 = b$"), _papers_start(setup["d"])]
@@ -33,7 +33,7 @@ def _papers_start(d: float) -> Line:
 
 def _separation(setup: Setup, d: np.ndarray, width: np.ndarray) -> list[Line]:
     """Where the best of m random neurons leads the second by enough to escape the trap."""
-    fine = np.geomspace(width.min(), width.max(), 100)
+    fine = along(width)
     edge = closed_forms.least_separating_d(
         fine, *sizes(setup["group"]), setup["q"], setup["rho"], setup["bias"], setup["bias_scale"]
     )
@@ -42,47 +42,45 @@ def _separation(setup: Setup, d: np.ndarray, width: np.ndarray) -> list[Line]:
 
 def _lengths(setup: Setup, eps: np.ndarray, C_B: np.ndarray) -> list[Line]:
     """Where the longest solvable length is 10, 100, 500."""
-    fine = np.linspace(C_B.min(), C_B.max(), 300)
+    fine = along(C_B)
     per_length = closed_forms.solvable_length(0.5, fine) - 1  # ε_max / (1 - ε_max)
     levels = ((L, 1 / (1 + (L - 1) / per_length)) for L in (10, 100, 500))
     return [Line(edge, fine, f"estimate: $L^* = {L}$") for L, edge in levels]
 
 
+def _at_loss(setup: Setup, loss, C_B):
+    """The solvable length at a loss; it does not depend on the group."""
+    return closed_forms.solvable_length(closed_forms.eps_at_loss(loss, C_B, setup["d"]), C_B)
+
+
 def _fixed_loss(setup: Setup, L_test: np.ndarray, group: np.ndarray) -> list[Line]:
-    """The solvable length at a given loss does not depend on the group."""
-    C_B = setup["C_B"]
-    length = float(closed_forms.solvable_length(closed_forms.eps_at_loss(setup["loss_target"], C_B, setup["d"]), C_B))
-    if not L_test.min() <= length <= L_test.max():
-        return []
-    return [Line(np.full(2, length), np.array([-0.5, len(group) - 0.5]), f"estimate: $L^* = {length:.1f}$")]
+    length = float(_at_loss(setup, setup["loss_target"], setup["C_B"]))
+    return [Line(np.full(2, length), np.array(outer_edges(group)), f"estimate: $L^* = {length:.1f}$")]
 
 
 def _doubling(setup: Setup, L_test: np.ndarray, C_B: np.ndarray) -> list[Line]:
     """The solvable length at the loss d^(3.025 - C_B) that ends a stage, and the doubled length."""
-    fine = np.linspace(C_B.min(), C_B.max(), 300)
-    d, twice = setup["d"], 2.0 * setup["L"]
-    length = closed_forms.solvable_length(closed_forms.eps_at_loss(d ** (3.025 - fine), fine, d), fine)
-    doubled = Line(np.full(2, twice), np.array([C_B.min(), C_B.max()]), f"the doubled length, {twice:g}")
-    return [Line(length, fine, "theory: the longest solvable"), doubled]
+    fine, twice = along(C_B), 2.0 * setup["L"]
+    doubled = Line(np.full(2, twice), np.array(outer_edges(C_B)), f"the doubled length, {twice:g}")
+    return [Line(_at_loss(setup, setup["d"] ** (3.025 - fine), fine), fine, "estimate: $L^*$"), doubled]
 
 
 def _floor(setup: Setup, tau: np.ndarray, C_B: np.ndarray) -> list[Line]:
-    """Where the loss comes within a factor e of its floor d^(1 - C_B), ε^{2,2} = 1/(2B): the gap is closing there."""
-    fine = np.linspace(C_B.min(), C_B.max(), 300)
-    at = closed_forms.time_at_eps(1 / (2 * closed_forms.clip_level(fine, setup["d"])), fine, setup["d"])
+    """Where the loss comes within a factor e of its floor d^(1 - C_B): the gap is closing there."""
     turns = [solve(SYSTEM, SYSTEM.setup(**dict(setup) | {"C_B": float(c)}), at=["gap_peak"], observe=()).t for c in C_B]
     turned = [(t[0], c) for t, c in zip(turns, C_B) if len(t)]
-    measured = np.array(turned).reshape(-1, 2)
+    fine, measured = along(C_B), np.array(turned).reshape(-1, 2)
     return [
-        Line(at, fine, r"theory: $\epsilon^{2,2} = 1/(2B)$, $\tau = 0.30\, d^{C_B-1}$"),
+        Line(closed_forms.floor_time(fine, setup["d"]), fine,
+             r"estimate: $\epsilon^{2,2} = 1/(2B)$, $\tau = 2E_2(1)\, d^{C_B-1}$"),
         Line(measured[:, 0], measured[:, 1], "measured: the gap turns"),
-    ]
+    ]  # fmt: skip
 
 
 def _stage_end(setup: Setup, tau: np.ndarray, C_B: np.ndarray) -> list[Line]:
     """The inverse of the loss that ends a stage of Algorithm 2."""
-    fine = np.linspace(C_B.min(), C_B.max(), 300)
-    return [Line(setup["d"] ** (fine - 3.025), fine, r"$\tau = d^{C_B - 3.025}$ (stage ends)")]
+    fine = along(C_B)
+    return [Line(setup["d"] ** (fine - 3.025), fine, r"$\tau = d^{C_B - 3.025}$, one over the loss that ends a stage")]
 
 
 def _trap_diagram(group: str, q: int, least_bias: float = 1e-3) -> NamedDiagram:

@@ -9,7 +9,7 @@ Only the token that has to be computed, the value, is scored. The first two may 
 """
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from math import ceil
 from typing import Any
 
@@ -146,7 +146,7 @@ def measured(setup: Setup, layer: Layer, name: str, y: np.ndarray) -> float:
             return float(ATTENTION[name](ops, scores, float(L), float(ell)))
     if name == "p_test":
         return float(step_accuracies(scores, layer, L, [ell], **sample)["sampled"][0])
-    read = partial(accuracy, scores, layer, n_steps=setup["n_steps"], **sample)
+    read = lambda L, reading="sampled": accuracy(scores, layer, L, reading, setup["n_steps"], **sample)
     if name == "L_star":  # a chain of length L names L + 1 variables
         return L_star(read, setup["accuracy_target"], min(setup["L_max"], setup["n_x"] - 1))
-    return read(L, reading=OF_READING[name])
+    return read(L, OF_READING[name])

@@ -9,8 +9,9 @@ _AT = r"^{L,\ell}"
 _TEST = r"^{L_{\mathrm{test}},\ell_{\mathrm{test}}}"
 LATEX |= {
     "n_x_finite": "n_x", "bias_scale": r"b\,d^{1/2}/\log d", "gap_target": r"\Delta_{\mathrm{target}}",
-    "t_look": r"\tau_{\mathrm{look}}", "miss_target": r"(1-p)_{\mathrm{target}}", "clip_margin": "B-F_c",
-    "ell_test": r"\ell_{\mathrm{test}}", "alpha_minus_gamma": r"\alpha-\gamma", "eps_attention": rf"\epsilon{_AT}",
+    "t_look": r"\tau", "miss_target": r"(1-p)_{\mathrm{target}}", "clip_margin": "B-F_c",
+    "accuracy_target": r"\mathrm{Acc}_{\mathrm{target}}", "ell_test": r"\ell_{\mathrm{test}}",
+    "alpha_minus_gamma": r"\alpha-\gamma", "eps_attention": rf"\epsilon{_AT}",
     "gap": rf"\Delta{_AT}", "log_eps": rf"\log\epsilon{_AT}", "eps_22": r"\epsilon^{2,2}", "gap_22": r"\Delta^{2,2}",
     "gap_rate": rf"\dot{{\Delta}}{_AT}", "gap_growth": rf"\Delta{_AT}\dot{{\Delta}}{_AT}",
     "eps_rate": rf"\dot{{\epsilon}}{_AT}", "log_eps_rate": rf"d\log\epsilon{_AT}/d\tau", "alpha_rate": r"\dot{\alpha}",
@@ -21,7 +22,7 @@ LATEX |= {
     "log_miss": r"\log(1-p)", "V_psi_min": r"\min V_\psi", "t_star": r"t^{\star}",
     "one_neuron": r"\mathrm{share\ carried\ by\ one\ neuron}", "stage_2_1": "T_{2.1}", "stage_2_2": "T_{2.2}",
     "stage_2_3": "T_{2.3}", "stage_1_2_1": "T_{1.2.1}", "eps_reached": r"T_{\epsilon}", "gap_peak": r"T_{\Delta}",
-    "loss_threshold": r"T_{\mathcal{L}}", "stage_k_end": "T_{k}", "look": r"\tau_{\mathrm{look}}",
+    "loss_threshold": r"T_{\mathcal{L}}", "stage_k_end": "T_{k}", "look": r"\tau",
     "phase_1": r"T_{\mathrm{I}}", "stage_1_end": "T_{1}", "phase_2_1": r"T_{\mathrm{II}.1}",
     "phase_2_2": r"T_{\mathrm{II}.2}", "phase_2_3": r"T_{\mathrm{II}.3}",
 }  # fmt: skip
