@@ -84,7 +84,7 @@ class Choice:
     """A parameter with a few named values; the first is the default.
 
     It may be open: `reads` makes a value of another text, such as the name of a file, or gives None; `reads_text` says
-    which texts those are.
+    which texts those are. `words` is what pictures say of a value, {value: words}, instead of its name.
     """
 
     def __init__(
@@ -95,9 +95,10 @@ class Choice:
         levels: tuple[str, ...] = LEVELS,
         reads: Callable[[str], Any] | None = None,
         reads_text: str = "",
+        words: Mapping[str, str] | None = None,
     ):
         self.values, self.meaning, self.levels = (str(default), *map(str, others)), meaning, levels
-        self.reads, self.reads_text = reads, reads_text
+        self.reads, self.reads_text, self.words = reads, reads_text, dict(words or {})
         if len(set(self.values)) < len(self.values):
             raise InputError(f"Choice{self.values!r} names one value twice.")
 
@@ -107,7 +108,7 @@ class Choice:
     def parameter(self, name: str) -> Parameter:
         return Parameter(
             name, self.values[0], self.meaning, choices=self.values, levels=self.levels, reads=self.reads,
-            reads_text=self.reads_text,
+            reads_text=self.reads_text, words=self.words,
         )  # fmt: skip
 
 

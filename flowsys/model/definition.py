@@ -52,8 +52,9 @@ class Model(System):
     of the pair the name of a form of the engine's own, which the variant then is. A start given to a stated form sets
     coordinates of its state by name; a build that has a keyword `start` takes it as it is.
     `measures` are numbers that no formula gives, {name: function(w, X, p)} on NumPy arrays, taken of recorded states;
-    `looks` what a run shows unasked, {mode: events and times}. `width`, `learning_rate` and `t_max` are their defaults,
-    or declared in full (`fs.Size`, `fs.Real`).
+    `looks` what a run shows unasked, {mode: events and times}. `stated` has the meanings of observables that only
+    stated forms have; `forms` the levels and variants of a mode that has not all, {mode: {level: variants}}.
+    `width`, `learning_rate` and `t_max` are their defaults, or declared in full (`fs.Size`, `fs.Real`).
     """
 
     declaration: Declaration
@@ -61,6 +62,8 @@ class Model(System):
     steps: int
     variants: dict[str, dict[str, tuple[str, Builder] | str]]
     stated_columns: Callable[[Setup, str, str, str], Sequence[str]] | None
+    stated: dict[str, str]
+    forms: dict[str, Mapping[str, Sequence[str]]]
 
     def __init__(
         self,
@@ -87,6 +90,8 @@ class Model(System):
         variants: Mapping[str, Mapping[str, tuple[str, Builder] | str]] | None = None,
         measures: Mapping[str, Callable] | None = None,
         looks: Mapping[str, Sequence[str | float]] | None = None,
+        stated: Mapping[str, str] | None = None,
+        forms: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
         **more: Any,
     ):
         given = {key: value for key, value in locals().items() if key not in ("self", "name", "more", "__class__")}
@@ -105,7 +110,9 @@ class Model(System):
         if not isinstance(steps, int) or steps < 1:
             raise InputError(f"model {name}: steps = {steps!r} must be a whole number of at least 1.")
         _set(self, "steps", steps)
-        _set(self, "variants", {level: dict(forms) for level, forms in (variants or {}).items()})
+        _set(self, "variants", {level: dict(of_level) for level, of_level in (variants or {}).items()})
+        _set(self, "stated", dict(stated or {}))
+        _set(self, "forms", dict(forms or {}))
         parameters_of = self._parameters(width, learning_rate, t_max)
         example = self._example(parameters_of)
         parameters_of = tuple(self._as_read(parameter, example) for parameter in parameters_of)
@@ -152,7 +159,7 @@ class Model(System):
         """One mode as a model of its own, some of its declaration replaced: a reading of the same model."""
         events = {name: replace(event, modes=None) for name, event in self.declaration.events_in(mode).items()}
         of_mode = {"stages": {mode: self.declaration.stages[mode]}, "events": events, "modes": None, "looks": None,
-                   "variants": None, "mode_defaults": {}, "clocks": {}}  # fmt: skip
+                   "variants": None, "forms": None, "mode_defaults": {}, "clocks": {}}  # fmt: skip
         name, given = self.given
         return Model(name, **given | of_mode | changed)
 
@@ -225,7 +232,7 @@ class Model(System):
         coordinates = example.coordinates
         for block, places in coordinates.positions.items() if coordinates.size <= 400 else ():
             found |= dict.fromkeys((coordinates.names[i] for i in np.unique(places)), f"{ENTRY} {block}")
-        return found
+        return found | self.stated
 
     # -- levels -------------------------------------------------------------------------------------------------
 
@@ -237,6 +244,7 @@ class Model(System):
         return self.started(setup, level, variant, mode, None)
 
     def started(self, setup: Setup, level: str, variant: str, mode: str, start: Mapping[str, Any] | None) -> Problem:
+        self._check_form(level, variant, mode)
         form = self.variants.get(level, {}).get(variant, variant)
         if not isinstance(form, str):
             if start is not None and _takes_start(form[1]):
@@ -254,6 +262,12 @@ class Model(System):
         from flowsys.model.finite import flow_problem
 
         return flow_problem(concrete, level, start)
+
+    def _check_form(self, level: str, variant: str, mode: str) -> None:
+        forms = self.forms.get(mode)
+        if forms is not None and variant not in forms.get(level, ()):
+            has = ", ".join(f"{known} ({', '.join(names)})" for known, names in forms.items())
+            raise InputError(f"mode = {mode} is not allowed at level {level} ({variant}): it has {has} only.")
 
     def _columns(self, setup: Setup, level: str, variant: str, mode: str) -> Sequence[str]:
         """What a sweep may pose as arrays: as told for stated forms, what is but a number for found ones."""
@@ -273,6 +287,7 @@ class Model(System):
         return self.trained(setup, variant, mode, seeds, None)
 
     def trained(self, setup: Setup, variant: str, mode: str, seeds: int | None, start: Mapping[str, Any] | None):
+        self._check_form("L0", variant, mode)
         form = self.variants.get("L0", {}).get(variant, variant)
         if not isinstance(form, str):
             if start is None or _takes_start(form[1]):

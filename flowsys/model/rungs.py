@@ -103,11 +103,13 @@ def surrogate_error(
 
 
 def width_error(model: Model, setup: Setup, t: float | str, width: float) -> float:
+    """`limit_error` at a width."""
+    return limit_error(model, _with(model, setup, width=int(width)), t)
+
+
+def limit_error(model: Model, setup: Setup, t: float | str, seeds: int = SEEDS, **how: Any) -> float:
     """rms over seeds of the largest deviation of an entry from the limit, at a time or each at its own event."""
-    limit = solve(model, setup, level="L3", variant="found", mode=setup.mode, at=[t], observe=["loss"]).blocks(t)
-    deviations = []
-    for seed in range(SEEDS):
-        finite = _with(model, setup, width=int(width), seed=seed)
-        run = solve(model, finite, level="L2", mode=setup.mode, at=[t], observe=["loss"])
-        deviations.append(_distance(limit, run.blocks(t)))
-    return float(np.sqrt(np.mean(np.square(deviations))))
+    how |= {"mode": setup.mode, "at": [t], "observe": ["loss"]}
+    limit = solve(model, setup, level="L3", variant="found", **how).blocks(t)
+    finite = (solve(model, _with(model, setup, seed=seed), level="L2", **how).blocks(t) for seed in range(seeds))
+    return float(np.sqrt(np.mean([_distance(limit, blocks) ** 2 for blocks in finite])))

@@ -23,20 +23,22 @@ def shown(result: Trajectory, name: str) -> str:
 def trajectory(
     result: Trajectory,
     ax: Axes | None = None,
-    names: Sequence[str] | str | None = None,
+    names: Sequence[str] | Mapping[str, str] | str | None = None,
     *,
     label: str = "",
     logarithmic: bool = False,
 ) -> Axes:
     """Draw named series: a line for theory (L1 … L4), dots for training (L0), with error bars over seeds.
 
+    `names` may say what each is called in the legend, {name: words}, where its symbol does not.
     Without `ax` on a new figure, as pyplot makes them.
     """
     ax = new_axes() if ax is None else ax
     is_training = result.origin.level == "L0"
+    said = names if isinstance(names, Mapping) else {}
     names = [names] if isinstance(names, str) else list(result.series)[:4] if names is None else list(names)
     for i, name in enumerate(names):
-        called = f"{shown(result, name)} {label}".strip()
+        called = f"{said.get(name) or shown(result, name)} {label}".strip()
         if is_training:
             _trained(result, ax, name, i)
         else:

@@ -44,7 +44,9 @@ class Term:
         return f"{self.observable}@{where}" if self.observable else str(where)
 
     def symbol(self, names: Names, mode: str) -> str:
-        """T_{2}, w_c(T_2), w_c(t = 300)."""
+        """T_{2}, w_c(T_2), w_c(t = 300); of what training does not move, w_c."""
+        if names.is_constant(self.observable):
+            return names.symbol(self.observable)
         time = names.clock(mode).symbol
         where = names.symbol(self.at) if isinstance(self.at, str) else f"{time} = {number(self.at)}"
         return f"{enclosed(names.symbol(self.observable))}({where})" if self.observable else where

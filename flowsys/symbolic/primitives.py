@@ -207,13 +207,15 @@ def array(x):
 
 
 def largest(values):
-    """The largest of a list of expressions."""
-    return Largest(*map(sp.sympify, values))
+    """The largest of a list of expressions; of one, itself."""
+    first, *more = map(sp.sympify, values)
+    return Largest(first, *more) if more else first
 
 
 def smallest(values):
-    """The smallest of a list of expressions."""
-    return Smallest(*map(sp.sympify, values))
+    """The smallest of a list of expressions; of one, itself."""
+    first, *more = map(sp.sympify, values)
+    return Smallest(first, *more) if more else first
 
 
 def smooth_relu(x, width):

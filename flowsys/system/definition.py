@@ -8,9 +8,10 @@ millisecond a row, with the levels where they do: they are computed only where t
 names, where the field is a program, the parameters that `build` takes as arrays too, one number a point: its problem
 then is that of all the points at once (`flowsys.system.problem`); `latex` gives names their symbols, `meanings` words
 to those that are only met in derived equations, `clocks` the clocks of modes that have their own
-(`flowsys.system.names`); `places` says where the paper has the `loss` and the `flow`. Everything else (command line,
-sweeps, comparison, checks) works from these values. Two files are found by their names beside it, if they are there:
-`statements.py`, the numbered statements of the paper, and `verdicts.json`, the verdicts on record.
+(`flowsys.system.names`); `constants` lists observables that training does not move, so that pictures name no time of
+theirs; `places` says where the paper has the `loss` and the `flow`. Everything else (command line, sweeps, comparison,
+checks) works from these values. Two files are found by their names beside it, if they are there: `statements.py`, the
+numbered statements of the paper, and `verdicts.json`, the verdicts on record.
 """
 
 import hashlib
@@ -77,6 +78,7 @@ class System:
     latex: Mapping[str, str] = field(default_factory=dict)
     clocks: Mapping[str, Clock] = field(default_factory=dict)
     meanings: Mapping[str, str] = field(default_factory=dict)
+    constants: Sequence[str] = ()
     places: Mapping[str, str] = field(default_factory=dict)
     source: Source | None = field(default=None, compare=False)
 

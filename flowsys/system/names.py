@@ -57,9 +57,16 @@ class Names:
         """The clock that times and rates of a mode are told on."""
         return self._system.clocks.get(self._system.mode(mode), FLOW)
 
+    def is_constant(self, name: str) -> bool:
+        """Whether an observable is one that training does not move."""
+        return name in self._system.constants
+
     def symbols(self, names: Iterable[str], mode: str | None = None) -> dict[str, str]:
-        """Those of many names and of time, for what travels without its system."""
-        return {name: self.symbol(name) for name in names} | {"t": self.clock(mode).symbol}
+        """Those of many names and of time, and the words for choices, for what travels without its system."""
+        asked = [*names]
+        told = {f"{p.name}={value}": words for p in self._system.parameters if p.name in asked
+                for value, words in p.words.items()}  # fmt: skip
+        return {name: self.symbol(name) for name in asked} | told | {"t": self.clock(mode).symbol}
 
     def meanings(self, names: Iterable[str]) -> dict[str, str]:
         """The words of those that have any."""
@@ -159,8 +166,9 @@ def told(value: Any) -> str:
 
 
 def assignments(values: Mapping[str, Any], symbols: Mapping[str, str]) -> list[str]:
-    """What is fixed in a picture, in symbols: "$K$ = 2", "$\\omega$ = 0.1"."""
-    return [f"{typeset(symbols.get(k) or spelled(k))} = {told(v)}" for k, v in values.items()]
+    """What is fixed in a picture, in symbols: "$K$ = 2", "$\\omega$ = 0.1"; a choice in its words, if it has any."""
+    named = lambda k, v: f"{typeset(symbols.get(k) or spelled(k))} = {told(v)}"
+    return [symbols.get(f"{k}={v}") or named(k, v) for k, v in values.items()]
 
 
 def in_lines(parts: Iterable[str], width: int = 80, between: str = ", ") -> str:

@@ -20,7 +20,7 @@ class Parameter:
 
     `low` and `high` are inclusive unless `open_low` / `open_high`. A default may be a function of the values before
     it; `default_text` then says which. Besides its `choices` a parameter may take what `reads` makes of another text
-    (None if it is not of that kind), which `reads_text` calls by its form.
+    (None if it is not of that kind), which `reads_text` calls by its form. `words` is what a picture says of a choice.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Parameter:
     log: bool = False
     reads: Callable[[str], Any] | None = None
     reads_text: str = ""
+    words: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def allowed(self) -> str:

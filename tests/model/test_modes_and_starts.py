@@ -29,6 +29,17 @@ def model(**more):
     )
 
 
+def test_a_mode_may_have_some_forms_only_and_a_stated_form_observables_of_its_own():
+    made = model(forms={"second": {"L3": ["decay"]}}, stated={"x": "what is left"})
+    assert made.observables["x"] == "what is left" and made.problem(made.setup("second"), "L3", mode="second")
+    for level, variant in (("L2", None), ("L3", "found")):
+        assert made.problem(made.setup("first"), level, variant, "first")
+        with pytest.raises(InputError, match=f"second is not allowed at level {level} .*: it has L3 .decay. only"):
+            made.problem(made.setup("second"), level, variant, "second")
+    with pytest.raises(InputError, match="mode = second is not allowed at level L0"):
+        fs.train(made, made.setup("second"), mode="second", steps=1)
+
+
 def test_a_mode_has_its_own_events():
     half = fs.Crossing("loss", 0.1, -1, modes=("second",))
     made = model(events={"half": half, "late": fs.Mark(2.0, modes=("first",))})

@@ -90,6 +90,10 @@ def test_both_readings_are_finite_and_equal_at_scores_of_a_thousand(name, point)
     assert value == pytest.approx(expected[0], rel=1e-12) and np.allclose(gradient, expected[1], rtol=1e-11, atol=1e-13)
 
 
+def test_the_largest_of_one_is_itself():
+    assert primitives.largest([X[0]]) == X[0] == primitives.smallest([X[0]])
+
+
 @pytest.mark.parametrize("name", COUNTING)
 def test_the_two_readings_agree_on_what_is_only_counted(name):
     point = np.array([0.3, -1.2, 0.8])
