@@ -3,7 +3,8 @@
 import pytest
 from matplotlib.mathtext import MathTextParser
 
-from flowsys.system.names import FLOW, breadth, family, in_symbols, observables, spelled
+from flowsys.sweeps.quantities import Term
+from flowsys.system.names import FLOW, assignments, breadth, family, in_symbols, observables, spelled
 from flowsys.systems import load, names
 
 PARSER = MathTextParser("path")
@@ -39,6 +40,15 @@ def test_names_in_words_become_symbols_and_words_stay():
     told = in_symbols("L2 → L3: a start of size xi, l_tr = inf", load("prompt").names)
     assert told == r"L2 → L3: a start of size $\xi$, $l_{\mathrm{tr}}$ = $\infty$"
     assert breadth(told) == len("L2 → L3: a start of size ξ, ltr = ∞")
+
+
+def test_pictures_say_choices_in_words_and_no_time_of_what_training_does_not_move():
+    names, values = load("prompt").names, {"style": "attractor", "success": 0.9, "alpha": 0.4}
+    told = ["errors towards a wrong chain", r"$\Pr(\mathrm{chain\ right})$ = 0.9", r"$\alpha$ = 0.4"]
+    assert assignments(values, names.symbols(values)) == told
+    label = lambda name: Term(name, 0.0).symbol(names, "population")
+    assert label("examples_needed") == names.symbol("examples_needed")
+    assert label("cot_error") == names.symbol("cot_error") + "(t = 0)"
 
 
 def test_the_clock_is_the_modes_own():

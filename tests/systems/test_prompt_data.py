@@ -11,7 +11,7 @@ from flowsys.errors import InputError
 from flowsys.model import ops
 from flowsys.systems.prompt import prompt_model as declared
 from flowsys.systems.prompt import tasks
-from flowsys.systems.prompt.model import column_counts, frames
+from flowsys.systems.prompt.model import columns, frames
 
 SYSTEM = load("prompt")
 OWN = tasks.all_cycle_tasks(4, 2)
@@ -25,7 +25,7 @@ def n_steps_to_return(step):
 
 
 def counted(sample, **p):
-    return np.asarray(column_counts(sample, SimpleNamespace(**p)))
+    return np.asarray(columns(sample, SimpleNamespace(**p)).counts).reshape(sample.origins.shape)
 
 
 def test_all_cycle_tasks_are_the_distinct_powers_of_single_cycles():
@@ -112,7 +112,7 @@ def test_tasks_of_ones_own_are_trained_on():
         (lambda: declared(tasks=[[[0, 0, 1]]]), r"tasks of shape \(1, 1, 3\) must be \(n, K, M\)"),
         (
             lambda: solve(declared(tasks=OWN), declared(tasks=OWN).setup(M=5), level="L2"),
-            r"tasks of shape \(6, 2, 4\) must have K = 2 and M = 5",
+            "M = 5 is not allowed: it must be an integer >= 4 and <= 4",
         ),
         (lambda: train(SYSTEM, SYSTEM.setup(M=4, K=2, batch_size=10), steps=1), "multiple of K M = 8"),
         (lambda: solve(SYSTEM, SYSTEM.setup(family="permutations", n_tasks="inf", M=5), level="L2"), "n_tasks = inf"),

@@ -3,6 +3,8 @@
 Weights come from the population flow of the oracle; errors along training from `solve`.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from prompt_oracle import Population
@@ -178,7 +180,7 @@ def test_the_model_errs_less_where_the_attractor_ends_at_the_querys_own_pattern(
     setup = SYSTEM.setup(style="attractor", tau=0.7**3, beta=0.8, l_ts=160, n_prompts=150)
     law = testing.law_of(setup)
     y = solve(SYSTEM, setup, at=[2e5], observe=["b"]).states[0]
-    error = lambda query, y: testing.tested(setup, y, None, law._replace(queries=np.array([query]))).icl
+    error = lambda query, y: testing.tested(setup, y, None, replace(law, queries=np.array([query]))).icl
     assert law.targets[-1, 9] == 5 and y[1] < -0.2
     without = np.concatenate([y[:1], [0.0], y[2:]])
     assert error(5, y) < 0.45 < 0.55 < min(error(0, y), error(5, without))

@@ -75,8 +75,9 @@ def test_every_prompt_of_a_step_has_the_symmetric_loss(M, K, alpha):
     by_prompt = losses(entries_of(orbits_from_zero(point, M), M), sample, alpha)
     with jax.enable_x64(True):
         kinds = symmetric.kinds(ops, M, K, alpha, M)
-        by_step = np.array([float(x) for x in model.population_losses(ops, *point, kinds)])
-        masses = np.array(model.total_masses(ops, model.kind_attention(ops, *point, kinds), kinds))
+        seen = [(model.attention(ops, point, columns), columns) for columns in kinds]
+        by_step = np.array([float(model.loss(*of)) for of in seen])
+        masses = np.array([model.masses(ops, *of) for of in seen])
     assert np.abs(by_prompt - by_step[sample.step]).max() < 1e-14
     oracle = Population(M, K, alpha)
     assert by_step.mean() == pytest.approx(oracle.loss(y), rel=1e-14)
@@ -108,9 +109,10 @@ symbolic = SimpleNamespace(array=lambda x: np.array(x, dtype=object), softmax=at
 def symbolic_loss():
     """The K = 3 loss for every M and alpha, as a function of (M, alpha, a, b, H)."""
     M, alpha, a, b = sympy.symbols("M alpha a b")
-    H = np.array(sympy.symbols("H:9"), dtype=object).reshape(3, 3)
-    parts = model.population_losses(symbolic, a, b, H, symmetric.kinds(symbolic, M, 3, alpha))
-    return sympy.lambdify([M, alpha, a, b, *H.ravel()], sum(parts) / 3, cse=True)
+    y = SymmetricScores(a, b, np.array(sympy.symbols("H:9"), dtype=object).reshape(3, 3))
+    kinds = symmetric.kinds(symbolic, M, 3, alpha)
+    parts = [model.loss(model.attention(symbolic, y, columns), columns) for columns in kinds]
+    return sympy.lambdify([M, alpha, a, b, *y.H.ravel()], sum(parts) / 3, cse=True)
 
 
 @pytest.mark.parametrize("M", [7, 8, 12, 20, 57])

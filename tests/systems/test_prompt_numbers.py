@@ -5,7 +5,7 @@ import pytest
 
 from flowsys import load, solve
 from flowsys.laws.fits import power_law
-from flowsys.systems.prompt import ladder, planar
+from flowsys.systems.prompt import planar
 from flowsys.systems.prompt.claims import printed
 
 SYSTEM = load("prompt")
@@ -113,9 +113,3 @@ def test_a_time_may_be_a_parameter():
     run = solve(SYSTEM, SYSTEM.setup(t_given=61.6), at=["T_given", 61.6], observe=["loss"])
     assert run.t.tolist() == [61.6, 61.6] or run.t.tolist() == [61.6]
     assert run.at("T_given")["values"]["loss"] == run.at(61.6)["values"]["loss"]
-
-
-def test_standard_errors_that_one_case_in_a_hundred_exceeds():
-    draws = np.random.default_rng(0).standard_normal((20000, 11, ladder.N_SEEDS))
-    excess = np.abs(draws.mean(axis=2)) / (draws.std(axis=2, ddof=1) / np.sqrt(ladder.N_SEEDS))
-    assert (excess.max(axis=1) > ladder.most_standard_errors(11)).mean() == pytest.approx(0.01, abs=0.003)

@@ -194,7 +194,10 @@ def test_squared_rule_of_T_3_is_the_root_of_epsilon():
     [
         (lambda: SYSTEM.setup(K=9), "K = 9 is not allowed"),
         (lambda: SYSTEM.setup(M=8, M_test=10), "M_test = 10 is not allowed: it must be at most M = 8."),
-        (lambda: SYSTEM.problem(SYSTEM.setup(), "L2", mode="planar"), "mode = planar is allowed at level L3"),
+        (
+            lambda: SYSTEM.problem(SYSTEM.setup(), "L2", mode="planar"),
+            r"planar is not allowed at level L2 .reduced.: it has L3",
+        ),
         (lambda: SYSTEM.problem(SYSTEM.setup(), "L4", mode="planar"), "mode = planar is not allowed at level L4"),
         (lambda: SYSTEM.problem(SYSTEM.setup(M=201), "L2"), "M = 201 is not allowed at finite levels"),
         (lambda: SYSTEM.problem(SYSTEM.setup(n_tasks="inf"), "L1"), "n_tasks = inf is not allowed for M = 20"),

@@ -37,13 +37,13 @@ import numpy as np
 
 import flowsys as fs
 from flowsys.errors import InputError
-from flowsys.system import FINITE, LazyMapping, late, packaged
+from flowsys.system import FINITE, late, packaged
 from flowsys.systems.prompt.model import blocks, prompt_loss
 from flowsys.systems.prompt.notation import LATEX
-from flowsys.systems.prompt.observables import measures, observe, told
+from flowsys.systems.prompt.observables import measures, observe
 from flowsys.systems.prompt.parameters import PARAMETERS
 from flowsys.systems.prompt.tasks import batches, checked_tasks, population, training_tasks
-from flowsys.systems.prompt.testing import TESTED
+from flowsys.systems.prompt.testing import CONSTANT, TESTED
 from flowsys.systems.prompt.transitions import Law
 
 COLUMNS = ("alpha", "epsilon_1", "p_2", "epsilon", "t_given", "t_max",
@@ -58,16 +58,10 @@ def _validate(values: Mapping[str, Any]) -> None:
 
 def prompt_model(tasks: Any = None, law: Law | None = None) -> fs.Model:
     """The system; with training tasks (n, K, M) of one's own at finite levels, or test prompts drawn from a law."""
-    given, sizes = None, dict(PARAMETERS)
-    if tasks is not None:
-        given = checked_tasks(tasks)
-        sizes |= {name: replace(sizes[name], default=n) for name, n in zip(("K", "M"), given.shape[1:])}
-
-    def samples(p: Any) -> fs.Samples:
-        if given is not None and given.shape[1:] != (p.K, p.M):
-            raise InputError(f"tasks of shape {given.shape} must have K = {p.K} and M = {p.M}.")
-        return population(training_tasks(p) if given is None else given)
-
+    given, sizes = None if tasks is None else checked_tasks(tasks), dict(PARAMETERS)
+    if given is not None:  # its sizes are the only ones
+        of_tasks = zip(("K", "M"), given.shape[1:])
+        sizes |= {name: replace(sizes[name], default=n, low=n, high=n) for name, n in of_tasks}
     return fs.Model(
         "prompt",
         paper=fs.Paper(
@@ -78,17 +72,22 @@ def prompt_model(tasks: Any = None, law: Law | None = None) -> fs.Model:
         summary="chain-of-thought prompting learnt by a one-layer attention-only transformer",
         parameters=sizes,
         blocks=blocks,
-        samples=samples,
+        samples=lambda p: population(training_tasks(p) if given is None else given),
         batches=batches,
         loss=prompt_loss,
         observe=observe,
         measures=measures(law),
-        observables=LazyMapping(lambda: told(sizes["K"].default)),
+        stated={
+            "mass_chain_other": "planar: attention on the query's own chain at other steps",
+            "s": "L4: the paper's exponent of the query's step",
+            "u": "L4: the paper's exponent of the query's pattern, a lower bound on a",
+        },
         stages={mode: [fs.Stage(mode)] for mode in ("population", "planar")},
         modes={
             "population": "the average over all tasks and infinitely long prompts, at the M given",
             "planar": "its limit of many patterns: two scores a and g, all steps alike (L3 only)",
         },
+        forms={"planar": {"L3": ["symmetric"]}},
         # Nothing switches: the flow is smooth, and stages are read off it. Crossings of logarithms, so that small
         # thresholds are located as sharply as large ones.
         events={
@@ -119,6 +118,7 @@ def prompt_model(tasks: Any = None, law: Law | None = None) -> fs.Model:
                              late("flowsys.systems.prompt.limits:surrogate_problem"))},
         },
         dear=dict.fromkeys(TESTED, (*FINITE, "L3")),
+        constants=CONSTANT,
         columns=lambda setup, level, variant, mode: COLUMNS if level == "L3" and variant != "found" else (),
         validate=_validate,
         learning_rate=1.0,

@@ -5,12 +5,11 @@ at t = 0. Axes over τ stand for the probability p = τ^(1/K) of a right step.
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 
 import numpy as np
 
 from flowsys.runs.solving import solve
-from flowsys.sweeps.named import Line, NamedDiagram, along, outer_edges
+from flowsys.sweeps.named import Boundary, Line, NamedDiagram, along, outer_edges
 from flowsys.system import Setup
 from flowsys.systems.prompt import SYSTEM
 from flowsys.systems.prompt.planar import late_pattern_score, stage_2_clock
@@ -19,34 +18,23 @@ from flowsys.systems.prompt.transitions import attractor_boundary
 BLIND_AT = 2e5
 
 
-def _family(levels: Sequence[float], label: str, of: Callable[[np.ndarray, float], np.ndarray], up: bool = False):
-    """Lines y = of(x, level), or with `up` x = of(y, level), one for each level of a constant."""
-
-    def boundary(setup: Setup, x: np.ndarray, y: np.ndarray) -> list[Line]:
-        fine = along(y if up else x)
-        return [Line(*((of(fine, c), fine) if up else (fine, of(fine, c))), label.format(c)) for c in levels]
-
-    return boundary
+def _family(levels: Sequence[float], label: str, of: Callable[[np.ndarray, float], np.ndarray]) -> Boundary:
+    """Lines y = of(x, level), one for each level of a constant."""
+    return lambda setup, x, y: [Line(along(x), of(along(x), level), label.format(level)) for level in levels]
 
 
-def _levels_of_clock(setup: Setup, x: np.ndarray, epsilon: np.ndarray, over: str) -> list[Line]:
+def _levels_of_clock(setup: Setup, alpha: np.ndarray, epsilon: np.ndarray) -> list[Line]:
     """Where the time of stage 2 by quadrature, (M-1)[Φ(p) - Φ(α)] to the p of T_3, is a power of 10: every second one.
 
-    Below 10^3 stage 1, which the quadrature leaves out, takes as long. Over α also ε = α, where T_2 ~ M/α gives way to
-    T_3 ~ M/ε.
+    Below 10^3 stage 1, which the quadrature leaves out, takes as long. At ε = α T_2 ~ M/α gives way to T_3 ~ M/ε.
     """
-    fine, across = np.geomspace(epsilon.min(), epsilon.max(), 400), np.geomspace(x.min(), x.max(), 100)
-    clock = stage_2_clock(1 - (np.sqrt(fine) if setup["T_3_rule"] == "squared" else fine))
-
-    def times(value: float) -> np.ndarray:
-        there = {**setup, over: value}
-        return (there["M"] - 1) * (clock - stage_2_clock(there["alpha"]))
-
-    longest = max(times(v)[0] for v in (x.min(), x.max()))
-    at = lambda power: np.array([np.interp(-(10.0**power), -times(v), fine, np.nan, np.nan) for v in across])
-    powers = range(int(np.log10(longest / 2)), 2, -2)
+    fine, across = along(epsilon), along(alpha, 100)
+    missed = np.sqrt(fine) if setup["T_3_rule"] == "squared" else fine
+    times = (setup["M"] - 1) * (stage_2_clock(1 - missed) - stage_2_clock(across)[:, None])  # α × ε
+    at = lambda power: np.array([np.interp(-(10.0**power), -t, fine, np.nan, np.nan) for t in times])
+    powers = range(int(np.log10(times.max() / 2)), 2, -2)
     lines = [Line(across, at(power), rf"quadrature: $10^{power}$") for power in powers]
-    return [*lines, Line(fine, fine, r"$\epsilon = \alpha$")] if over == "alpha" else lines
+    return [*lines, Line(fine, fine, r"$\epsilon = \alpha$")]
 
 
 def _condition_1(setup: Setup, tau: np.ndarray, beta: np.ndarray) -> list[Line]:
@@ -75,18 +63,6 @@ def _population_losses(setup: Setup, t: np.ndarray, n_tasks: np.ndarray) -> list
             for power in (-1, -2, -3)]  # fmt: skip
 
 
-def _decided(setup: Setup, l_ts: np.ndarray, y: np.ndarray, over: str) -> list[Line]:
-    """n (√p - √r)² = 1 and 3 for the weakest vote, of n examples: it fails like e^-1, e^-3; r is the runner-up.
-
-    Over ρ that is the one noisy step, of α' l_ts examples; over τ the last of equal steps, of α' p^(K-1) l_ts.
-    """
-    fine, K = np.linspace(y.min(), y.max(), 400), setup["K"]
-    p, rho = (fine ** (1 / K), setup["rho"]) if over == "tau" else (setup["tau"], fine)
-    second = np.clip((1 - rho) * p, (1 - p) / (setup["M_test"] - 1), 1 - p)  # primacy ρ, or the nearest there is
-    rate = setup["alpha_test"] * (p ** (K - 1) if over == "tau" else 1) * (np.sqrt(p) - np.sqrt(second)) ** 2
-    return [Line(level / rate, fine, rf"Chernoff: $n (\sqrt{{p}} - \sqrt{{r}})^2 = {level}$") for level in (1, 3)]
-
-
 DIAGRAMS = {
     "cot_icl": NamedDiagram(
         title="Where one step fails and the chain succeeds: ICL error - CoT error",
@@ -100,7 +76,7 @@ DIAGRAMS = {
         axes=("M=20:2000:24:log", "K=2,3,4,5,6,7,8"),
         observables=("purity@T_1", "T_2:T_1"),
         fixed={"alpha": 0.4, "epsilon_1": 0.1},
-        boundary=_family((2, 20), "$M = {} K^2$", lambda K, c: c * K**2, up=True),
+        boundary=_family((2, 20), "$M = {} K^2$", lambda M, c: (M / c) ** 0.5),
     ),
     "training_time": NamedDiagram(
         title=r"Training time $T_3$ over the fraction $\alpha$ of matching examples and $\epsilon$",
@@ -108,15 +84,7 @@ DIAGRAMS = {
         observables=("T_3", "T_2"),
         fixed={"T_3_rule": "squared", "M": 200},
         logarithmic=True,
-        boundary=partial(_levels_of_clock, over="alpha"),
-    ),
-    "patterns": NamedDiagram(
-        title=r"Training time $T_3$ over the number $M$ of patterns and $\epsilon$",
-        axes=("M=11:10000:45:log", "epsilon=1e-5:0.2:45:log"),
-        observables=("T_3",),
-        fixed={"T_3_rule": "squared", "alpha": 0.4},
-        logarithmic=True,
-        boundary=partial(_levels_of_clock, over="M"),
+        boundary=_levels_of_clock,
     ),
     "least_fraction": NamedDiagram(
         title="Loss at t = 1e6: too few matching examples are never learnt from",
@@ -134,28 +102,6 @@ DIAGRAMS = {
         logarithmic=True,
         words={"quantity not finite": "more than 150"},
         boundary=_family((0.05, 0.15, 0.4), r"$\alpha'\tau = {}$", lambda alpha, c: c / alpha),
-    ),
-    "examples_alpha": NamedDiagram(
-        title="CoT error over examples and the fraction α' of them that match (equal steps)",
-        axes=("l_ts=5:80:20:log", "alpha_test=0.1:1:20"),
-        observables=("cot_error_limit@t=0", "icl_error_exact@t=0"),
-        fixed={"tau": 0.5, "rho": 0.8},
-        boundary=_family((4, 10), r"$\alpha' l_{{ts}} = {}$", lambda l_ts, n: n / l_ts),
-    ),
-    "examples_tau": NamedDiagram(
-        title="CoT error over examples and the probability τ of a right chain (equal steps)",
-        axes=("l_ts=5:80:20:log", "tau=0.1:0.9:20"),
-        observables=("cot_error_limit@t=0", "icl_error_exact@t=0"),
-        fixed={"alpha_test": 0.8, "rho": 0.8},
-        boundary=partial(_decided, over="tau"),
-    ),
-    "examples_rho": NamedDiagram(
-        # the vote at the one noisy step decides CoT and ICL alike, so both errors are counted exactly
-        title="Error of CoT and ICL over examples and the primacy ρ (one noisy step), counted exactly",
-        axes=("l_ts=5:80:20:log", "rho=0.05:0.85:20"),
-        observables=("icl_error_exact@t=0",),
-        fixed={"style": "one", "alpha_test": 0.8, "tau": 0.5},
-        boundary=partial(_decided, over="rho"),
     ),
     "blind": NamedDiagram(
         title="CoT error of a pattern of overlap λ with the blind direction",

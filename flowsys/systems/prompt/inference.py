@@ -97,10 +97,11 @@ class Scorer(NamedTuple):
         noise = np.linalg.svd(patterns)[2][len(patterns) :].T  # what the test patterns leave of the span
         return cls(on_input @ patterns.T, on_label @ patterns.T, on_input @ noise, on_label @ noise, on_step)
 
-    def scores(self, k: int, asked: np.ndarray, inputs: np.ndarray, labels: np.ndarray, noises=None) -> np.ndarray:
-        """Scores of columns of these inputs and labels (n, …), without that of their step; noises of both, or None."""
-        row = asked.reshape((-1,) + (1,) * (inputs.ndim - 1))
-        found = self.inputs[k][row, inputs] + self.labels[k][row, labels]
+    def scores(self, k: int, asked: np.ndarray, steps: np.ndarray, inputs: np.ndarray, labels: np.ndarray,
+               noises: tuple | None = None) -> np.ndarray:  # fmt: skip
+        """Scores of columns of these inputs and labels (n, …), steps along a last axis; noises of both, or None."""
+        row = beside(asked, inputs)
+        found = self.inputs[k][row, inputs] + self.labels[k][row, labels] + self.steps[k][row, steps]
         if noises is not None:
             tables = self.input_noise[k][asked], self.label_noise[k][asked]
             flat = [noise.reshape(len(asked), -1, self.n_felt) for noise in noises]
@@ -108,12 +109,16 @@ class Scorer(NamedTuple):
             found += felt.reshape(found.shape)
         return found
 
-    def output(self, scores: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Attention on the labelled columns (n, c), and their sums on every label; columns beyond them have value 0."""
+    def answer(self, rng: np.random.Generator, scores: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Attention on the labelled columns (n, c), and the label with most of it; columns beyond them have value 0."""
         attention = np.exp(scores - scores.max(axis=1, keepdims=True))
-        attention /= attention.sum(axis=1, keepdims=True)
-        attention = attention[:, : labels.shape[1]]
-        return attention, tallied(attention, labels, self.steps.shape[1])
+        attention = (attention / attention.sum(axis=1, keepdims=True))[:, : labels.shape[1]]
+        return attention, decoded(rng, tallied(attention, labels, self.steps.shape[1]), TIE)
+
+
+def beside(asked: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """What prompts ask, shaped to stand beside their columns (n, …)."""
+    return asked.reshape((-1,) + (1,) * (columns.ndim - 1))
 
 
 def chain_of_thought(
@@ -121,31 +126,25 @@ def chain_of_thought(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Algorithm 2: v_1..v_K (n, K), and attention (n, K, 4) on the kinds of columns (`model.MASSES`)."""
     K, masses, answers = tables.steps.shape[0], [], [prompts.query]
-    inputs, labels = prompts.chains[:, :, :-1], prompts.chains[:, :, 1:]
     noisy = None if noises is None else (noises[:, :, :-1], noises[:, :, 1:])
+    shown = (np.arange(K), prompts.chains[:, :, :-1], prompts.chains[:, :, 1:], noisy)
+    flat = lambda parts: np.concatenate([part.reshape(len(prompts.query), -1) for part in parts], axis=1)
     for k in range(K):
-        asked = answers[-1]
-        scores = tables.scores(k, asked, inputs, labels, noisy) + tables.steps[k][asked][:, None, :]
-        columns = [(scores, labels, 2 * (inputs != asked[:, None, None]) + (np.arange(K) != k))]
-        for earlier in range(k):
-            own, label = answers[earlier][:, None], answers[earlier + 1][:, None]
-            scores = tables.scores(k, asked, own, label) + tables.steps[k][asked, earlier][:, None]
-            columns.append((scores, label, 2 * (own != asked[:, None]) + 1))
-        score, label, kind = (
-            np.concatenate([x.reshape(len(asked), -1) for x in part], axis=1) for part in zip(*columns)
-        )
-        attention, output = tables.output(score, label)
-        answers.append(decoded(rng, output, TIE))
-        masses.append(tallied(attention, kind, 4))
+        asked, own = answers[-1], np.stack(answers, axis=1)
+        columns = [shown, (np.arange(k), own[:, :-1], own[:, 1:], None)]
+        scores = flat(tables.scores(k, asked, *each) for each in columns)
+        attention, answer = tables.answer(rng, scores, flat(labels for _, _, labels, _ in columns))
+        kinds = flat(2 * (inputs != beside(asked, inputs)) + (steps != k) for steps, inputs, _, _ in columns)
+        answers.append(answer)
+        masses.append(tallied(attention, kinds, 4))
     return np.stack(answers[1:], axis=1), np.stack(masses, axis=1)
 
 
 def in_context(rng: np.random.Generator, tables: Scorer, prompts: Examples, noises: np.ndarray | None) -> np.ndarray:
     """The answers in one step (Eq. 8)."""
     asked, inputs, outputs = prompts.query, prompts.chains[:, :, 0], prompts.chains[:, :, -1]
-    steps = tables.steps[0][asked]
     noisy = None if noises is None else (noises[:, :, 0], noises[:, :, -1])
-    scores = tables.scores(0, asked, inputs, outputs, noisy) + steps[:, :1]
+    scores = tables.scores(0, asked, np.zeros(1, dtype=int), inputs, outputs, noisy)
     # The zero columns of one step are alike: as many as there are examples weigh as one with their logarithm added.
-    scores = np.concatenate([scores, steps[:, 1:] + np.log(inputs.shape[1])], axis=1)
-    return decoded(rng, tables.output(scores, outputs)[1], TIE)
+    zeros = tables.steps[0][asked, 1:] + np.log(inputs.shape[1])
+    return tables.answer(rng, np.concatenate([scores, zeros], axis=1), outputs)[1]

@@ -9,13 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from flowsys.errors import InputError
-from flowsys.model.stated import stated_problem, stated_training
+from flowsys.model.stated import program_problem, stated_training
 from flowsys.program import Program, committed
-from flowsys.program.arrays import arguments
 from flowsys.runs.training import Training
 from flowsys.system import Setup
-from flowsys.system.problem import Problem, ProgramField
+from flowsys.system.problem import Problem
 from flowsys.systems.prompt import SYSTEM
 from flowsys.systems.prompt.symmetric import least_unwrapped_M
 from flowsys.systems.prompt.testing import TESTED, value
@@ -47,9 +45,7 @@ def population_program(K: int, wrapped_M: int | None = None) -> Program:
 
 
 def _problem(setup: Setup, mode: str, program: Program, **more) -> Problem:
-    data = arguments(program, {"M": setup["M"], "K": setup["K"], "alpha": setup["alpha"]})
-    start = np.zeros(len(program.state))
-    return stated_problem(SYSTEM.declaration, setup, mode, ProgramField(program), start, lambda stage: data, **more)
+    return program_problem(SYSTEM.declaration, setup, mode, program, np.zeros(len(program.state)), setup, **more)
 
 
 def limit_problem(law: Law | None, setup: Setup, mode: str) -> Problem:
@@ -57,7 +53,7 @@ def limit_problem(law: Law | None, setup: Setup, mode: str) -> Problem:
     if mode == "planar":
         return _problem(setup, mode, packaged("PLANAR"))
     M, K = setup["M"], setup["K"]
-    tested = {name: lambda y, name=name: value(name, setup.__getitem__, y, law) for name in TESTED}
+    tested = {name: lambda y, name=name: value(name, setup, y, law) for name in TESTED}
     return _problem(setup, mode, population_program(K, M if wraps(M, K) else None),
                     derived=tested | {"sd_A_s": lambda y: 0.0},
                     conserved=lambda states: states[:, 2:].reshape(-1, K, K).sum(axis=1))  # fmt: skip
@@ -65,16 +61,9 @@ def limit_problem(law: Law | None, setup: Setup, mode: str) -> Problem:
 
 def surrogate_problem(setup: Setup, mode: str) -> Problem:
     """L4: the paper's bound."""
-    _refuse_planar(mode, "L4")
     return _problem(setup, mode, packaged("SURROGATE"))
 
 
 def symmetric_training(setup: Setup, mode: str, seeds: int | None) -> Training:
     """Descent on a, b, H of the exact population, at any M: what full batches of all tasks do from W = 0."""
-    _refuse_planar(mode, "L0")
     return stated_training(limit_problem(None, setup, mode), seeds, SYSTEM.steps)
-
-
-def _refuse_planar(mode: str, level: str) -> None:
-    if mode == "planar":
-        raise InputError(f"mode = planar is not allowed at level {level}: it is a limit of L3.")

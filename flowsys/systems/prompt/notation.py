@@ -1,6 +1,9 @@
 """How the prompt system's names look in LaTeX."""
 
-_KIND = {"same_same": ("p", ""), "same_other": ("p", "'"), "other_same": ("q", ""), "other_other": ("q", "'")}
+from flowsys.system.names import family
+
+_KINDS = {"same_same": "p", "same_other": "p'", "other_same": "q", "other_other": "q'"}
+_STEPS = "123456789"
 LATEX = {
     "l_tr": r"l_{\mathrm{tr}}", "l_ts": r"l_{\mathrm{ts}}", "batch_size": "B", "n_tasks": "N_T",
     "M_test": "M'", "alpha_test": r"\alpha'",
@@ -14,20 +17,16 @@ LATEX = {
     "cot_error_limit": r"\hat{R}_{\mathrm{CoT}}^{p=1}",
     "icl_error_limit": r"\hat{R}_{\mathrm{ICL}}^{p=1}", "icl_error_exact": r"R_{\mathrm{ICL}}^{p=1}",
     "cot_error_overlap": r"R_{\mathrm{CoT}}(\lambda)", "examples_needed": r"\min\,l_{\mathrm{ts}}",
-    "chain_success_exact": r"1-R_{\mathrm{CoT}}^{p=1}", "attention_matching": r"p_{\mathrm{test}}",
+    "success": r"\Pr(\mathrm{chain\ right})", "chain_success_exact": r"1-R_{\mathrm{CoT}}^{p=1}",
+    "attention_matching": r"p_{\mathrm{test}}",
     "attention_overlap": r"p_{\mathrm{test}}(\lambda)",
+    **family("mass_<kind>", "<kind>", kind=_KINDS),
+    **family("mass_<kind>_<k>", "<kind>_{<k>}", kind=_KINDS, k=_STEPS),
+    **family("test_mass_<kind>", r"<kind>_{\mathrm{test}}", kind=_KINDS),
+    **family("Gamma_<kind>", r"\Gamma_{<kind>}", kind=_KINDS),
+    **family("gamma_<x>_<y>", r"\partial_{<x>_<y>}\mathcal{L}", x="AB", y="sd"),
+    **family("<loss>_<k>", r"\mathcal{L}_{<k>}", loss=("loss", "L"), k=_STEPS),
+    **family("output_<k>_<v>", r"F^{(<k>)}_{<v>}", k=_STEPS, v=map(str, range(60))),
 }  # fmt: skip
-LATEX |= {f"mass_{kind}": sign + prime for kind, (sign, prime) in _KIND.items()}
-LATEX |= {
-    f"test_mass_{kind}": rf"{sign}{prime}_{{\mathrm{{test}}}}"
-    for kind, (sign, prime) in _KIND.items()
-    if kind != "same_same"
-}
-LATEX |= {f"Gamma_{kind}": rf"\Gamma_{{{sign}{prime}}}" for kind, (sign, prime) in _KIND.items()}
-LATEX |= {f"gamma_{x}_{y}": rf"\partial_{{{x}_{y}}}\mathcal{{L}}" for x in "AB" for y in "sd"}
-for _k in range(1, 10):
-    LATEX |= dict.fromkeys((f"loss_{_k}", f"L_{_k}"), rf"\mathcal{{L}}_{{{_k}}}")
-    LATEX |= {f"mass_{kind}_{_k}": rf"{sign}{prime}_{{{_k}}}" for kind, (sign, prime) in _KIND.items()}
-    LATEX |= {f"output_{_k}_{_v}": rf"F^{{({_k})}}_{{{_v}}}" for _v in range(60)}
 WORDS: dict[str, str] = {}
 PLACES = {"loss": "Eq. (3)", "flow": "Algorithm 1 in the limit of small steps; stages: Lemmas F.6 and F.7"}

@@ -7,16 +7,16 @@ of recorded states: how well unseen tasks are solved, and errors on test prompts
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
-from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from flowsys.system.names import observables
 from flowsys.systems.prompt import testing
-from flowsys.systems.prompt.model import MASSES, prompt_loss, prompt_mass_rates, prompt_masses
-from flowsys.systems.prompt.symmetric import Orbits, SymmetricScores, mean_column_gradients
+from flowsys.systems.prompt.model import MASSES, mass_rates, masses, prompt_attention, prompt_loss, shown
+from flowsys.systems.prompt.symmetric import Orbits, mean_column_gradients
 from flowsys.systems.prompt.tasks import unseen
 from flowsys.systems.prompt.transitions import Law
 
@@ -24,73 +24,72 @@ ENTRIES = {"A_s": "input × same", "A_d": "input × other", "B_s": "output × sa
 KINDS = tuple(MASSES)
 
 
-class Seen(NamedTuple):
-    """What is known of the model at a state; each part is found when it is asked for."""
+@dataclass(frozen=True)
+class Seen:
+    """What is known of the model at a state, by the query's step; each part is found when it is asked for."""
 
-    scores: Callable[[], SymmetricScores]
-    losses: Callable[[], Sequence]  # K
-    masses: Callable[[], Sequence]  # K × 4, `MASSES`
-    entries: Callable[[], Orbits]
-    gradients: Callable[[], Orbits]
-    rate: Callable[[], Any]  # of mass_other_same
+    masses: Callable[[], Any]  # K × 4, `MASSES`
+    rate: Callable[[], Any] = lambda: None  # of mass_other_same
+    scores: Callable[[], Any] = lambda: None  # SymmetricScores
+    losses: Callable[[], Any] = lambda: None  # K
+    entries: Callable[[], Any] = lambda: None  # Orbits
+    gradients: Callable[[], Any] = lambda: None  # Orbits
+
+
+class Readings(dict[str, Callable]):
+    """Observables by name, as functions of (ops, Seen); the meaning of one is its docstring."""
+
+    def declare(self, name: str, meaning: str, read: Callable, **labels: Any) -> None:
+        self.update(observables(name, meaning, lambda *at: lambda ops, s: read(ops, s, *at), **labels))
 
 
 def mean(values: Sequence) -> Any:
     return sum(values) / len(values)
 
 
-def mass_readings() -> dict[str, Callable]:
+def mass_readings() -> Readings:
     """What is read off the four masses at every query step; 1 - p is summed, so that it stays exact near 0."""
-    parts = lambda m, *kinds: [sum(x[i] for i in kinds) for x in m]
-    largest = lambda ops, values: ops.largest(values) if len(values) > 1 else values[0]
-    smallest = lambda ops, values: ops.smallest(values) if len(values) > 1 else values[0]
-    declared: dict[str, tuple[str, Callable]] = {
-        "mass_other_step": ("attention on other steps, mean over query steps", lambda ops, m: mean(parts(m, 1, 3))),
-        "mass_other_step_max": ("attention on other steps, largest over query steps (T_1)",
-                                lambda ops, m: largest(ops, parts(m, 1, 3))),
-        "log_other_step_max": ("its logarithm", lambda ops, m: ops.log(largest(ops, parts(m, 1, 3)))),
-        "p_min": ("attention on the query's pattern and step, smallest over query steps (T_2)",
-                  lambda ops, m: smallest(ops, parts(m, 0))),
-        "log_missed_max": ("log(1 - p_min) without cancellation (T_3)",
-                           lambda ops, m: ops.log(largest(ops, parts(m, 1, 2, 3)))),
-        "purity": ("p/(p + q): share of the query's pattern in the attention on its step, alpha while unlearnt",
-                   lambda ops, m: mean(parts(m, 0)) / mean(parts(m, 0, 2))),
-    }  # fmt: skip
-    found = observables("mass_<kind>", "attention on <kind>, mean over query steps",
-                        lambda kind: lambda ops, m: mean(parts(m, KINDS.index(kind))), kind=MASSES)  # fmt: skip
-    for name, (meaning, read) in declared.items():
-        found |= observables(name, meaning, lambda read=read: read)
+    found = Readings()
+    parts = lambda s, *kinds: [sum(x[i] for i in kinds) for x in s.masses()]
+    found.declare("mass_<kind>", "attention on <kind>, mean over query steps",
+                  lambda ops, s, kind: mean(parts(s, KINDS.index(kind))), kind=MASSES)  # fmt: skip
+    found.declare("mass_other_step", "attention on other steps, mean over query steps",
+                  lambda ops, s: mean(parts(s, 1, 3)))  # fmt: skip
+    found.declare("mass_other_step_max", "attention on other steps, largest over query steps (T_1)",
+                  lambda ops, s: ops.largest(parts(s, 1, 3)))  # fmt: skip
+    found.declare("log_other_step_max", "its logarithm", lambda ops, s: ops.log(ops.largest(parts(s, 1, 3))))
+    found.declare("p_min", "attention on the query's pattern and step, smallest over query steps (T_2)",
+                  lambda ops, s: ops.smallest(parts(s, 0)))  # fmt: skip
+    found.declare("log_missed_max", "log(1 - p_min) without cancellation (T_3)",
+                  lambda ops, s: ops.log(ops.largest(parts(s, 1, 2, 3))))  # fmt: skip
+    found.declare("purity", "p/(p + q): share of the query's pattern in the attention on its step, alpha while "
+                  "unlearnt", lambda ops, s: mean(parts(s, 0)) / mean(parts(s, 0, 2)))  # fmt: skip
     return found
 
 
-def readings(K: int) -> dict[str, Callable]:
-    """Every name of the population system of K steps, as a function of what is seen; its meaning is its docstring."""
-    found: dict[str, Callable] = {}
-    steps, row = "123456789"[:K], lambda step: int(step) - 1
-
-    def declare(name: str, meaning: str, read: Callable, **labels: Any) -> None:
-        found.update(observables(name, meaning, lambda *at: lambda ops, s: read(s, *at), **labels))
-
-    declare("a", "score gained by a column whose input is the query's pattern", lambda s: s.scores().a)
-    declare("b", "score gained by a column whose label is the query's pattern", lambda s: s.scores().b)
-    declare("H_<i><k>", "score of a column of step <i> for a query at step <k>",
-            lambda s, i, k: s.scores().H[row(i), row(k)], i=steps, k=steps)  # fmt: skip
+def readings(K: int) -> Readings:
+    """Every name of the population system of K steps."""
+    found, steps, row = Readings(), "123456789"[:K], lambda step: int(step) - 1
     lead = lambda H: (H.trace() - (H.sum() - H.trace()) / (K - 1)) / K
-    declare("g", "score of the query's step over other steps, mean over query steps", lambda s: lead(s.scores().H))
-    declare("loss_<k>", "population loss of queries at step <k>", lambda s, k: s.losses()[row(k)], k=steps)
-    for name, read in mass_readings().items():
-        found |= observables(name, read.__doc__ or "", lambda read=read: lambda ops, s: read(ops, s.masses()))
-    declare("mass_<kind>_<k>", "attention on <kind>, query at step <k>",
-            lambda s, kind, k: s.masses()[row(k)][KINDS.index(kind)], kind=MASSES, k=steps)  # fmt: skip
-    declare("rate_mass_other_same", "time derivative of mass_other_same (T_peak)", lambda s: s.rate())
-    declare("<x>", "<x> query pattern entry of W", lambda s, x: getattr(s.entries(), x), x=ENTRIES)
-    declare("C_<i>", "step <i> × query pattern entry of W", lambda s, i: s.entries().C[row(i)], i=steps)
-    declare("G_<i><k>", "step <i> × query step <k> entry of W", lambda s, i, k: s.entries().G[row(i), row(k)],
-            i=steps, k=steps)  # fmt: skip
-    declare("gamma_<x>", "loss gradient of the <x> query pattern entry", lambda s, x: getattr(s.gradients(), x),
-            x=ENTRIES)  # fmt: skip
-    declare("Gamma_<kind>", "gradient of Lemmas F.5 and F.7 for a column of <kind>, mean",
-            lambda s, kind: mean_column_gradients(s.gradients())[KINDS.index(kind)], kind=MASSES)  # fmt: skip
+    add = found.declare
+    add("a", "score gained by a column whose input is the query's pattern", lambda ops, s: s.scores().a)
+    add("b", "score gained by a column whose label is the query's pattern", lambda ops, s: s.scores().b)
+    add("H_<i><k>", "score of a column of step <i> for a query at step <k>",
+        lambda ops, s, i, k: s.scores().H[row(i), row(k)], i=steps, k=steps)  # fmt: skip
+    add("g", "score of the query's step over other steps, mean over query steps", lambda ops, s: lead(s.scores().H))
+    add("loss_<k>", "population loss of queries at step <k>", lambda ops, s, k: s.losses()[row(k)], k=steps)
+    found.update(mass_readings())
+    add("mass_<kind>_<k>", "attention on <kind>, query at step <k>",
+        lambda ops, s, kind, k: s.masses()[row(k)][KINDS.index(kind)], kind=MASSES, k=steps)  # fmt: skip
+    add("rate_mass_other_same", "time derivative of mass_other_same (T_peak)", lambda ops, s: s.rate())
+    add("<x>", "<x> query pattern entry of W", lambda ops, s, x: getattr(s.entries(), x), x=ENTRIES)
+    add("C_<i>", "step <i> × query pattern entry of W", lambda ops, s, i: s.entries().C[row(i)], i=steps)
+    add("G_<i><k>", "step <i> × query step <k> entry of W", lambda ops, s, i, k: s.entries().G[row(i), row(k)],
+        i=steps, k=steps)  # fmt: skip
+    add("gamma_<x>", "loss gradient of the <x> query pattern entry", lambda ops, s, x: getattr(s.gradients(), x),
+        x=ENTRIES)  # fmt: skip
+    add("Gamma_<kind>", "gradient of Lemmas F.5 and F.7 for a column of <kind>, mean",
+        lambda ops, s, kind: mean_column_gradients(s.gradients())[KINDS.index(kind)], kind=MASSES)  # fmt: skip
     return found
 
 
@@ -110,16 +109,16 @@ def orbit_means(S: Any, M: int) -> Orbits:
 
 def seen(ops: Any, w: Any, X: Any, p: Any) -> Seen:
     """What prompts show of a model: means over them, by the query's step."""
-    of_steps = [p.K * (1 * (X.step == k)) * X.weight for k in range(p.K)]
-    masses = lambda: [(part.reshape(-1, 1) * prompt_masses(ops, w, X, p)).sum(axis=0) for part in of_steps]
-    losses = lambda: [(part * prompt_loss(ops, w, X, p)).sum() for part in of_steps]
+    prompts, π = lambda: shown(w, X, p), lambda: prompt_attention(ops, w, X, p)
+    of_step = lambda values: [(p.K * (X.step == k) * X.weight * values.T).T.sum(axis=0) for k in range(p.K)]
+    rates = lambda: mass_rates(ops, π(), w.rates.W, prompts())[:, KINDS.index("other_same")]
     return Seen(
+        masses=lambda: w.once("masses by step", X, lambda: of_step(masses(ops, π(), prompts()))),
+        rate=lambda: (X.weight * rates()).sum(),
         scores=lambda: orbit_means(w.W, p.M).scores,
-        losses=lambda: w.once("loss by step", X, losses),
-        masses=lambda: w.once("masses by step", X, masses),
+        losses=lambda: w.once("losses by step", X, lambda: of_step(prompt_loss(ops, w, X, p))),
         entries=lambda: orbit_means(w.W, p.M),
         gradients=lambda: orbit_means(-w.rates.W, p.M),
-        rate=lambda: (X.weight * prompt_mass_rates(ops, w, X, p)[:, KINDS.index("other_same")]).sum(),
     )
 
 
@@ -141,38 +140,23 @@ def observe(p: Any) -> dict[str, Callable]:
 # -- measures ---------------------------------------------------------------------------------------------------------
 
 
-def _on_unseen(w: Any, X: Any, p: Any, of: Callable) -> float:
-    """A mean over the prompts of unseen random tasks."""
+def _on_unseen(w: Any, X: Any, p: Any, read: Callable) -> float:
+    """What is read off the prompts of unseen random tasks."""
     import jax
 
     from flowsys.model import ops
 
     with jax.enable_x64(True):
-        return float(np.asarray(of(ops, w, unseen(p), p)).mean())
+        return float(read(ops, seen(ops, w, unseen(p), p)))
 
 
 def measures(law: Law | None) -> dict[str, Callable]:
     """What is measured of recorded states, test prompts drawn from a law or by the parameters."""
-    same_mass = lambda ops, w, X, p: prompt_masses(ops, w, X, p)[:, 0]
-    of_test = lambda name: lambda w, X, p: testing.value(name, partial(getattr, p), w.W, law)
-    found = {
-        **observables("loss_test", "finite levels: loss on unseen random tasks",
-                      lambda: partial(_on_unseen, of=prompt_loss)),
-        **observables("mass_same_same_test", "finite levels: attention on the query's pattern and step on unseen "
-                      "random tasks", lambda: partial(_on_unseen, of=same_mass)),
-    }  # fmt: skip
+    of_unseen, loss = lambda read: partial(_on_unseen, read=read), lambda ops, s: mean(s.losses())
+    of_test = lambda name: lambda w, X, p: testing.value(name, p, w.W, law)
+    found = observables("loss_test", "finite levels: loss on unseen random tasks", lambda: of_unseen(loss))
+    found |= observables("mass_same_same_test", "finite levels: attention on the query's pattern and step on unseen "
+                         "random tasks", lambda: of_unseen(mass_readings()["mass_same_same"]))  # fmt: skip
     for name, (meaning, _) in testing.TESTED.items():
         found |= observables(name, meaning, partial(of_test, name))
     return found
-
-
-def told(K: int) -> dict[str, str]:
-    """The meaning of every name, for K steps; another K has the same names with its own step numbers."""
-    of_levels = observe(SimpleNamespace(K=K)) | measures(None)
-    return {
-        "loss": "population loss (Eq. 3), mean over query steps",
-        **{name: function.__doc__ or "" for name, function in of_levels.items()},
-        "mass_chain_other": "planar: attention on the query's own chain at other steps",
-        "s": "L4: the paper's exponent of the query's step",
-        "u": "L4: the paper's exponent of the query's pattern, a lower bound on a",
-    }

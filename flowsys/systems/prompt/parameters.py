@@ -16,7 +16,8 @@ PARAMETERS: dict[str, Any] = {
     "p_2": fs.Real(0.5, 1e-3, 1 - 1e-9, "T_2: attention on the query's pattern and step"),
     "epsilon": fs.Real(0.1, 1e-9, 0.9, "T_3: how far the attention on the query's pattern and step may be from 1"),
     "T_3_rule": fs.Choice("missed", "squared",
-                          meaning="T_3 at 1 - p = epsilon (missed) or at (1 - p)^2 = epsilon (squared)"),
+                          meaning="T_3 at 1 - p = epsilon (missed) or at (1 - p)^2 = epsilon (squared)",
+                          words={"missed": r"$T_3$: $1 - p = \epsilon$", "squared": r"$T_3$: $(1 - p)^2 = \epsilon$"}),
     "t_given": fs.Real(200.0, 0.0, 1e12, "T_given: a time to look at, as a parameter", open_low=True),
     "l_tr": fs.Size(20, 1, 10**4, "examples in a training prompt (SGD); at least one matches the query",
                     levels=("L0",), infinite=True),
@@ -37,7 +38,9 @@ PARAMETERS: dict[str, Any] = {
     "tau": fs.Real(0.5, 0.01, 1.0, "probability that an example is right at every step"),
     "rho": fs.Real(0.8, 0.0, 0.99, "primacy of the right pattern over the runner-up (or the nearest possible)"),
     "style": fs.Choice("equal", "one", "uniform", "attractor", meaning="errors of examples: runner-up at every step or "
-                       "at step 1 only, uniform, or towards an attractor"),
+                       "at step 1 only, uniform, or towards an attractor",
+                       words={"equal": "errors at every step", "one": "errors at step 1 alone",
+                              "uniform": "uniform errors", "attractor": "errors towards a wrong chain"}),
     "beta": fs.Real(0.9, 0.0, 1.0, "fraction of attractor errors that go to the attractor"),
     "overlap": fs.Real(1.0, 0.0, 1.0, "overlap of the queried test pattern with the blind direction "
                        "(cot_error_overlap)"),

@@ -93,6 +93,13 @@ class Chains(NamedTuple):
         return success
 
 
+def chain_success(n_examples: int, p_correct: float, M_test: int, K: int, alpha_test: float) -> float:
+    """P(all K steps right); nan beyond what is counted."""
+    if n_examples > N_MOST_EXAMPLES:
+        return nan
+    return Chains.of(p_correct, M_test, n_examples).correct_through(K, n_examples, alpha_test)[-1]
+
+
 def examples_needed(
     target: float, p_correct: float, M_test: int, K: int, alpha_test: float, n_most: int = 150
 ) -> float:

@@ -10,6 +10,8 @@ The law of the flow is stated here alone. K fixes the state and so the program. 
 no two marked labels meet around Z_M (`symmetric.least_unwrapped_M`); below that the marked sets are those of one M.
 """
 
+from collections.abc import Callable, Mapping
+
 import numpy as np
 import sympy as sp
 
@@ -22,6 +24,11 @@ from flowsys.systems.prompt.observables import Seen, mass_readings, mean, readin
 from flowsys.systems.prompt.symmetric import Orbits, SymmetricScores, kinds, orbits_from_zero
 
 M, K, α = symbol("M"), symbol("K"), symbol("alpha")
+
+
+def read(readings: Mapping[str, Callable], seen: Seen) -> dict[str, sp.Expr]:
+    """What is read off symbols."""
+    return {name: sp.sympify(of(ops, seen)) for name, of in readings.items()}
 
 
 def variables(K: int, prefix: str = "") -> SymmetricScores:
@@ -40,41 +47,37 @@ def population_statement(K: int, wrapped_M: int | None = None) -> Statement:
     """The symmetric population system of K steps, for every M (or for one small M whose labels wrap around)."""
     y, dy, steps = variables(K), variables(K, "d_"), range(1, K + 1)
     columns = kinds(ops, M if wrapped_M is None else wrapped_M, K, α, wrapped_M)
-    losses, attention = model.population_losses(ops, *y, columns), model.kind_attention(ops, *y, columns)
-    totals = {f"loss_{k}": loss for k, loss in enumerate(losses, start=1)}
-    for k, masses in enumerate(model.total_masses(ops, attention, columns), start=1):
-        totals |= {f"mass_{kind}_{k}": mass for kind, mass in zip(MASSES, masses)}
-
-    def mass_rates() -> list:
-        """d/dt of the four masses at every query step: attention moves with dπ = π (ds - Σ π ds)."""
-        moving = enumerate(zip(attention, model.kind_scores(ops, *dy, columns)), start=1)
-        rates = [π * (ds - ops.name(f"score_rate_{k}", (π * ds).sum())) for k, (π, ds) in moving]
-        return model.total_masses(ops, rates, columns)
-
+    attention = [model.attention(ops, y, kind) for kind in columns]
+    losses = {f"loss_{k}": ops.name(f"L_{k}", model.loss(*of)) for k, of in enumerate(zip(attention, columns), start=1)}
+    masses = {f"mass_{name}_{k}": mass for k, of in enumerate(zip(attention, columns), start=1)
+              for name, mass in zip(MASSES, model.masses(ops, *of))}  # fmt: skip
     seen = Seen(
         scores=lambda: y,
         losses=lambda: [symbol(f"loss_{k}") for k in steps],
         masses=lambda: [[symbol(f"mass_{kind}_{k}") for kind in MASSES] for k in steps],
         entries=lambda: orbits_from_zero(y, M),
         gradients=lambda: Orbits(*(-rate for rate in orbits_from_zero(dy, M))),
-        rate=lambda: mean([moved[2] for moved in mass_rates()]),
+        rate=lambda: mean([model.mass_rates(ops, π, dy, kind)[2] for π, kind in zip(attention, columns)]),
     )
-    observables = {name: sp.sympify(read(ops, seen)) for name, read in readings(K).items()}
-    return Statement(flow(K), (M, α), sum(losses) / K, totals=totals,
-                     observables=observables | {"loss": mean(seen.losses())})  # fmt: skip
+    return Statement(flow(K), (M, α), sum(losses.values()) / K, totals=losses | masses,
+                     observables=read(readings(K), seen) | {"loss": mean(seen.losses())})  # fmt: skip
 
 
 def planar_statement() -> Statement:
-    """The M → ∞ system in a and g (`planar`), for every M, K and α."""
-    a, g, da, dg = (symbol(name) for name in ("a", "g", "d_a", "d_g"))
-    counts = ops.array([α, 1 - α, (K - 1) * α, (K - 1) * (1 - α)])
-    p, q, s, o = ops.softmax(ops.array([a + g, g, 0 * a, 0 * g]), counts)
-    loss = ((1 - p) * (1 - p) + s * s / (K - 1)) / 2
-    observables = {"a": a, "g": g, "loss": symbol("total_loss"), "mass_chain_other": s}
-    observables |= {name: read(ops, [[p, sp.S.Zero, q, s + o]]) for name, read in mass_readings().items()}
-    observables["rate_mass_other_same"] = q * (dg - p * (da + dg) - q * dg)
+    """The M → ∞ system in a and g (`planar`), for every M, K and α: kinds of columns p, q, s, o, and two of labels."""
+    a, g, *moving = (symbol(name) for name in ("a", "g", "d_a", "d_g"))
+    same_input, same_step = np.array([1, 0, 0, 0]), np.array([1, 1, 0, 0])
+    columns = model.Columns(
+        lambda y: y[0] * ops.array(same_input) + y[1] * ops.array(same_step),
+        ops.array([α, 1 - α, (K - 1) * α, (K - 1) * (1 - α)]), same_input, same_step,
+        lambda π: ops.array([π[0], π[2] / (K - 1)]), ops.array([1, 0]), ops.array([1, K - 1]),
+    )  # fmt: skip
+    π = model.attention(ops, (a, g), columns)
+    loss, seen = model.loss(π, columns), Seen(masses=lambda: [model.masses(ops, π, columns)])
+    observables = {"a": a, "g": g, "loss": symbol("total_loss"), "mass_chain_other": π[2],
+                   "rate_mass_other_same": model.mass_rates(ops, π, moving, columns)[2]}  # fmt: skip
     return Statement([Direct((a, g), (M - 1, K - 1))], (M, K, α), loss, totals={"total_loss": loss},
-                     observables=observables)  # fmt: skip
+                     observables=observables | read(mass_readings(), seen))  # fmt: skip
 
 
 def surrogate_statement() -> Statement:
@@ -88,7 +91,6 @@ def surrogate_statement() -> Statement:
     s, u = symbol("s"), symbol("u")
     other_step, other_pattern, odds = (K - 1) * ops.exp(-s), ops.exp(-u), (1 - α) / α
     p = 1 / (1 + other_step + odds * (other_step + other_pattern))
-    masses = [p, p * other_step, p * odds * other_pattern, p * odds * other_step]
-    observables = {"s": s, "u": u} | {name: read(ops, [masses]) for name, read in mass_readings().items()}
+    seen = Seen(masses=lambda: [[p, p * other_step, p * odds * other_pattern, p * odds * other_step]])
     rates = {s: 2 * α**2 / K**3 * (1 - p) ** 2, u: p * (1 - p) ** 2 / (K * M)}
-    return Statement([Given(rates)], (M, K, α), sp.S.Zero, observables=observables)
+    return Statement([Given(rates)], (M, K, α), sp.S.Zero, observables={"s": s, "u": u} | read(mass_readings(), seen))

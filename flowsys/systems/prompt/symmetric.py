@@ -79,35 +79,34 @@ def kinds(ops: Any, M: Any, K: int, alpha: Any, modulus: int | None = None) -> l
 
 
 def _columns(ops: Any, M: Any, K: int, alpha: Any, step: int, modulus: int | None) -> Columns:
-    def wrap(u):
-        return u if modulus is None else u % modulus
-
-    triangle = [k * (k + 1) // 2 for k in range(K + 1)]
-    steps = range(1, K + 1)
+    wrap = (lambda u: u) if modulus is None else (lambda u: u % modulus)
+    triangle, steps = [k * (k + 1) // 2 for k in range(K + 1)], range(1, K + 1)
     chain = {k: wrap(triangle[k - 1] - triangle[step - 1]) for k in steps}
     marked = {k: sorted({0, wrap(-k), chain[k]}) for k in steps}
-    labels = sorted({wrap(u + k) for k in steps for u in marked[k]} | {wrap(step)})
+    single, bulk = [(k, u) for k in steps for u in marked[k]], {k: M - len(marked[k]) for k in steps}
     found = [(k, u) for k in steps for u in [*marked[k], None]]  # None: all unmarked inputs
-    n_unmarked = {k: M - len(marked[k]) for k in steps}
+    labels = [*sorted({wrap(u + k) for k, u in single} | {wrap(step)}), None]  # None: every other label
     other_weight = (1 - alpha) / (K * (M - 1))
 
-    def count(k, u):
-        if u is None:
-            return n_unmarked[k] * other_weight
-        return alpha / K if u == chain[k] else other_weight
+    def count(k: int, u: int | None) -> Any:
+        return bulk[k] * other_weight if u is None else alpha / K if u == chain[k] else other_weight
 
-    def share(k, u, label):
+    def share(k: int, u: int | None, label: int | None) -> Any:
+        """The part of a kind's attention that each label of a kind gets."""
+        origin = None if label is None or wrap(label - k) not in marked[k] else wrap(label - k)
         if u is None:
-            is_unmarked = label is None or wrap(label - k) not in marked[k]
-            return 1 / n_unmarked[k] if is_unmarked and len(marked[k]) != modulus else 0
-        return int(label is not None and wrap(label - k) == u)
+            return 1 / bulk[k] if origin is None and len(marked[k]) != modulus else 0
+        return int(u == origin)
 
+    shares = ops.array([[share(k, u, label) for k, u in found] for label in labels])
+    same_input, same_label = np.array([[int(u == 0), int(u is not None and wrap(u + k) == 0)] for k, u in found]).T
+    of_step = np.array([k - 1 for k, _ in found])
     return Columns(
-        step=np.array([k - 1 for k, _ in found]),
-        same_input=np.array([int(u == 0) for _, u in found]),
-        same_label=np.array([int(u is not None and wrap(u + k) == 0) for k, u in found]),
-        counts=ops.array([count(k, u) for k, u in found]),
-        shares=ops.array([[share(k, u, label) for k, u in found] for label in [*labels, None]]),
-        target=np.array([int(label == wrap(step)) for label in [*labels, None]]),
-        multiplicity=ops.array([*[1] * len(labels), M - len(labels)]),
+        lambda y: y.a * ops.array(same_input) + y.b * ops.array(same_label) + y.H[of_step, step - 1],
+        ops.array([count(k, u) for k, u in found]),
+        same_input,
+        1 * (of_step == step - 1),
+        lambda π: ops.name(f"output_{step}", (shares * π[None, :]).sum(axis=-1)),
+        ops.array([int(label == wrap(step)) for label in labels]),
+        ops.array([*[1] * (len(labels) - 1), M - len(labels) + 1]),
     )

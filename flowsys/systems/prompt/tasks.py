@@ -12,7 +12,8 @@ the query column itself is not (Eq. 1, App. C.1). As l_tr → ∞ the counts bec
 the query's own columns drop out.
 """
 
-import itertools
+from collections.abc import Callable
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -34,16 +35,19 @@ def cycle_powers(cycles: Any, K: int) -> Any:
     return cycles[np.arange(cycles.shape[0]).reshape(-1, 1, 1), shifted]
 
 
+def drawn(n: int, p: Any, permuted: Callable[[tuple], Any]) -> Any:
+    """n tasks (n, K, M) of the family asked for, from random orders of patterns, `permuted` along a last axis."""
+    return permuted((n, p.K, p.M)) if p.family == "permutations" else cycle_powers(permuted((n, p.M)), p.K)
+
+
 def random_tasks(rng: np.random.Generator, n: int, p: Any) -> np.ndarray:
-    """n tasks (n, K, M) of the family asked for."""
-    if p.family == "permutations":
-        return rng.permuted(np.tile(np.arange(p.M), (n, p.K, 1)), axis=-1)
-    return cycle_powers(rng.permuted(np.tile(np.arange(p.M), (n, 1)), axis=1), p.K)
+    """n tasks of the family asked for."""
+    return drawn(n, p, lambda shape: rng.permuted(np.broadcast_to(np.arange(p.M), shape), axis=-1))
 
 
 def all_cycle_tasks(M: int, K: int) -> np.ndarray:
     """The (M - 1)! cycle tasks, for exhaustive populations at small M."""
-    return cycle_powers(np.array([(0, *rest) for rest in itertools.permutations(range(1, M))]), K)
+    return cycle_powers(np.array([(0, *rest) for rest in permutations(range(1, M))]), K)
 
 
 def training_tasks(p: Any) -> np.ndarray:
@@ -52,13 +56,9 @@ def training_tasks(p: Any) -> np.ndarray:
         raise InputError(f"M = {p.M} is not allowed at finite levels: it must be at most {MOST_PATTERNS}.")
     if p.n_tasks != np.inf:
         return random_tasks(np.random.default_rng([p.seed, 1]), p.n_tasks, p)
-    if p.family != "cycles":
-        raise InputError("n_tasks = inf is not allowed with family = permutations: it must be a number.")
-    if p.M > N_MOST_CYCLE_PATTERNS:
-        raise InputError(
-            f"n_tasks = inf is not allowed for M = {p.M}: all (M - 1)! cycles are written out up to M = "
-            f"{N_MOST_CYCLE_PATTERNS} only."
-        )
+    if p.family != "cycles" or p.M > N_MOST_CYCLE_PATTERNS:
+        raise InputError(f"n_tasks = inf is not allowed for M = {p.M} and family = {p.family}: all (M - 1)! cycles are "
+                         f"written out, up to M = {N_MOST_CYCLE_PATTERNS}, and of permutations none.")  # fmt: skip
     return all_cycle_tasks(p.M, p.K)
 
 
@@ -73,21 +73,19 @@ def checked_tasks(tasks: Any) -> np.ndarray:
 def chains(tasks: Any) -> Any:
     """Patterns (n, K + 1, M) reached from every starting pattern after 0..K steps."""
     n, K, M = tasks.shape
-    row = np.arange(n).reshape(n, 1)
-    if isinstance(tasks, np.ndarray):
-        xp: Any = np
-    else:
-        import jax.numpy as xp
-    reached = [xp.broadcast_to(xp.arange(M).reshape(1, M), (n, M))]
+    row, reached = np.arange(n).reshape(n, 1), [np.broadcast_to(np.arange(M), (n, M))]
     for k in range(K):
         reached.append(tasks[row, k, reached[-1]])
-    return xp.stack(reached, axis=1)
+    if isinstance(tasks, np.ndarray):
+        return np.stack(reached, axis=1)
+    import jax.numpy as jnp
+
+    return jnp.stack(reached, axis=1)
 
 
 def prompts(reached: Any, step: np.ndarray, start: np.ndarray, listed: Any = None) -> fs.Samples:
     """One prompt a row of chains: endless, or with columns `listed` (n, K, M) so many times."""
-    row, (n, steps, M) = np.arange(len(step)), reached.shape
-    is_endless = listed is None
+    row, is_endless, (n, steps, M) = np.arange(len(step)), listed is None, reached.shape
     return fs.Samples(
         chains=reached,
         origins=reached[:, 1:].argsort(axis=-1),
@@ -120,13 +118,10 @@ def batches(key: Any, p: Any) -> fs.Samples:
 
     n, K, M, l_tr = p.batch_size, p.K, p.M, p.l_tr
     if n % (K * M):
-        raise InputError(
-            f"batch_size = {n} is not allowed: it must be a multiple of K M = {K * M}, so that every step and every "
-            "pattern is queried equally often."
-        )
+        raise InputError(f"batch_size = {n} is not allowed: it must be a multiple of K M = {K * M}, so that every step "
+                         "and every pattern is queried equally often.")  # fmt: skip
     of_tasks, of_examples = jax.random.split(key)
-    draws = jax.random.uniform(of_tasks, (n, K, M) if p.family == "permutations" else (n, M)).argsort(axis=-1)
-    reached = chains(draws if p.family == "permutations" else cycle_powers(draws, K))
+    reached = chains(drawn(n, p, lambda shape: jax.random.uniform(of_tasks, shape).argsort(axis=-1)))
     step, start = np.arange(n) % K, (np.arange(n) // K) % M
     if l_tr == np.inf:
         return prompts(reached, step, start)

@@ -13,7 +13,8 @@ at every state, so errors at two times differ by the model alone. The law of the
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from flowsys.systems.prompt import inference, transitions
 from flowsys.systems.prompt.examples import Examples, n_matching_examples, sampled_prompts
 from flowsys.systems.prompt.inference import Scorer, Tested
 from flowsys.systems.prompt.model import MASSES, orthonormal_rows
-from flowsys.systems.prompt.plurality import N_MOST_EXAMPLES, Chains, examples_needed, win_table
+from flowsys.systems.prompt.plurality import N_MOST_EXAMPLES, chain_success, examples_needed, win_table
 from flowsys.systems.prompt.symmetric import SymmetricScores, orbits_from_zero
 from flowsys.systems.prompt.transitions import Law
 
@@ -93,7 +94,7 @@ def tested(setup: Mapping[str, Any], state: np.ndarray, overlap: float | None = 
     """
     M, M_test, K, level = (setup[name] for name in ("M", "M_test", "K", "noise"))
     law = law_of(setup) if law is None else law.checked(K, M_test)
-    law = law if overlap is None else law._replace(queries=np.zeros(1, dtype=int))
+    law = law if overlap is None else replace(law, queries=np.zeros(1, dtype=int))
     if state.ndim == 1:
         state, patterns = frame_entries(state, M, blind_direction(setup, overlap)), np.eye(M_test, M_test + 1)
     else:
@@ -119,15 +120,6 @@ def _prompts(rng: np.random.Generator, law: Law, setup: Mapping[str, Any], n_hel
     return sampled_prompts(rng, law, setup["n_prompts"], setup["l_ts"], setup["alpha_test"], n_held)
 
 
-def chain_success(setup: Mapping[str, Any]) -> float:
-    """Probability that a chain of votes is right at every step, with uniform errors; nan beyond what is counted."""
-    n, K = setup["l_ts"], setup["K"]
-    if n > N_MOST_EXAMPLES:
-        return float("nan")
-    chains = Chains.of(setup["tau"] ** (1 / K), setup["M_test"], n)
-    return float(chains.correct_through(K, n, setup["alpha_test"])[-1])
-
-
 def one_step_error(setup: Mapping[str, Any], law: Law | None = None) -> float:
     """Error of one vote among the final outputs of matching examples, mean over queries; nan beyond what is counted."""
     if setup["l_ts"] > N_MOST_EXAMPLES:
@@ -143,59 +135,69 @@ def one_step_error(setup: Mapping[str, Any], law: Law | None = None) -> float:
 
 # -- by name ----------------------------------------------------------------------------------------------------------
 
-N_REMEMBERED = 4096  # a sweep asks one name of a whole chunk of points, then the next
-_last: dict[tuple, Any] = {}
+
+@dataclass(frozen=True)
+class Trained:
+    """A state of training, asked with a law; what several names read is found once."""
+
+    setup: Mapping[str, Any]
+    state: np.ndarray
+    law: Law | None
+
+    chains = cached_property(lambda self: tested(self.setup, self.state, None, self.law))
+    blind = cached_property(lambda self: tested(self.setup, self.state, self.setup["overlap"], self.law))
+    votes = cached_property(lambda self: limit_errors(self.setup, self.law))
+
+    def mass(self, kind: int) -> float:
+        return self.chains.masses[:, kind].mean()
+
+    @property
+    def counted(self) -> tuple[float, int, int, float]:
+        """Steps with uniform errors, for exact counting."""
+        tau, M_test, K, alpha = (self.setup[name] for name in ("tau", "M_test", "K", "alpha_test"))
+        return tau ** (1 / K), M_test, K, alpha
 
 
-def _remembered(find: Callable[..., Tested], setup: Mapping[str, Any], law: Law | None, *more: Any) -> Tested:
-    """What was found for the same before: the names of one test share its prompts."""
-    parts = (*(law or ()), *more)
-    key = (find, *setup.items(), *(part if np.ndim(part) == 0 else np.asarray(part).tobytes() for part in parts))
-    if key not in _last:
-        if len(_last) >= N_REMEMBERED:
-            _last.pop(next(iter(_last)))
-        _last[key] = find(setup, *more, law=law)
-    return _last[key]
-
-
-def _mass(kind: str, setup: Mapping[str, Any], state: np.ndarray, law: Law | None) -> float:
-    return float(_remembered(tested, setup, law, state).masses[:, [*MASSES].index(kind)].mean())
-
-
-TESTED: dict[str, tuple[str, Callable[[Mapping[str, Any], np.ndarray, Law | None], float]]] = {
+TESTED: dict[str, tuple[str, Callable[[Trained], float]]] = {
     "cot_error": ("error of chain-of-thought inference on test prompts (Eq. 7), by Monte-Carlo",
-                  lambda s, y, law: _remembered(tested, s, law, y).cot),
-    "icl_error": ("error of one-step inference on the same prompts (Eq. 9)",
-                  lambda s, y, law: _remembered(tested, s, law, y).icl),
+                  lambda model: model.chains.cot),
+    "icl_error": ("error of one-step inference on the same prompts (Eq. 9)", lambda model: model.chains.icl),
     "attention_matching": ("attention on matching examples along chain-of-thought inference (Proposition 1)",
-                           lambda s, y, law: float(_remembered(tested, s, law, y).attention.mean())),
-    **{f"test_mass_{kind}": (f"attention on {where} along chain-of-thought inference (Fig. 5)", partial(_mass, kind))
-       for kind, where in MASSES.items() if kind != "same_same"},
+                           lambda model: model.mass(0)),
+    **{f"test_mass_{kind}": (f"attention on {where} along chain-of-thought inference (Fig. 5)",
+                             partial(Trained.mass, kind=i))
+       for i, (kind, where) in enumerate(MASSES.items()) if i},
     "cot_error_limit": ("error of chain-of-thought inference with all attention on matching examples",
-                        lambda s, y, law: _remembered(limit_errors, s, law).cot),
+                        lambda model: model.votes.cot),
     "icl_error_limit": ("error of one-step inference with all attention on matching examples",
-                        lambda s, y, law: _remembered(limit_errors, s, law).icl),
+                        lambda model: model.votes.icl),
     "cot_error_overlap": ("error of chain-of-thought inference on the test pattern of overlap `overlap` with the "
-                          "blind direction", lambda s, y, law: _remembered(tested, s, law, y, s["overlap"]).cot),
-    "attention_overlap": ("attention on its matching examples at step 1",
-                          lambda s, y, law: float(_remembered(tested, s, law, y, s["overlap"]).attention[0])),
+                          "blind direction", lambda model: model.blind.cot),
+    "attention_overlap": ("attention on its matching examples at step 1", lambda model: model.blind.attention[0]),
     "examples_needed": ("least l_ts at which a chain succeeds, all attention on matching examples and uniform errors, "
                         "by exact counting (nan above 150)",
-                        lambda s, y, law: examples_needed(s["success"], s["tau"] ** (1 / s["K"]), s["M_test"], s["K"],
-                                                          s["alpha_test"])),
+                        lambda model: examples_needed(model.setup["success"], *model.counted)),
     "chain_success_exact": ("probability that a chain is right at every step, all attention on matching examples and "
                             "uniform errors, by exact counting (nan for l_ts above 600)",
-                            lambda s, y, law: chain_success(s)),
+                            lambda model: chain_success(model.setup["l_ts"], *model.counted)),
     "icl_error_exact": ("error of one-step inference with all attention on matching examples, by exact counting (nan "
-                        "for l_ts above 600)", lambda s, y, law: one_step_error(s, law)),
+                        "for l_ts above 600)", lambda model: one_step_error(model.setup, model.law)),
 }  # fmt: skip
+CONSTANT = ("cot_error_limit", "icl_error_limit", "examples_needed", "chain_success_exact", "icl_error_exact")
+"""With all attention on matching examples: training does not move them."""
 READ = ("M", "K", "M_test", "style", "tau", "beta", "rho", "alpha_test", "l_ts", "seed", "n_prompts", "noise",
         "overlap", "d_X", "success")  # fmt: skip
 
 
-def value(name: str, of: Callable[[str], Any], state: Any, law: Law | None = None) -> float:
+@lru_cache(maxsize=4096)  # a sweep asks one name of a whole chunk of points, then the next
+def _trained(values: tuple, state: bytes, shape: tuple, law: Law | None) -> Trained:
+    return Trained(dict(zip(READ, values)), np.frombuffer(state).reshape(shape), law)
+
+
+def value(name: str, p: Any, state: Any, law: Law | None = None) -> float:
     """One of `TESTED` at a state; nan with too few test patterns to ask about, or to choose overlaps of."""
-    setup = {parameter: of(parameter) for parameter in READ}
-    setup["seed"] = int(setup["seed"])
-    is_possible = setup["M_test"] >= LEAST_TEST_PATTERNS and ("overlap" not in name or setup["M_test"] < setup["M"])
-    return TESTED[name][1](setup, np.asarray(state), law) if is_possible else float("nan")
+    if p["M_test"] < LEAST_TEST_PATTERNS or ("overlap" in name and p["M_test"] >= p["M"]):
+        return float("nan")
+    y = np.asarray(state, dtype=float)
+    values = tuple(int(p[parameter]) if parameter == "seed" else p[parameter] for parameter in READ)
+    return float(TESTED[name][1](_trained(values, y.tobytes(), y.shape, law)))

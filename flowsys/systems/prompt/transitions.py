@@ -6,8 +6,8 @@ runner-up errors have one of probability (1 - ρ) p_k, uniform errors none, and 
 chain w_k = f_k(w_{k-1}) that right steps then follow: they add up over the steps and can make B prefer w_K.
 """
 
+from dataclasses import dataclass
 from functools import reduce
-from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq, fsolve
@@ -16,7 +16,8 @@ from flowsys.errors import InputError
 from flowsys.systems.prompt.tasks import chains
 
 
-class Law(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Law:
     """What test prompts are drawn from: examples' steps, the right ones, and the patterns asked about (None: all)."""
 
     transitions: np.ndarray  # (K, M', M'): A_k, rows sum to 1

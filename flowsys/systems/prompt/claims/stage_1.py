@@ -56,10 +56,10 @@ def bounds_of(run: Kit, there: Trajectory, kind: str) -> printed.Bounds:
     return printed.Bounds(None if lower is None else lower.mean(axis=0), upper.mean(axis=0))
 
 
-def until_broken(run: Kit, kind: str, sign: float = 1.0) -> dict[str, float]:
+def until_broken(run: Kit, kind: str, sign: float = 1.0, longest: float = LONGEST) -> dict[str, float]:
     """From t = 1 on, how long each bound on Γ is kept; 0 if it is broken at once."""
-    there = along_window(run)
-    run.note(longest=LONGEST)
+    there = along_window(run, longest)
+    run.note(longest=longest)
     lower, upper = bounds_of(run, there, kind)
     gamma = sign * there[f"Gamma_{kind}"]
     found = {} if lower is None else {"lower": kept_until(there.t, lower <= gamma)}
