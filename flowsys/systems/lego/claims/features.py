@@ -177,10 +177,13 @@ def creep(run: Kit, width: float = 1.0) -> Sides:
 STARTS: dict[str, Any] = {"bias": 0.01, "V_0": 0.01}
 EARLY = [{"group": g, "q": q, **STARTS} for g in ("C3", "C5", "S3") for q in (4, 6)]
 SMALLER_START = Path("bias", (0.01, 0.005, 0.0025, 0.00125, 0.000625), V_0=lambda p: p.bias)
-PHASE_1 = Condition("ϱ > b + V_0", lambda p: (p.rho, p.bias + p.V_0))
-"""There is a phase I: b = σ_0 log d is far below ϱ = 1/polylog d."""
-POWER_BRANCH, CYCLIC, SYMMETRIC_ONLY = Regime(PHASE_1), Regime(TRANSITIVE, PHASE_1), Regime(SYMMETRIC, PHASE_1)
-LARGE_D = Regime(Condition("d ≥ D", lambda p, D: (p.d, D)), PHASE_1, D=1e3)
+PHASE_1 = Condition("ϱ^(q-1)/(b + V_0)^(q-2) ≥ c log d",
+                    lambda p, c: (p.rho ** (p.q - 1) / (p.bias + p.V_0) ** (p.q - 2), c * np.log(p.d)))  # fmt: skip
+"""Phase I, which decides between the features, takes longer than what follows: a power of d against its logarithm where
+b = σ_0 log d, V_0 = Õ(σ_0) with σ_0 = d^(-1/2), and ϱ = 1/polylog d."""
+POWER_BRANCH, CYCLIC = Regime(PHASE_1, c=1.0), Regime(TRANSITIVE, PHASE_1, c=1.0)
+SYMMETRIC_ONLY = Regime(SYMMETRIC, PHASE_1, c=1.0)
+LARGE_D = Regime(Condition("d ≥ D", lambda p, D: (p.d, D)), PHASE_1, D=1e3, c=1.0)
 """What our closed forms of phase I leave out is the share 1/d that the softmax gives every class at the start."""
 LARGER_D = Path("d", (1e2, 1e3, 1e4, 1e6, 1e8, 1e10, 1e12))
 NARROWER = Path("d", LARGER_D.values, rho=lambda p: 1 / np.log(p.d))
