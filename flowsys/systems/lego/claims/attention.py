@@ -35,6 +35,7 @@ from flowsys.systems.lego.claims.regimes import (
     late,
     late_time,
 )
+from flowsys.systems.lego.closed_forms import clip_level
 
 RATES = ("alpha_rate", "gamma_rate", "alpha", "gamma")
 SCORES = ("alpha", "gamma", "alpha_minus_gamma", "gap", "eps_attention")
@@ -74,8 +75,8 @@ def decrease_of_gamma(run: Kit, sign: float = 1.0) -> Sides:
 
 
 def growth_of_the_gap(run: Kit) -> Sides:
-    """D.18: d(α - γ)/dτ against dα/dτ in stage 2.1."""
-    there = stage_2_1(run)
+    """D.18: d(α - γ)/dτ against dα/dτ in stage 2.1, to α = 1/B: of the order of 1/log d, and logits are still O(1)."""
+    there = stage_2_1(run.at(alpha_1=1 / clip_level(run.p.C_B, run.p.d)))
     return Sides(there["alpha_rate"] - there["gamma_rate"], there["alpha_rate"], there.t)
 
 
@@ -201,8 +202,8 @@ CLAIMS = [
           rate_of_alpha, at=HERE, path=MUCH_LARGER_D, **STAGE, is_cheap=False, control={"kind": Order("Θ")}),
     Claim("D.17", "Lemma D.17", "dγ/dτ ≥ -O(1/log d) dα/dτ in stage 2.1", Inequality("<=", None), decrease_of_gamma,
           at=HERE, path=MUCH_LARGER_D, **STAGE, control={"sign": -1.0}),
-    Claim("D.18", "Lemma D.18", "d(α - γ)/dτ ≥ Ω(dα/dτ) in stage 2.1", Inequality(">=", None), growth_of_the_gap,
-          at=HERE, path=MUCH_LARGER_D, **STAGE,
+    Claim("D.18", "Lemma D.18", "d(α - γ)/dτ ≥ Ω(dα/dτ) in stage 2.1, to α = 1/B", Inequality(">=", None),
+          growth_of_the_gap, at=HERE, path=MUCH_LARGER_D, **STAGE,
           control={"at": {"group": "C5", "C_B": 4.0, "trained_steps": "second"}, "kind": Inequality(">=", 0.1)}),
     Claim("D.18-second", "Lemma D.18, Section 6.2.1", "the gap is made by the first step alone: without it α = γ",
           Identity(1e-7, relative=False), gap_without_the_first_step, sharpens="D.18", levels="L0 L2 L3",
