@@ -60,8 +60,8 @@ def judgement(claim: "Claim", system: System, conditions: Conditions) -> Verdict
     if not inside:
         return replace(untested(together(missed)), inside=True, predicted=predicted(claim))
     finding = _judged(claim, inside, last)
-    if missed and finding.word is Word.HOLDS:
-        finding = replace(finding, word=Word.IN_PART)
+    if missed and finding.word is Word.HOLDS:  # where nothing can be measured nothing is decided
+        finding = replace(finding, word=Word.NOT_TESTABLE)
     return _verdict(claim, system, asked, finding, inside, points, missed, last)
 
 
