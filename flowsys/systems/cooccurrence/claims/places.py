@@ -23,9 +23,12 @@ ENOUGH_SAMPLES = Condition("n ≥ c L² log²L", lambda p, c: (p.n, c * p.L**2 *
 WIDE = Condition("m ≥ max(m1, L²)", lambda p: (p.m, max(p.m1, p.L**2)))
 LATE_T_1 = Condition("C_{T_1} ≥ 40", lambda p: (p.C_T_1, 40.0))
 SMALL_START = Condition("σ_0 √(L m) ≤ k", lambda p, k: (k, p.kappa / max(log(p.m), 1.0) ** p.logs))
-CONDITION_1 = Regime(ENOUGH_SAMPLES, WIDE, c=1.0)
-PHASES = Regime(ENOUGH_SAMPLES, WIDE, LATE_T_1, c=1.0)
-STARTS = Regime(ENOUGH_SAMPLES, WIDE, SMALL_START, c=1.0, k=1.0)
+IN_PROPORTION = Condition("shares 1/2, 1/6, 1/6, 1/6",
+                          lambda p: (1.0, 0.0 if np.allclose(shares_of(p), PROPORTIONS) else 2.0))  # fmt: skip
+"""Assumption 2.3 (i)."""
+CONDITION_1 = Regime(ENOUGH_SAMPLES, WIDE, IN_PROPORTION, c=1.0)
+PHASES = Regime(ENOUGH_SAMPLES, WIDE, LATE_T_1, IN_PROPORTION, c=1.0)
+STARTS = Regime(ENOUGH_SAMPLES, WIDE, SMALL_START, IN_PROPORTION, c=1.0, k=1.0)
 
 MORE_SAMPLES = Path("n", (180.0, 600.0, 6000.0, 60000.0))
 WIDER = Path("m", (256.0, 1024.0, 4096.0, 16384.0, 65536.0))
