@@ -132,9 +132,9 @@ def _verdict(claim: "Claim", system: System, asked, finding: Finding, inside, po
 
 def _outside(claim: "Claim", system: System, asked, points, unreached, refused, kit: Kit) -> Verdict:
     """Where the paper claims nothing: what was measured there, or that there is nowhere to measure."""
-    own = Kit(system, {}, None, claim.mode, claim.variants)  # a regime of fixed values is met there, and by no draw
-    reach = np.array([*claim.regime.over_box(system, claim.mode),
-                      *(claim.regime.margin(own.at(**given).p) for _, _, given in places_of(claim, own, {}))])  # fmt: skip
+    own = Kit(system, {}, None, claim.mode, claim.variants)
+    at_its_own = [claim.regime.margin(own.at(**given).p) for _, _, given in places_of(claim, own, {})]
+    reach = np.array([*claim.regime.over_box(system, claim.mode), *at_its_own])  # fixed values are met by no draw
     found = _judged(claim, points, kit) if points else None
     margins = [point.margin for point in points] + [margin for margin, _ in unreached]
     margin = float(max(margins)) if margins else None
