@@ -180,3 +180,8 @@ def test_constants_that_are_level_may_rise_a_little_at_the_end():
     level = x ** np.cumsum([0, -0.002, -0.001, -0.002, -0.002, 0.004])
     assert str(bounded(x, [1.0, 0.9929686, 0.98801168, 0.97936599, 0.97036539, 0.99757], "")[0]) == HOLDS
     assert str(bounded(x, level * x**0.5, "")[0]) == FAILS
+
+
+def test_a_regime_that_is_just_reached_is_not_empty():
+    narrow = Regime(Condition("w ≥ 2/3", lambda p: (p.w, 2 / 3)))
+    assert verdict(Inequality("<="), lambda r: (1.0, 2.0), {"regime": narrow}).word == OUTSIDE

@@ -132,3 +132,24 @@ def test_what_still_comes_nearer_at_the_same_pace_is_not_said_to_settle_elsewher
     x = np.geomspace(1e2, 1e13, len(off))
     assert judged(x, off) is Word.NOT_TESTABLE
     assert judged(x, -0.2 - off) is Word.FAILS  # it goes away at that pace
+
+
+def found(x, y, value=0.0):
+    return Limit(value, tolerance=1e-2).judge([Point({}, {}, Series(x, y), 1.0)], None)
+
+
+@pytest.mark.parametrize("rate", [0.31, 0.7137, 1.9])
+def test_the_end_of_a_pure_power_is_found_to_many_digits(rate):
+    x = np.geomspace(1, 1e4, 13)
+    assert found(x, 2 + 3 * x**-rate, 2.0).constant == pytest.approx(2.0, abs=1e-5)
+
+
+def test_two_places_tell_an_end_to_within_their_distance():
+    assert found(np.array([1.0, 2.0]), np.array([0.5, 0.1])).interval == pytest.approx((-0.3, 0.5))
+
+
+def test_what_passes_its_value_at_a_steady_pace_has_not_come_to_rest_there():
+    x = np.arange(1.0, 14.0)
+    y = 0.008 - 0.0007 * x + 0.0007 * (-1.0) ** x  # near its value all along, and on its way down
+    assert found(x, y).word is Word.NOT_TESTABLE
+    assert found(x, -y).word is Word.NOT_TESTABLE
