@@ -9,7 +9,8 @@ is phase I of stage 1, whose error is the probability 1/d that the softmax gives
 """
 
 from collections.abc import Mapping
-from functools import lru_cache, partial
+from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,6 @@ from flowsys.model.derivation import derivation
 from flowsys.model.rungs import closure_error, descent_error, difference, surrogate_error
 from flowsys.program import Program
 from flowsys.program.arrays import Arguments
-from flowsys.runs.solving import solve
 from flowsys.symbolic.derivation import Derivation
 from flowsys.system import Setup
 from flowsys.system.problem import ProgramField
@@ -99,6 +99,7 @@ def _one_neuron_a_fibre(group: groups.GroupAction) -> dict[str, fs.Direct]:
 RANDOM: dict[str, Any] = {"group": "C3", "width": 2, "n_x": 3, "bias": 0.3, "rho": 0.5, "sigma_0": 0.15, "clip": "none"}
 MANY: dict[str, Any] = {"group": "C3", "width": 4, "bias": 0.02, "rho": 0.5, "sigma_0": 0.02, "d": 1e3, "clip": "none"}
 LAYER_END, LAYER_LATE, ATTENTION_EARLY, ATTENTION_END = 40.0, 3e4, 5.0, 30.0
+FEATURES = [f"V_{slot}_{j}_{r}_{token}" for slot, j, r, token in product("gy", range(3), range(4), range(3))]  # of MANY
 N_X = 6
 STEPS = (0.4, 0.2, 0.1, 0.05)
 # alpha starts at a speed of 5, so that only small steps are in the linear range
@@ -115,6 +116,11 @@ def ladder(setup: Setup) -> list[Rung]:
     layer, attention = SYSTEM.setup("stage_1", **RANDOM), SYSTEM.setup(group="C3", n_x=N_X)
     counted = attention.replace(d=N_X + sum(groups.sizes("C3")) + 1)
     with_variables = lambda n_x: {"setup": SYSTEM.setup(**dict(setup) | {"n_x": n_x})}
+    random = lambda n_x: {"setup": SYSTEM.setup("stage_1", **MANY, n_x=n_x), "mode": "stage_1"}
+    of_neurons = lambda n_x: difference(
+        SYSTEM, FEATURES, {"level": "L2", "variant": "exchangeable", **random(n_x)},
+        {"level": "L3", "variant": "many_variables", **random(np.inf)}, at=[LAYER_LATE],
+    )  # fmt: skip
     kept = {name: setup[name] for name in ("group", "q", "rho")}
     early = lambda d: SYSTEM.setup("stage_1", **kept, d=d, bias=0.01, V_0=0.01)
     return [
@@ -128,9 +134,9 @@ def ladder(setup: Setup) -> list[Rung]:
              lambda _: difference(SYSTEM, Scores._fields, {"level": "L2"}, {"level": "L3"}, setup=counted,
                                   at=[ATTENTION_END], rtol=1e-9), tolerance=1e-6),
         Rung("L2", "L3, stage 1", f"V(g), V(y) of 12 random neurons at t = {LAYER_LATE:g}, exchangeable to n_x = inf",
-             variables_error, "n_x", VARIABLES, -1.0, 0.1),
+             of_neurons, "n_x", VARIABLES, -1.0, 0.1),
         Rung("L2", f"L3, stage 1 at n_x = {OTHER_BASIN:g}", "the same, where the flow goes to another basin",
-             lambda _: variables_error(OTHER_BASIN)),
+             lambda _: of_neurons(OTHER_BASIN)),
         Rung("L2", "L3, stage 2", "alpha where the loss is 1e-4, four scores to two",
              lambda n_x: difference(SYSTEM, ("alpha",), with_variables(n_x), with_variables(np.inf),
                                     at=["loss_threshold"], rtol=1e-9), "n_x", MORE_VARIABLES, -1.0, 0.1),
@@ -138,18 +144,3 @@ def ladder(setup: Setup) -> list[Rung]:
              lambda d: surrogate_error(SYSTEM, early(d), "phase_1", mode="stage_1", rtol=1e-11), "d", SIZES, -1.0,
              0.05),
     ]  # fmt: skip
-
-
-def variables_error(n_x: float) -> float:
-    """The largest |V(n_x) - V(∞)|."""
-    return float(np.abs(_neurons(n_x) - _neurons(np.inf)).max())
-
-
-@lru_cache(maxsize=8)
-def _neurons(n_x: float) -> np.ndarray:
-    """V(g) and V(y), without χ."""
-    level, variant = ("L3", "many_variables") if np.isinf(n_x) else ("L2", "exchangeable")
-    setup = SYSTEM.setup("stage_1", **MANY, n_x=n_x)
-    run = solve(SYSTEM, setup, level=level, variant=variant, mode="stage_1", at=[LAYER_LATE], observe=("loss",))
-    n_g, n_y = groups.sizes(MANY["group"])
-    return run.states[-1][: n_y * MANY["width"] * (n_g + n_y)]

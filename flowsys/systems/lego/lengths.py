@@ -11,7 +11,6 @@ Only the token that has to be computed, the value, is scored. The first two may 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import ceil
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -47,17 +46,14 @@ def _readings(scores: Scores, features: Isotropic, tables: Configurations, d, fe
         is_likeliest = (table.target * F).sum(axis=1) > rivals.max(axis=1)
         return jnp.exp(-losses).mean(), is_likeliest.mean(dtype=F.dtype), -jnp.expm1(-losses).mean()
 
-    return jax.vmap(of_step, in_axes=[Configurations(None, *[0] * (len(Configurations._fields) - 1))])(tables)
+    return jax.vmap(of_step)(tables)
 
 
 @lru_cache(maxsize=256)
 def _tables(group: GroupAction, L: int, at: tuple[int, ...], size: int, seed: int) -> Configurations:
     """The tables of several steps of the same sequences, one after the other along a leading axis."""
-    actions, values = sequences(group, L, size, seed)
-    tables = from_sequences(group, actions, values, at)
-    stacked: dict[str, Any] = {name: np.stack(each) for name, each in zip(Configurations._fields, zip(*tables))}
-    stacked |= {"L": float(L), "ell": stacked["ell"].astype(float)}
-    return jax.device_put(Configurations(**stacked))
+    tables = from_sequences(group, *sequences(group, L, size, seed), at)
+    return jax.device_put(Configurations(*(np.stack(each).astype(float) for each in zip(*tables))))
 
 
 def step_accuracies(
