@@ -9,6 +9,7 @@ from flowsys.system.lazy import LazyMapping as LazyMapping
 from flowsys.system.lazy import LazySequence as LazySequence
 from flowsys.system.lazy import late as late
 from flowsys.system.lazy import late_form as late_form
+from flowsys.system.lazy import late_reading as late_reading
 from flowsys.system.lazy import late_value as late_value
 from flowsys.system.lazy import packaged as packaged
 from flowsys.system.parameters import FINITE as FINITE

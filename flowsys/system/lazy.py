@@ -2,6 +2,7 @@
 
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
 from typing import Any
@@ -15,10 +16,23 @@ def late(place: str, meaning: str | None = None) -> Callable:
     return found
 
 
-def late_form(place: str, **given: Any) -> Callable:
-    """The same for a form of a level that takes a start of its own, and what else is given."""
+def late_form(place: str) -> Callable:
+    """The same for a form of a level that takes a start of its own."""
     module, name = place.split(":")
-    return lambda *arguments, start=None: getattr(import_module(module), name)(*arguments, start=start, **given)
+    return lambda *arguments, start=None: getattr(import_module(module), name)(*arguments, start=start)
+
+
+def late_reading(place: str, **fixed: Any) -> Callable:
+    """A form that is another declaration of the same model (`Model.alone`), the one at "module:name".
+
+    It is that one's flow on what its loss sees (L2), with some parameters fixed.
+    """
+
+    def build(setup, mode, start=None):
+        reading, there = late_value(place)(), replace(setup, values={**setup, **fixed})
+        return reading.started(there, "L2", reading.variant("L2", None), mode, start)
+
+    return build
 
 
 def late_value(place: str) -> Callable[[], Any]:

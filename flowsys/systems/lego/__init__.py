@@ -27,11 +27,11 @@ its blocks, sentences and losses, `observables` what is seen of it. What the eng
 both stages (`statement`), posed beside the surrogate of phase I (`limits`), and rounds of self-training (`rounds`).
 """
 
-from math import isinf, log
+from math import inf, isinf, log
 
 import flowsys as fs
 from flowsys.errors import InputError
-from flowsys.system import FINITE, Setup, late, late_form, packaged
+from flowsys.system import FINITE, Setup, late, late_form, late_reading, packaged
 from flowsys.system.names import Clock
 from flowsys.systems.lego import vocabulary
 from flowsys.systems.lego.data import check_length
@@ -44,7 +44,7 @@ UNTRAPPED = {"group": "C3", "bias": 0.01}  # a larger bias leaves stage 1 with a
 LARGEST_CLIP = 520.0  # logits start at 1.36 C_B log d, and their exponentials must be finite
 LARGEST_FLOW = 20_000  # variables of the flow of lumped classes, which may be stiff: beyond, a run takes minutes
 LARGEST_WORK = 20_000_000  # neurons × sentences, which one evaluation of a finite model's loss goes through
-STAGE_1 = "flowsys.systems.lego.exchangeable:problem"  # forms of stage 1 alone
+EXCHANGEABLE = "flowsys.systems.lego.exchangeable:EXCHANGEABLE"
 LUMPED = ("exchangeable", "many_variables")  # forms of stage 1 whose classes outside the values are one
 COLUMNS = (*(n for n, p in vocabulary.PARAMETERS.items() if isinstance(p, fs.Real) and n != "accuracy_target"), "t_max")
 """What the four-variable flows take as arrays too: they are posed at many points of a sweep at once."""
@@ -163,14 +163,14 @@ SYSTEM = fs.Model(
         "L2": {
             "full": "reduced",
             "exchangeable": ("stage 1 with variable slots constant in the variable, n_x a number",
-                             late_form(STAGE_1, variant="exchangeable")),
-            "frozen_x": ("stage 1 with variable slots frozen (Assumption B.1)", late_form(STAGE_1, variant="frozen_x")),
+                             late_reading(EXCHANGEABLE)),
+            "frozen_x": ("stage 1 with variable slots frozen (Assumption B.1)",
+                         late_reading("flowsys.systems.lego.exchangeable:FROZEN_X")),
         },
         "L3": {
             "isotropic": ("four features (stage 1), four scores (stage 2)",
                           late_form("flowsys.systems.lego.limits:limit_problem")),
-            "many_variables": ("stage 1 with random neurons and n_x = inf",
-                               late_form(STAGE_1, variant="many_variables")),
+            "many_variables": ("stage 1 with random neurons and n_x = inf", late_reading(EXCHANGEABLE, n_x=inf)),
         },
         "L4": {"phase_1": ("the winner's power law (stage 1)",
                            late("flowsys.systems.lego.limits:surrogate_problem"))},

@@ -7,13 +7,9 @@ The classes outside Y, never a target, are one class of multiplicity d - n_y wit
 what is given; d is a free number. Inputs are the n_g n_y pairs (g, y).
 """
 
-from dataclasses import replace
-
 import numpy as np
 
 import flowsys as fs
-from flowsys.system import Setup
-from flowsys.system.problem import Problem
 from flowsys.systems.lego import SYSTEM, groups
 from flowsys.systems.lego.data import population
 from flowsys.systems.lego.feedforward import value_losses
@@ -56,14 +52,7 @@ def _observed(ops, w, X, p):
     return layer_observables(ops, X, p, w.V_g, w.V_y, F, input_loss(ops, w, X, p))
 
 
+# X and U as they start (Assumption B.1)
 FROZEN_X = SYSTEM.alone("stage_1", stages={"stage_1": [fs.Stage("stage_1", trains=("V_g", "V_y"))]})
 EXCHANGEABLE = SYSTEM.alone("stage_1", blocks=blocks, samples=samples, loss=input_loss,
                              observe=fs.together(_observed, LAYER | BOTH_STAGES))  # fmt: skip
-
-
-def problem(setup: Setup, mode: str, start, variant: str) -> Problem:
-    """The flow from the seed's neurons, or from given ones; `frozen_x`: X and U as they start (Assumption B.1)."""
-    if variant == "many_variables":
-        setup = replace(setup, values={**setup, "n_x": np.inf})
-    reading = FROZEN_X if variant == "frozen_x" else EXCHANGEABLE
-    return reading.started(setup, "L2", "reduced", mode, start)
