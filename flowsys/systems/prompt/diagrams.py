@@ -50,7 +50,7 @@ def _condition_1(setup: Setup, tau: np.ndarray, beta: np.ndarray) -> list[Line]:
 def _blindness(setup: Setup, overlap: np.ndarray, alpha: np.ndarray) -> list[Line]:
     """α' = 1/(1 + (M'-1) e^(a (1-λ²))), 1/M' at λ = 1: below it another pattern's examples outweigh the right ones."""
     a, fine = late_pattern_score(BLIND_AT, setup["M"], setup["alpha"]), along(overlap)
-    label = r"$l_{ts} \to \infty$: $\alpha' = 1/(1 + (M'-1)\, e^{a (1-\lambda^2)})$, $1/M'$ at $\lambda = 1$"
+    label = r"$l_{\mathrm{ts}} \to \infty$: $\alpha' = 1/(1 + (M'-1)\, e^{a (1-\lambda^2)})$, $1/M'$ at $\lambda = 1$"
     return [Line(fine, 1 / (1 + (setup["M_test"] - 1) * np.exp(a * (1 - fine**2))), label)]
 
 

@@ -7,7 +7,7 @@ _STEPS = "123456789"
 LATEX = {
     "l_tr": r"l_{\mathrm{tr}}", "l_ts": r"l_{\mathrm{ts}}", "batch_size": "B", "n_tasks": "N_T",
     "M_test": "M'", "alpha_test": r"\alpha'",
-    "overlap": r"\lambda", "T_given": r"t_{\mathrm{given}}", "mass_other_step": "p'+q'",
+    "overlap": r"\lambda", "T_given": "t", "t_given": "t", "mass_other_step": "p'+q'",
     "mass_other_step_max": r"\max_k(p'+q')", "log_other_step_max": r"\log\max_k(p'+q')",
     "p_min": r"\min_k p", "log_missed_max": r"\log(1-\min_k p)", "purity": r"\frac{p}{p+q}",
     "rate_mass_other_same": r"\dot{q}",
