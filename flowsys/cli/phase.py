@@ -97,7 +97,7 @@ def phase(
     old = finer = None
     if refine is None:
         named = named_diagram(found, diagram) if diagram or not (axis_texts or observable) else None
-        axes = [parse_axis(text) for text in axis_texts or (named.axes if named else [])]
+        axes = [parse_axis(text) for text in (named.with_axes(x, y, z, *(axis or [])) if named else axis_texts)]
         quantities = options.names(observable) or (list(named.observables) if named else [])
         given = options.assignments(set)
         sweep = make_sweep(

@@ -55,7 +55,7 @@ def phase(
     if named is None and not (texts and quantities):
         raise InputError('phase needs x and observable, as x="b=0.05:3:80", observable="T_2-T_1".')
     if named is not None:
-        texts, quantities = texts or list(named.axes), quantities or list(named.observables)
+        texts, quantities = named.with_axes(x, y), quantities or list(named.observables)
     own = {"seeds": named.seeds, "fresh_seeds": named.fresh_seeds} if named else {}
     sweep = make_sweep(
         found, [parse_axis(text) for text in texts], quantities,

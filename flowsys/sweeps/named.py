@@ -131,6 +131,11 @@ class NamedDiagram:
     words: Mapping[str, str] = field(default_factory=dict)
     guide: float | None = None
 
+    def with_axes(self, x: str | None, *others: str | None) -> list[str]:
+        """The axes that are asked for, or its own; without an x but with others its own x stays."""
+        texts = [text for text in others if text]
+        return [x or self.axes[0], *texts] if x or texts else list(self.axes)
+
     def lines(self, setup: Setup, *plane: np.ndarray) -> list[Line]:
         """The theory's lines, as far as they lie in the plane of the axes' values."""
         found = [line.within(*plane) for line in (self.boundary(setup, *plane) if self.boundary else ())]

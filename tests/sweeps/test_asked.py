@@ -30,6 +30,12 @@ def test_a_diagram_of_one_axis_is_a_curve(mixture):
     assert fs.phase(mixture, x="b=0.5,1", observable=["T_1", "T_2"]).shape == (2,)
 
 
+def test_a_named_diagram_keeps_its_x_axis_where_only_another_is_asked_for():
+    diagram = fs.phase("prompt", "stage_order", y="K=2,3")
+    assert [axis.name for axis in diagram.axes] == ["M", "K"] and diagram.shape[1] == 2
+    assert fs.phase("prompt", "stage_order", x="M=20,40").shape == (2,)
+
+
 def test_an_observable_that_is_not_there_is_refused(mixture):
     with pytest.raises(fs.InputError, match="nothing_such"):
         fs.phase(mixture, x="b=0.5,1", observable="nothing_such@T_2")
