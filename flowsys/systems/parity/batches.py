@@ -4,9 +4,9 @@ Rates η_0 = η_1 = c·mε√B, as large as the batch's noise lets the gates sta
 c²mBε²/(128n²) ≳ (1 + k/n)² log n, so that B* ∝ n² log n/(mε²), which is Õ(n) when m ∝ n. Frozen gates, k = n/4.
 """
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 from flowsys.experiments.stored import StoredRuns
-from flowsys.systems.parity.data import shuffled
+from flowsys.systems.parity.data import Parity, shuffled
 from flowsys.systems.parity.frozen_batch import batch_rates, batch_steps, margins_and_attention, sample_bits
 
 SEEDS, SHARE, TEST_SEQUENCES = 10, 0.9, 1024
@@ -56,48 +56,47 @@ def grid(law: str, n: int, largest: int = 400_000) -> list[int]:
     return [batch for batch in (round(2 ** (quarter / 4)) for quarter in quarters) if n <= batch <= largest]
 
 
+def share_and_attention(
+    key: jax.Array, problem: Parity, at: Point, d: int | None = None, fresh: int = 0
+) -> list[float]:
+    """After three steps, of fresh strings: the share of sequences entirely right, the median attention on S[i]."""
+    last = batch_steps(key, problem, at.m, at.epsilon, at.batch, batch_rates(at.m, at.epsilon, at.batch, at.c), d=d)
+    test = sample_bits(jax.random.fold_in(key, fresh) if fresh else key, problem, at.test)
+    margins, attention = margins_and_attention(last, problem, test)
+    return [float((margins > 0).all(axis=1).mean()), float(np.median(attention))]
+
+
 def success(at: Point) -> list[float]:
     """Share of fresh sequences entirely right after three steps, one per seed."""
-    problem, shares = shuffled(100, at.n, at.n // 4), []
-    rates = batch_rates(at.m, at.epsilon, at.batch, at.c)
-    for seed in range(at.seeds):
-        key = jax.random.fold_in(jax.random.key(seed), at.batch)
-        last = batch_steps(key, problem, at.m, at.epsilon, at.batch, rates)
-        margins, _ = margins_and_attention(last, problem, sample_bits(jax.random.fold_in(key, 1), problem, at.test))
-        shares.append(round(float((margins > 0).all(axis=1).mean()), 4))
-    return shares
+    problem = shuffled(100, at.n, at.n // 4)
+    keys = [jax.random.fold_in(jax.random.key(seed), at.batch) for seed in range(at.seeds)]
+    return [round(share_and_attention(key, problem, at, fresh=1)[0], 4) for key in keys]
 
 
 @lru_cache(maxsize=32)
-def in_dimension(d: int | None, n: int = 8, k: int = 2, seeds: int = 5, m: int = 1600, batch: int = 4096) -> np.ndarray:
+def in_dimension(d: int | None, n: int = 8, k: int = 2, seeds: int = 5) -> np.ndarray:
     """Share of sequences right and median attention on S[i], mean over seeds, with hypercube embeddings in R^d."""
-    rates, found = batch_rates(m, 1.0, batch, 0.08), []
-    for seed in range(seeds):
-        problem, key = shuffled(seed, n, k), jax.random.key(seed)
-        last = batch_steps(key, problem, m, 1.0, batch, rates, d=d)
-        margins, attention = margins_and_attention(last, problem, sample_bits(key, problem, TEST_SEQUENCES))
-        found.append([(margins > 0).all(axis=1).mean(), np.median(attention)])
-    return np.mean(found, axis=0)
+    at = Point(n, 1600, 4096, 0.08)
+    runs = [share_and_attention(jax.random.key(seed), shuffled(seed, n, k), at, d) for seed in range(seeds)]
+    return np.mean(runs, axis=0)
 
 
-def fill(sizes: Iterable[int] = SIZES, on_progress: Callable[[Point], None] | None = None) -> None:
+def fill() -> None:
     """Run what is missing; past the first success at an n and a law there is nothing to learn."""
-    for n in sizes:
-        for law in LAWS:
-            for batch in grid(law, n):
-                RUNS.fill([point(law, n, batch)], lambda at, _: success(at), on_progress)
-                if np.mean(np.asarray(RUNS.read(point(law, n, batch)))) >= SHARE:
-                    break
+    for n, law in product(SIZES, LAWS):
+        for batch in grid(law, n):
+            ((_, found),) = RUNS.fill([point(law, n, batch)], lambda at, _: success(at))
+            if np.mean(found) >= SHARE:
+                break
 
 
 @lru_cache(maxsize=64)
 def shares(law: str, n: int) -> dict[int, float]:
     """Mean share of sequences right, by batch, of the kept runs."""
-    found = {batch: RUNS.read(point(law, n, batch)) for batch in grid(law, n)}
-    return {batch: float(np.mean(x)) for batch, x in found.items() if x is not None}
+    return {at.batch: float(np.mean(x)) for at, x in RUNS.kept(point(law, n, batch) for batch in grid(law, n))}
 
 
 def needed(law: str) -> dict[int, int]:
     """B* by n, where it is known: the first kept batch with a mean share of at least SHARE."""
-    first = {n: next((batch for batch, share in shares(law, n).items() if share >= SHARE), None) for n in SIZES}
-    return {n: batch for n, batch in first.items() if batch is not None}
+    enough = {n: [batch for batch, share in shares(law, n).items() if share >= SHARE] for n in SIZES}
+    return {n: batches[0] for n, batches in enough.items() if batches}

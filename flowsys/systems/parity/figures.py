@@ -17,20 +17,7 @@ from flowsys.runs.beside import beside
 from flowsys.runs.solving import solve
 from flowsys.system import Setup
 from flowsys.systems.parity import SYSTEM, batches
-from flowsys.systems.parity.cases import shape
-from flowsys.systems.parity.experiment_figures import (
-    along_training,
-    attention_on_secrets,
-    entropy_of_heads,
-    epochs_by_shape,
-    right,
-    right_and_entropy,
-    samples_by_secrets,
-    samples_by_shape,
-    samples_with_chain,
-    strings,
-    with_or_without,
-)
+from flowsys.systems.parity import experiment_figures as ran
 
 
 def phases_of_the_flow(setup: Setup) -> Drawing:
@@ -96,54 +83,54 @@ def batch_success(setup: Setup) -> Drawing:
 
 FIGURES = {
     "1a": PaperFigure(
-        samples_by_secrets,
+        ran.samples_by_secrets,
         "Samples needed to learn parity over the number $k$ of secret bits: without a chain of thought they grow "
         "exponentially, with one far less.",
     ),
     "1b": PaperFigure(
         partial(
-            along_training,
+            ran.along_training,
             "1b",
-            lambda run: f"{with_or_without(run)}, k = {run.k}",
-            right_and_entropy,
+            lambda run: f"{ran.with_or_without(run)}, k = {run.k}",
+            ran.right_and_entropy,
             "share; entropy",
         ),
         "Along training, with and without a chain: as the normalised entropy of attention drops, accuracy jumps.",
     ),
     "2": PaperFigure(
-        samples_by_shape,
+        ran.samples_by_shape,
         "Samples needed over $k$, with a chain and without, for several layers and heads.",
     ),
-    "3a": PaperFigure(samples_with_chain, "Samples needed with a chain at fixed $n$: approximately linear in $k$."),
+    "3a": PaperFigure(ran.samples_with_chain, "Samples needed with a chain at fixed $n$: approximately linear in $k$."),
     "3b": PaperFigure(
-        partial(attention_on_secrets, "3b"),
+        partial(ran.attention_on_secrets, "3b"),
         "Attention learnt with a chain: the $i$th output attends to the $i$th secret bit.",
     ),
     "4": PaperFigure(
-        epochs_by_shape,
+        ran.epochs_by_shape,
         "Accuracy without a chain on few strings passed over many times, for several layers and heads: almost all "
         "learn, more heads sooner than more layers; with a chain (dashed) it takes a few epochs.",
     ),
     "5": PaperFigure(
-        partial(along_training, "5", strings, right_and_entropy, "share; entropy"),
+        partial(ran.along_training, "5", ran.strings, ran.right_and_entropy, "share; entropy"),
         "Without a chain, few strings passed over many times are learnt and entropy falls; many strings are not learnt "
         "and entropy stays high.",
     ),
     "8": PaperFigure(
-        partial(attention_on_secrets, "8"),
+        partial(ran.attention_on_secrets, "8"),
         "Attention of two layers and heads learnt with a chain.",
     ),
     "9": PaperFigure(
-        partial(along_training, "9", with_or_without, right, "sequences right"),
+        partial(ran.along_training, "9", ran.with_or_without, ran.right, "sequences right"),
         "Twelve secrets: without a chain no training set is learnt, with one few or fresh strings are.",
     ),
     "10": PaperFigure(
-        partial(along_training, "10", shape, right, "sequences right"),
+        partial(ran.along_training, "10", ran.shape, ran.right, "sequences right"),
         "Accuracy without a chain for training sets of 5,000 to a million strings and several shapes, the number of "
         "iterations fixed.",
     ),
     "11": PaperFigure(
-        partial(along_training, "10", shape, entropy_of_heads, "attention entropy, Eq. (1)"),
+        partial(ran.along_training, "10", ran.shape, ran.entropy_of_heads, "attention entropy, Eq. (1)"),
         "Normalised attention entropy along the same runs, a line a head.",
     ),
     "phases": PaperFigure(

@@ -7,6 +7,7 @@ the hinge of a position's own margin s·g is exact for k = 1, and leaves out the
 """
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,13 +44,14 @@ def limit_problem(setup: Setup, mode: str) -> Problem:
         raise InputError("mode = no_chain has no stated limit: use the variants collapsed, balanced or found.")
     if not is_in_block(setup, mode):
         name = "PROGRAM_POSITION_HINGE" if setup["loss"] == "hinge" else "PROGRAM_POSITION"
-        return _problem(name, setup, mode, position_invariants(setup))
+        n_sure = min(setup["k"], 2)
+        return _problem(name, setup, mode, lambda y: invariants(y.T[1:], setup["i"] - 1 - n_sure, n_sure))
     if setup["loss"] == "hinge":
         raise InputError(
             "loss = hinge is not allowed for positions n+1, n+2 in the variant limit: use linear, or --variant "
             "collapsed, which follows every sequence."
         )
-    return _problem("PROGRAM_BLOCK", setup, mode, block_invariants(setup["n"]))
+    return _problem("PROGRAM_BLOCK", setup, mode, partial(block_invariants, setup["n"]))
 
 
 def surrogate_problem(setup: Setup, mode: str) -> Problem:
@@ -83,23 +85,12 @@ def sequences_problem(form: str, setup: Setup, mode: str) -> Problem:
     return replace(problem, scale=smallest_scale(setup))
 
 
-def position_invariants(setup: Setup):
-    """u + N_o v + N_w w/2 and e^(-w) - 2e^(-v) + 1, both 0 along the flow."""
-    n_sure = 1 if setup["k"] == 1 else 2
-    return lambda states: _of_position(states.T[1:], setup["i"] - 1 - n_sure, n_sure)
-
-
-def _of_position(scores: np.ndarray, n_ordinary: int, n_sure: int) -> np.ndarray:
+def invariants(scores: np.ndarray, n_ordinary: int, n_sure: int) -> np.ndarray:
+    """u + N_o v + N_w w/2 and e^(-w) - 2e^(-v) + 1 of (u, v, w) at states, both 0 along the flow."""
     u, v, w = scores
     return np.stack([u + n_ordinary * v + n_sure * w / 2, np.expm1(-w) - 2 * np.expm1(-v)], axis=1)
 
 
-def block_invariants(n: int):
+def block_invariants(n: int, states: np.ndarray) -> np.ndarray:
     """The same at n+1, and the sum of all scores at n+2."""
-
-    def conserved(states: np.ndarray) -> np.ndarray:
-        a_x0, a_x1, a_z, a_o, a_e, a_f = states.T[10:]
-        total = a_x0 + a_x1 + a_z + 2 * (n - 2) * a_o + a_e + a_f
-        return np.column_stack([_of_position(states.T[1:4], n - 1, 1), total])
-
-    return conserved
+    return np.column_stack([invariants(states.T[1:4], n - 1, 1), states[:, 10:] @ [1, 1, 1, 2 * (n - 2), 1, 1]])
