@@ -156,3 +156,10 @@ def next_token_loss(weights: dict, sequence: jax.Array, n_heads: int, first: int
     logits, _ = forward(weights, sequence[:, :-1], n_heads, first)
     log_likelihood = jax.nn.log_softmax(logits, axis=-1)
     return -jnp.take_along_axis(log_likelihood, sequence[:, first + 1 :, None], axis=-1).mean()
+
+
+def predicted(weights: dict, sequence: np.ndarray, n_heads: int, first: int = 0, at_once: int = 256) -> np.ndarray:
+    """Whether each token after position `first` is the likeliest after the true ones (sequences × tokens)."""
+    parts = [sequence[begin : begin + at_once] for begin in range(0, len(sequence), at_once)]
+    likeliest = [np.asarray(forward(weights, part[:, :-1], n_heads, first)[0]).argmax(axis=-1) for part in parts]
+    return np.concatenate(likeliest) == sequence[:, first + 1 :]

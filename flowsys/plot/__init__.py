@@ -6,10 +6,12 @@ Theory is a line, simulation is dots with error bars over seeds, in every pictur
 
 from flowsys.plot.beside import panels_beside as panels_beside
 from flowsys.plot.beside import titled as titled
-from flowsys.plot.courses import Course as Course
-from flowsys.plot.courses import courses as courses
 from flowsys.plot.diagrams import diagram as diagram
 from flowsys.plot.diagrams import diagram_figure as diagram_figure
+from flowsys.plot.experiments import Course as Course
+from flowsys.plot.experiments import attention as attention
+from flowsys.plot.experiments import courses as courses
+from flowsys.plot.experiments import needed as needed
 from flowsys.plot.family import family as family
 from flowsys.plot.marks import dots as dots
 from flowsys.plot.marks import grid as grid

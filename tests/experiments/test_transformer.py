@@ -52,6 +52,14 @@ def test_queries_may_be_told_what_they_see():
     assert np.allclose(attention[0, :, 0], [0, 1, 0, 0, 0]) and np.allclose(mixed[0, 0], value[0, 1])
 
 
+def test_what_is_predicted_is_the_likeliest_token():
+    weights = transformer_weights(2, TINY, 5, 8, size=0.5)
+    sequence = np.random.default_rng(1).integers(0, 5, (7, 9))
+    logits, _ = forward(weights, sequence[:, :-1], 2)
+    right = np.asarray(logits)[:, 3:].argmax(axis=-1) == sequence[:, 4:]
+    assert np.array_equal(transformer.predicted(weights, sequence, 2, first=3, at_once=3), right)
+
+
 def test_an_untrained_transformer_is_at_chance():
     tokens = np.random.default_rng(0).integers(0, 7, (64, 9))
     loss = next_token_loss(transformer_weights(0, TINY, 7, 8), tokens, n_heads=2, first=5)

@@ -16,11 +16,10 @@ import numpy as np
 from flowsys.analysis.attention import attention_entropy
 from flowsys.experiments.samples import distinct, outside, passed_over
 from flowsys.experiments.training import Course, Trained, train
-from flowsys.experiments.transformer import Architecture, forward, next_token_loss, transformer_weights
+from flowsys.experiments.transformer import Architecture, forward, next_token_loss, predicted, transformer_weights
 from flowsys.systems.parity.data import Parity, sequences, shuffled
 
 SHOWN = 128  # sequences whose attention is looked at
-AT_ONCE = 256
 
 
 @dataclass(frozen=True)
@@ -92,10 +91,8 @@ def is_learned(course: Course) -> bool:
 
 def looked_at(run: Run, weights: Any, sequence: np.ndarray) -> dict[str, Any]:
     """Share of sequences entirely right, and attention entropy averaged over the first of them (layers × heads)."""
-    n, n_heads = run.n, run.architecture.n_heads
-    parts = [sequence[first : first + AT_ONCE] for first in range(0, len(sequence), AT_ONCE)]
-    predicted = [np.asarray(forward(weights, part[:, :-1], n_heads, first=n)[0]).argmax(axis=-1) for part in parts]
-    right = (np.concatenate(predicted) == sequence[:, n + 1 :]).all(axis=1)
+    n_heads = run.architecture.n_heads
+    right = predicted(weights, sequence, n_heads, first=run.n).all(axis=1)
     patterns = np.stack(forward(weights, sequence[:SHOWN, :-1], n_heads)[1], axis=1)
     return {"accuracy": float(right.mean()), "entropy": attention_entropy(patterns).mean(axis=0).tolist()}
 

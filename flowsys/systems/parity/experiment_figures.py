@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from flowsys.experiments.stored import StoredRuns
 from flowsys.laws.fits import Fit, line, power_law
-from flowsys.plot import Course, courses, grid
+from flowsys.plot import Course, attention, courses, grid, needed
 from flowsys.plot.drawing import Drawing
 from flowsys.system import Setup
 from flowsys.systems.parity import cases
@@ -52,25 +52,15 @@ def learned(runs: Runs) -> str:
 # -- samples needed ---------------------------------------------------------------------------------------------------
 
 
-def dots(ax, runs: Runs, colour: str, label: str, shift: float = 0.0) -> None:
-    """Samples needed, one dot a seed and a line through their medians; open triangles where the budget ran out."""
-    for k, there in by(lambda run: run.k, runs).items():
-        needed = [result["samples"] for _, result in there if result["samples"] is not None]
-        ax.plot([k + shift] * len(needed), needed, "o", color=colour, alpha=0.5, markersize=4.5)
-        if over := len(there) - len(needed):
-            budget = there[0][0].budget
-            ax.plot(k + shift, budget, "^", color=colour, markerfacecolor="none")
-            ax.annotate(f"{over} of {len(there)}\nover budget", (k + shift, budget), ha="left", va="center",
-                        fontsize="x-small", xytext=(7, 0), textcoords="offset points")  # fmt: skip
-    medians = {k: np.median([s or np.inf for s in many]) for k, many in complexities(runs).items()}
-    ax.plot(np.array(list(medians)) + shift, list(medians.values()), "-", color=colour, linewidth=0.8, alpha=0.6)
-    ax.plot([], [], "o-", color=colour, label=label)
+def samples(ax, runs: Runs, colour: str, label: str, shift: float = 0.0) -> None:
+    """Samples needed over k."""
+    needed(ax, complexities(runs), {run.k: run.budget for run, _ in runs}, label, colour, shift)
 
 
 def both(ax, runs: Runs) -> None:
     """Samples needed with and without a chain of thought."""
     for chain, colour, label, shift in ((True, "C0", "with chain of thought", 0.0), (False, "C3", "without", 0.15)):
-        dots(ax, [x for x in runs if x[0].chain == chain], colour, label, shift)
+        samples(ax, [x for x in runs if x[0].chain == chain], colour, label, shift)
     ax.set(yscale="log")
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.margins(x=0.1, y=0.12)
@@ -142,7 +132,7 @@ def samples_with_chain(setup: Setup, on_run: OnRun = None) -> Drawing:
     """Fig. 3a: samples with a chain of thought on linear axes, with the fitted line (k ≥ 2: k = 1 has no chain)."""
     runs = runs_of("3a", on_run)
     figure, ax = over_secrets(runs)
-    dots(ax, runs, "k", "runs, and their medians")
+    samples(ax, runs, "k", "runs, and their medians")
     if fit := growth(runs, True, line):
         low, high = fit.interval
         fitted(ax, fit, f"line, {fit.slope:.0f} [{low:.0f}, {high:.0f}] samples per secret", "C0", "-")
@@ -160,19 +150,8 @@ def attention_on_secrets(figure: str, setup: Setup, on_run: OnRun = None) -> Dra
     ((run, result),) = runs_of(figure, on_run)
     heads, secrets = np.array(result["attention"]), np.array(result["secrets"])
     layers, per_layer = run.architecture.n_layers, run.architecture.n_heads
-    drawn, axes = grid(len(heads), per_layer, (4.2 + 4.2 / per_layer, 2.8 + 1.4 / layers), sharex=True, sharey=True)
-    for number, (ax, rows) in enumerate(zip(axes, heads)):
-        image = ax.imshow(rows, cmap="viridis", vmin=0, vmax=1, aspect="auto")
-        ax.plot(secrets - 1, range(run.k), "s", color="crimson", markerfacecolor="none", label="S[i]")
-        if len(heads) > 1:
-            ax.set_title(f"layer {number // per_layer + 1}, head {number % per_layer + 1}", fontsize="medium")
-    ax.set_xticks(range(0, heads.shape[2], 5), list(map(str, range(1, heads.shape[2] + 1, 5))))
-    ax.set_yticks(range(0, run.k, 2), [f"n+{j + 1}" for j in range(0, run.k, 2)])
-    drawn.supxlabel("key position")
-    drawn.supylabel("query")
-    drawn.suptitle(f"{title(run)}, k = {run.k}{', ascending' * run.ascending}", fontsize="medium")
-    drawn.legend(*axes[0].get_legend_handles_labels(), loc="outside lower right", frameon=False)
-    drawn.colorbar(image, ax=axes, label="attention")
+    panels, name = heads.reshape(layers, per_layer, *heads.shape[1:]), f"{title(run)}, k = {run.k}"
+    drawn = attention(panels, secrets - 1, "S[i]", ("key position", "n+"), f"{name}{', ascending' * run.ascending}")
     peaks = int((heads[:per_layer].max(axis=0).argmax(axis=1) + 1 == secrets).sum())
     return Drawing(drawn, {}, f"{peaks} of {run.k} rows of the first layer's strongest head peak on S[i]")
 
