@@ -28,7 +28,7 @@ from flowsys.system import Setup, late, packaged
 from flowsys.systems.parity import frozen, vocabulary
 from flowsys.systems.parity.model import Network, fresh_batch, output_weights, sampled_blocks
 from flowsys.systems.parity.notation import LATEX
-from flowsys.systems.parity.observables import formulas, observables
+from flowsys.systems.parity.observables import averages, observables
 
 _limit = late("flowsys.systems.parity.limits:limit_problem")
 _surrogate = late("flowsys.systems.parity.limits:surrogate_problem")
@@ -56,8 +56,8 @@ FORMS = {
     "collapsed": _form("parity_limit", frozen.Limit(), frozen.limit_blocks, observables(frozen.Limit())),
     "balanced": _form("parity_balanced", frozen.BALANCED, frozen.balanced_blocks, observables(frozen.BALANCED),
                       "gate_flip"),
-    "found": _form("parity_found", frozen.Limit(), frozen.limit_blocks, formulas(frozen.Limit())),
-    "live": _form("parity_live", frozen.BALANCED, frozen.balanced_blocks, formulas(frozen.BALANCED)),
+    "found": _form("parity_found", frozen.Limit(), frozen.limit_blocks, averages(frozen.Limit())),
+    "live": _form("parity_live", frozen.BALANCED, frozen.balanced_blocks, averages(frozen.BALANCED)),
 }  # fmt: skip
 
 SYSTEM = fs.Model(

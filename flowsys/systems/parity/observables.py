@@ -58,64 +58,60 @@ def slack(form: Any, ops: Any, w: Any, X: Any) -> Any:
     return (2 * ops.is_positive(w.nu).T[X.query] - 1) * form.preactivations(ops, w, X)
 
 
-def formulas(form: Any) -> dict[str, Callable]:
-    """Averages that can be written as formulas: what the derived limit has too."""
-
-    def score(w: Any, p: Any, keys: list[int]) -> Any:
-        seen = form.scores(w)[np.ix_(keys, view(p).asking)]
-        return seen.sum() / seen.size
-
-    def output(ops: Any, w: Any, p: Any, keys: list[int], sign: Callable) -> Any:
-        asking = view(p).asking
-        seen = form.frozen(ops, w, p)[1][np.ix_(asking, keys)]
-        return (sign(*np.ix_(asking, keys)) * seen).sum() / seen.size
-
-    def here(of: Callable) -> Callable:
-        return lambda ops, w, X, p: of(ops, w, X, p)[..., view(p).number]
-
-    def flipped(ops: Any, w: Any, X: Any, p: Any) -> Any:
-        is_other = 1 - ops.is_positive(slack(form, ops, w, X))
-        return is_other.sum(axis=(-2, -1)) / (is_other.shape[-2] * is_other.shape[-1])
-
-    return {
-        "g": lambda ops, w, X, p: output(ops, w, p, view(p).target, lambda query, key: 2 * ((query + key) % 2) - 1),
-        "u": lambda ops, w, X, p: score(w, p, view(p).target),
-        "v": lambda ops, w, X, p: score(w, p, view(p).ordinary),
-        "w": lambda ops, w, X, p: score(w, p, view(p).end),
-        "s_target": here(lambda ops, w, X, p: on_target(ops, form.scores(w), X)[0]),
-        "one_hot_error": here(lambda ops, w, X, p: on_target(ops, form.scores(w), X)[1]),
-        "margin": here(form.margins),
-        "accuracy": here(lambda ops, w, X, p: ops.is_positive(form.margins(ops, w, X, p))),
-        "common_mode": lambda ops, w, X, p: output(ops, w, p, [0, 1], lambda query, key: 1 - 2 * key),
-    } | ({"flipped": flipped} if form.has_gates else {})
+AVERAGES = ("g", "u", "v", "w", "s_target", "one_hot_error", "margin", "accuracy", "common_mode", "flipped")
+"""Formulas: what the derived limit has too."""
 
 
 def observables(form: Any) -> dict[str, Callable]:
     """Everything that is observed of sequences, by the names and meanings of `vocabulary`."""
 
-    def right(ops, w, X, p):
-        return ops.is_positive(form.margins(ops, w, X, p))
+    def score(keys: str) -> Callable:
+        def mean(ops, w, X, p):
+            seen = form.scores(w)[np.ix_(getattr(view(p), keys), view(p).asking)]
+            return seen.sum() / seen.size
 
-    def error(ops, w, X, p):
-        return on_target(ops, form.scores(w), X)[1]
+        return mean
 
-    found = formulas(form) | {
+    def output(keys: Callable, sign: Callable) -> Callable:
+        def mean(ops, w, X, p):
+            at = np.ix_(view(p).asking, keys(p))
+            return (sign(*at) * form.frozen(ops, w, p)[1][at]).sum() / (at[0].size * at[1].size)
+
+        return mean
+
+    def flipped(ops, w, X, p):
+        is_other = 1 - ops.is_positive(slack(form, ops, w, X))
+        return is_other.sum(axis=(-2, -1)) / (is_other.shape[-2] * is_other.shape[-1])
+
+    target = lambda ops, w, X, p: on_target(ops, form.scores(w), X)[0]
+    error = lambda ops, w, X, p: on_target(ops, form.scores(w), X)[1]
+    right = lambda ops, w, X, p: ops.is_positive(form.margins(ops, w, X, p))
+    size = lambda ops, x: ops.largest([x, -x]).max()
+    here = lambda of: lambda ops, w, X, p: of(ops, w, X, p)[..., view(p).number]
+    least = lambda of: lambda ops, w, X, p: of(ops, w, X, p).min()
+    most = lambda of: lambda ops, w, X, p: of(ops, w, X, p).max()
+    gated = {"flipped": flipped, "gate_slack": lambda ops, w, X, p: slack(form, ops, w, X).min()}
+    return {
+        "g": output(lambda p: view(p).target, lambda query, key: 2 * ((query + key) % 2) - 1),
+        "common_mode": output(lambda p: [0, 1], lambda query, key: 1 - 2 * key),
+        **{"u": score("target"), "v": score("ordinary"), "w": score("end")},
+        **{
+            "s_target": here(target),
+            "one_hot_error": here(error),
+            "margin": here(form.margins),
+            "accuracy": here(right),
+        },
         "entropy": lambda ops, w, X, p: entropies(ops, form.scores(w), X).min(axis=-1),
-        "margin_min": lambda ops, w, X, p: form.margins(ops, w, X, p).min(),
-        "margin_max": lambda ops, w, X, p: form.margins(ops, w, X, p).max(),
-        "margin_i_min": lambda ops, w, X, p: form.margins(ops, w, X, p)[..., view(p).number].min(),
-        "s_min": lambda ops, w, X, p: on_target(ops, form.scores(w), X)[0].min(),
-        "one_hot_error_max": lambda ops, w, X, p: error(ops, w, X, p).max(),
+        **{"s_min": least(target), "one_hot_error_max": most(error), "margin_i_min": least(here(form.margins))},
+        **{"margin_min": least(form.margins), "margin_max": most(form.margins)},
         "score_target_min": lambda ops, w, X, p: form.scores(w)[view(p).is_target].min(),
-        "score_other_max": lambda ops, w, X, p: ops.largest(
-            [form.scores(w)[~view(p).is_target], -form.scores(w)[~view(p).is_target]]
-        ).max(),
+        "score_other_max": lambda ops, w, X, p: size(ops, form.scores(w)[~view(p).is_target]),
         "accuracy_all": lambda ops, w, X, p: right(ops, w, X, p).min(axis=-1),
         "accuracy_mean": lambda ops, w, X, p: right(ops, w, X, p).mean(axis=-1),
-        "P_max": lambda ops, w, X, p: ops.largest(
-            [sign * form.frozen(ops, w, p)[0][X.query] for sign in (1, -1)]
-        ).max(),
+        "P_max": lambda ops, w, X, p: size(ops, form.frozen(ops, w, p)[0][X.query]),
+        **(gated if form.has_gates else {}),
     }
-    if form.has_gates:
-        found["gate_slack"] = lambda ops, w, X, p: slack(form, ops, w, X).min()
-    return found
+
+
+def averages(form: Any) -> dict[str, Callable]:
+    return {name: of for name, of in observables(form).items() if name in AVERAGES}
