@@ -24,7 +24,8 @@ class Course:
 
 def courses(panels: Mapping[str, Iterable[Course]], xlabel: str, ylabel: str) -> Figure:
     """A panel for each group of courses, over logarithmic axes of what was seen; a label has one colour in all."""
-    figure, axes = grid(len(panels), len(panels), (6.4, 4.6) if len(panels) == 1 else (4.4, 4.2), sharey=True)
+    size = (6.4, 4.6) if len(panels) == 1 else (4.4, 4.2)
+    figure, axes = grid(len(panels), len(panels), size, sharex=True, sharey=True)
     colours: dict[str, str] = {}
     for ax, (title, group) in zip(axes, panels.items()):
         for course in group:

@@ -4,7 +4,6 @@ Figures 1 to 5 and 8 to 11 are drawn from kept runs of a small transformer (`exp
 from stored batches. `phases` shows what the theory says of the simplified block: signal, attention, margin.
 """
 
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,24 +12,32 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from flowsys.laws.fits import power_law
-from flowsys.plot import panels_beside, titled
+from flowsys.plot import grid, line
 from flowsys.plot.drawing import Drawing, PaperFigure
 from flowsys.runs.beside import beside
+from flowsys.runs.solving import solve
 from flowsys.system import Setup
 from flowsys.systems.parity import SYSTEM, batches
 from flowsys.systems.parity import experiment_figures as ran
 
-PHASES = {"signal": ["g"], "attention on S[i]": ["s_target"], "margin": ["margin"]}
+PHASES = {"g": "signal g over its value at lock", "s_target": "attention on S[i]", "margin": "margin"}
 
 
 def phases_of_the_flow(setup: Setup) -> Drawing:
     """Signal, attention and margin at i = n+3: the limit as lines, descent of the finite model as dots."""
     small = SYSTEM.setup(n=12, k=3, m=400.0, epsilon=20.0, width=400, learning_rate=50.0)
-    end = 75.0 * 12 * 20  # past margin 1
-    runs = beside(SYSTEM, small, "position", end, [name for names in PHASES.values() for name in names], "weights")
-    drawing = panels_beside(runs, PHASES, (3, 1), (5.6, 6.4))
-    titled(drawing.figure, SYSTEM, small, ("n", "k", "m", "epsilon"), "i = n+3, ")
-    return replace(drawing, notes="neurons first, then attention, then the margin")
+    end, unit = 75.0 * 12 * 20, 12 * 400.0**0.5  # past margin 1; n√m
+    runs = beside(SYSTEM, small, "position", end, PHASES, "weights")
+    locked = solve(SYSTEM, small, at=["lock"], observe=("g",))["g"][0]
+    figure, (ax,) = grid(1, 1, (5.6, 4))
+    for i, (name, label) in enumerate(PHASES.items()):
+        scale = locked if name == "g" else 1.0
+        line(ax, runs["theory"].t / unit, runs["theory"][name] / scale, label, f"C{i}")
+        ax.plot(runs["training"].t / unit, runs["training"][name] / scale, ".", color=f"C{i}")
+    ax.plot([], [], ".", color="0.4", label="training, m = 400")
+    ax.set(xlabel=r"$t/(n\sqrt{m})$", title="i = n+3, n = 12", ylim=(0, 1.6))
+    ax.legend(frameon=False)
+    return Drawing(figure, runs, "neurons first, then attention, then the margin")
 
 
 def batch_success(setup: Setup) -> Drawing:
