@@ -44,8 +44,8 @@ def courses(panels: Mapping[str, Iterable[Course]], xlabel: str, ylabel: str) ->
 
 def needed(
     ax: Axes,
-    found: Mapping[float, Sequence[float | None]],
-    budgets: Mapping[float, float],
+    found: Mapping[Any, Sequence[float | None]],
+    budgets: Mapping[Any, float],
     label: str,
     colour: str = "C0",
     shift: float = 0.0,
@@ -66,7 +66,7 @@ def needed(
     ax.plot([], [], "o-", color=colour, label=label)
 
 
-def attention(heads: Any, wanted: Sequence[int], label: str, names: tuple[str, str], title: str = "") -> Figure:
+def attention(heads: Any, wanted: Any, label: str, names: tuple[str, str], title: str = "") -> Figure:
     """Attention of every head (layers × heads × queries × keys), a panel each.
 
     Squares mark the key `wanted` by each query, as its place from 0; `names` are those of the keys, and of the queries
