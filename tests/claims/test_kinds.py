@@ -22,6 +22,7 @@ from flowsys.claims import (
     Sign,
 )
 from flowsys.claims.bounded import bounded
+from flowsys.claims.probability import failure_interval
 
 T = np.linspace(0.0, 10.0, 201)
 LARGE = {"path": Path("x", np.geomspace(10, 1e5, 9))}
@@ -180,6 +181,10 @@ def test_constants_that_are_level_may_rise_a_little_at_the_end():
     level = x ** np.cumsum([0, -0.002, -0.001, -0.002, -0.002, 0.004])
     assert str(bounded(x, [1.0, 0.9929686, 0.98801168, 0.97936599, 0.97036539, 0.99757], "")[0]) == HOLDS
     assert str(bounded(x, level * x**0.5, "")[0]) == FAILS
+
+
+def test_where_every_start_fails_the_rate_may_be_one_and_no_more():
+    assert failure_interval(20, 20)[1] == 1.0 and failure_interval(0, 20)[0] == 0.0
 
 
 def test_a_regime_that_is_just_reached_is_not_empty():

@@ -133,7 +133,8 @@ def sampled_blocks(p: Any) -> dict[str, fs.Direct]:
     """Assumption 1 with 2·width neurons; a width other than m keeps m's limit: neurons move width/m times as fast."""
     ε, width, n_query_tokens = p.epsilon, p.width, 2 * parity_of(p).n_queries
     n_strings = 2 ** min(LARGEST_N, p.n if p.tokens == "all" else p.k)
-    most = min(MOST_WEIGHTS // len(embeddings(p).key_names), MOST_INPUTS // (n_strings * n_query_tokens // 2)) // 2
+    n_tokens = 2 * p.n if p.tokens == "all" else 2 * p.k + 1
+    most = min(MOST_WEIGHTS // (n_tokens + n_query_tokens), MOST_INPUTS // (n_strings * n_query_tokens // 2)) // 2
     if width > most:
         raise InputError(f"width = {width} is not allowed here: 2 width neurons are followed one by one, so width <= "
                          f"{most} at k = {p.k}; the variants frozen, collapsed and limit have none.")  # fmt: skip
