@@ -22,8 +22,8 @@ from flowsys.kernels.workspace import WorkspaceMemory, structure, workspace
 Fields = dict[str, Any]
 
 
-def integrate(kernel: Kernel, batch: Batch, threads: int = 1) -> BatchResult:
-    """Integrate every trajectory of a batch."""
+def integrate(kernel: Kernel, batch: Batch, threads: int = 1, stop: np.ndarray | None = None) -> BatchResult:
+    """Integrate every trajectory of a batch; once `stop` (one integer) is not 0 any more, they end where they are."""
     initial = np.ascontiguousarray(np.atleast_2d(np.asarray(batch.initial, dtype=float)))
     n, dim = initial.shape
     if dim != len(kernel.program.state):
@@ -34,6 +34,8 @@ def integrate(kernel: Kernel, batch: Batch, threads: int = 1) -> BatchResult:
     layout = kernel.layout(stages)
     fields = {"initial": initial, **_stage_inputs(kernel, layout, stages, n), **_requests(kernel, batch, n)}
     fields |= _outputs(kernel, layout, batch, fields)
+    if stop is not None:
+        fields["stop"] = stop
     _run("run", kernel, layout, fields, threads)
     return BatchResult(
         outcome=fields["outcome"],

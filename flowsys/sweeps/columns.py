@@ -60,11 +60,11 @@ def _alike(sweep: Sweep, points: Sequence[Setup | None]) -> Iterator[tuple[np.nd
     """Points that share all but their columns, as one setup."""
     groups: dict[Any, list[int]] = {}
     shared: dict[tuple[str, ...], Callable] = {}
-    form = sweep.level, sweep.variant, sweep.mode
+    form, is_native = (sweep.level, sweep.variant, sweep.mode), sweep.is_native
     for place, setup in enumerate(points):
         if setup is None:
             continue
-        names = tuple(sweep.system.columns(setup, *form)) if sweep.is_native else ()
+        names = tuple(sweep.system.columns(setup, *form)) if is_native else ()
         if not names:
             yield np.array([place]), setup
             continue

@@ -6,11 +6,9 @@ it cannot follow) is run again by itself, as `solve` would run it. At level L0 a
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence, Set
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence, Set
 from contextlib import suppress
-from functools import lru_cache, partial
-from itertools import islice
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -23,6 +21,7 @@ from flowsys.runs.solving import double_precision, observe_states
 from flowsys.sweeps.columns import Columns, Points, Together, columns_of
 from flowsys.sweeps.diagram import CODES, has_value
 from flowsys.sweeps.over_seeds import Statistic, reduced
+from flowsys.sweeps.overlap import Task, by_itself, overlapped
 from flowsys.sweeps.quantities import Quantity, Term
 from flowsys.sweeps.setups import setups
 from flowsys.sweeps.slopes import slopes_of
@@ -54,36 +53,37 @@ def evaluate_chunk(sweep: Sweep, number: int, threads: int = 1) -> Chunk:
 
 
 def run(sweep: Sweep, done: Set[int] = frozenset(), threads: int = 1) -> Iterator[Chunk]:
-    """The chunks of a sweep that are not done yet, in order; the next one is made ready while one is evaluated."""
+    """The chunks of a sweep that are not done yet, in order; while one is integrated, the next one is made ready."""
     todo = (number for number in range(sweep.n_chunks) if number not in done)
-    with ThreadPoolExecutor(1) as ahead:
-        ready = lambda: [(number, ahead.submit(points_of, sweep, number)) for number in islice(todo, 1)]
-        waiting = ready()
-        while waiting:
-            ((number, points),) = waiting
-            now = points.result()
-            waiting = ready()
-            yield Chunk(number, *evaluate_points(sweep, now, threads))
+    yield from overlapped(_evaluated_chunk(sweep, number, threads) for number in todo)
 
 
 def evaluate_points(sweep: Sweep, points: Points, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """Quantities × points and outcomes, for any points."""
+    return by_itself(_evaluated(sweep, points, threads))
+
+
+def _evaluated_chunk(sweep: Sweep, number: int, threads: int) -> Task[Chunk]:
+    return Chunk(number, *(yield from _evaluated(sweep, points_of(sweep, number), threads)))
+
+
+def _evaluated(sweep: Sweep, points: Points, threads: int) -> Task[tuple[np.ndarray, np.ndarray]]:
     n = len(points.setups)
     values = np.full((len(sweep.quantities), n), np.nan)
     outcomes = np.full(n, CODES["completed"], dtype=np.uint8)
-    of_claims = lambda sweep, quantities, points: measured(sweep, quantities, points.setups)
-    ways: dict[bool, Callable] = {False: partial(_trajectories, threads=threads), True: of_claims}
-    for is_claim, evaluate in ways.items():
-        rows = [i for i, q in enumerate(sweep.quantities) if isinstance(q, OfClaim) == is_claim]
-        if rows:
-            values[rows], ends = evaluate(sweep, [sweep.quantities[i] for i in rows], points)
-            outcomes = np.where(has_value(outcomes), ends, outcomes)
+    of_flows = {i: q for i, q in enumerate(sweep.quantities) if not isinstance(q, OfClaim)}
+    of_claims = {i: q for i, q in enumerate(sweep.quantities) if isinstance(q, OfClaim)}
+    if of_flows:
+        values[list(of_flows)], outcomes = yield from _trajectories(sweep, list(of_flows.values()), points, threads)
+    if of_claims:
+        values[list(of_claims)], ends = measured(sweep, list(of_claims.values()), points.setups)
+        outcomes = np.where(has_value(outcomes), ends, outcomes)
     return with_reasons(values, outcomes)
 
 
 def _trajectories(sweep: Sweep, quantities: Sequence[Quantity], points: Points, threads: int):
     """Quantities of trajectories: those of every point, or of its seeds."""
-    each = _each(sweep, quantities, points, threads)
+    each = yield from _each(sweep, quantities, points, threads)
     if sweep.seeds == 1:
         return each
     statistics = [q for q in quantities if isinstance(q, Statistic)]  # with seeds, all of them
@@ -104,9 +104,9 @@ def _each(sweep: Sweep, quantities: Sequence[Quantity], points: Points, threads:
         return values, outcomes
     waiting = _Waiting(sweep)
 
-    def evaluate_waiting() -> None:
+    def evaluate_waiting() -> Task[None]:
         for batch, is_one in waiting.batches():
-            found, outcomes[batch.places] = _evaluate(sweep, points.runs, batch, is_one, threads)
+            found, outcomes[batch.places] = yield from _evaluate(sweep, points.runs, batch, is_one, threads)
             if sweep.slopes:
                 found |= slopes_of(sweep, [points.runs[place] for place in batch.places], outcomes, batch.places)
             values[:, batch.places] = [quantity.value(found) for quantity in quantities]
@@ -114,8 +114,8 @@ def _each(sweep: Sweep, quantities: Sequence[Quantity], points: Points, threads:
     for columns in columns_of(sweep, points):
         waiting.add(columns)
         if waiting.bytes > _MOST_WAITING:
-            evaluate_waiting()
-    evaluate_waiting()
+            yield from evaluate_waiting()
+    yield from evaluate_waiting()
     return values, outcomes
 
 
@@ -128,7 +128,7 @@ def _evaluate(sweep: Sweep, runs: Sequence[Setup | None], batch: Together, is_on
         return sweep.system.problem(runs[batch.places[number]], sweep.level, sweep.variant, sweep.mode)
 
     if is_one:
-        found, outcomes, left = evaluate_together(sweep, batch, alone, threads)
+        found, outcomes, left = yield from evaluate_together(sweep, batch, alone, threads)
     else:
         found = {term: np.full(len(batch), np.nan) for term in terms}
         outcomes, left = np.zeros(len(batch), dtype=np.uint8), np.arange(len(batch))

@@ -60,8 +60,8 @@ def shared_runs(numbers: Sequence[np.ndarray | float | None], n: int) -> Runs:
 
     No run serves more than twice as many points as they do on average: what all have room for stays in proportion.
     """
-    rows = np.concatenate([np.reshape(x, (n, -1)) for x in numbers if x is not None], axis=1)
-    of = _first_alike(rows)
+    rows = [np.reshape(x, (n, -1)).view(np.uint64) for x in numbers if x is not None]
+    of = _first_alike(np.concatenate([x[:, (x != x[0]).any(axis=0)] for x in rows], axis=1))
     first = np.flatnonzero(of == np.arange(n))
     if len(first) == n:
         return Runs(first, first)
@@ -76,9 +76,8 @@ def _members(of: np.ndarray) -> list[np.ndarray]:
     return np.split(np.argsort(of, kind="stable"), np.cumsum(np.bincount(of))[:-1])
 
 
-def _first_alike(rows: np.ndarray) -> np.ndarray:
-    """The first row with the same bits, of every row."""
-    bits = rows.view(np.uint64)
+def _first_alike(bits: np.ndarray) -> np.ndarray:
+    """The first row that is the same, of every row."""
     mixers = np.random.default_rng(0).integers(1, 2**63, bits.shape[1], dtype=np.uint64) | np.uint64(1)
     # rows with one sum of products almost surely are one, which is looked at
     _, first, of = np.unique((bits ^ (bits >> np.uint64(29))) @ mixers, return_index=True, return_inverse=True)

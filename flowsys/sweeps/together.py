@@ -6,7 +6,7 @@ look changes nothing of it, and a point's outcome is read off what the point its
 of points that run by themselves.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
@@ -35,10 +35,15 @@ _OF_CODE = {
 }
 
 
-def evaluate_together(
-    sweep: Sweep, points: Together, alone: Callable[[int], Problem], threads: int
-) -> tuple[dict[Term, np.ndarray], np.ndarray, np.ndarray]:
-    """Terms, outcomes, and the points the native back-end hands over; `alone` gives a point's own problem."""
+Job = Callable[..., BatchResult]
+Evaluation = Generator[Job, BatchResult, tuple[dict[Term, np.ndarray], np.ndarray, np.ndarray]]
+
+
+def evaluate_together(sweep: Sweep, points: Together, alone: Callable[[int], Problem], threads: int) -> Evaluation:
+    """Terms, outcomes, and the points the native back-end hands over; `alone` gives a point's own problem.
+
+    The batch to integrate is yielded, as a job for whoever runs this, and its result expected.
+    """
     first, field = points.first, points.first.field
     assert isinstance(field, ProgramField)
     timed = [t for t in sweep.terms if not isinstance(t.at, str) or t.at in first.marks]
@@ -76,7 +81,7 @@ def evaluate_together(
         max_steps=step_budget(sweep, first),
         method=NATIVE[sweep.solver],
     )
-    result = integrate(kernel(field.program, watched, kinks, batch.stages), batch, threads)
+    result = yield partial(integrate, kernel(field.program, watched, kinks, batch.stages), batch, threads)
     at_events = {event.name: crossings.of(e) for e, event in enumerate(first.events) if e in seen}
     recorded = _Recorded(result, runs.of, dict(zip(timed, zip(times.T, looks.places.T))), at_events)
     found = {term: _values(sweep, first, term, recorded, stages, alone, threads) for term in sweep.terms}
