@@ -132,8 +132,8 @@ def _verdict(claim: "Claim", system: System, asked, finding: Finding, inside, po
 
 def _outside(claim: "Claim", system: System, asked, points, unreached, refused, kit: Kit) -> Verdict:
     """Where the paper claims nothing: what was measured there, or that there is nowhere to measure."""
-    own = Kit(system, {}, None, claim.mode, claim.variants)
-    at_its_own = [claim.regime.margin(own.at(**given).p) for _, _, given in places_of(claim, own, {})]
+    usual = Kit(system, {}, None, claim.mode, claim.variants)
+    at_its_own = [claim.regime.margin(usual.at(**given).p) for _, _, given in places_of(claim, usual, {})]
     reach = np.array([*claim.regime.over_box(system, claim.mode), *at_its_own])  # fixed values are met by no draw
     found = _judged(claim, points, kit) if points else None
     margins = [point.margin for point in points] + [margin for margin, _ in unreached]
