@@ -4,7 +4,7 @@ import pytest
 from matplotlib.mathtext import MathTextParser
 
 from flowsys.sweeps.quantities import Term
-from flowsys.system.names import FLOW, assignments, breadth, family, in_symbols, observables, spelled
+from flowsys.system.names import FLOW, assignments, breadth, family, in_symbols, observables, spelled, wrapped
 from flowsys.systems import load, names
 
 PARSER = MathTextParser("path")
@@ -40,6 +40,15 @@ def test_names_in_words_become_symbols_and_words_stay():
     told = in_symbols("L2 → L3: a start of size xi, l_tr = inf", load("prompt").names)
     assert told == r"L2 → L3: a start of size $\xi$, $l_{\mathrm{tr}}$ = $\infty$"
     assert breadth(told) == len("L2 → L3: a start of size ξ, ltr = ∞")
+    told = in_symbols("a, H of G(μ1) at t = 2, τ = 3 and T_0.5, Lemma E.3; a start of Student's t.", load("lego").names)
+    assert told == (
+        r"$a$, $H$ of $G$($\mu_{1}$) at $t$ = 2, $\tau$ = 3 and $T_{0.5}$, Lemma E.3; a start of Student's $t$."
+    )
+
+
+def test_lines_never_break_inside_a_formula():
+    title = r"one two three, $b\,d^{1/2}/\log d$ = 1, four" + "\nfive"
+    assert wrapped(title, 12) == "one two\nthree,\n$b\\,d^{1/2}/\\log d$ =\n1, four\nfive"
 
 
 def test_pictures_say_choices_in_words_and_no_time_of_what_training_does_not_move():

@@ -98,6 +98,17 @@ def test_seeds_are_dots_with_their_standard_deviation():
     np.testing.assert_allclose([float(row["below"]) for row in rows], [np.sqrt(2), 0.0])
 
 
+def test_a_curve_of_means_over_seeds_is_dots_with_the_deviation_that_stands_beside_them():
+    width = Axis("width", (10.0, 100.0, 1000.0), "log")
+    values = {"mean(q@T)": np.array([3.0, 2.0, 1.0]), "std(q@T)": np.array([0.5, 0.4, 0.3])}
+    diagram = PhaseDiagram((width,), values, np.zeros(3, dtype=np.uint8), {"level": "L2", "seeds": 8})
+    ax = draw(diagram, Figure().subplots())
+    (bars,) = ax.containers
+    low, high = np.array([segment[:, 1] for segment in bars[2][0].get_segments()]).T
+    assert np.allclose(high - low, 2 * values["std(q@T)"]) and np.allclose((high + low) / 2, values["mean(q@T)"])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["mean and standard deviation of 8 seeds"]
+
+
 def test_ladders_regions_and_fits_are_labelled_by_the_table_of_names():
     system = load("lego")  # its bias b is written in symbols of the paper, not by rule
     rung = Rung("L3", "L4", "a law", lambda x: x, "bias", (0.1, 0.2, 0.4), 1.0, 0.1)

@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 
 from flowsys.ladder import Ladder
 from flowsys.plot.scales import plain_decades
-from flowsys.system.names import Names, in_lines, in_symbols, typeset
+from flowsys.system.names import Names, in_symbols, typeset, wrapped
 
 COLUMNS = 3  # panels side by side: more would be too small to read on a narrow page
 WIDTH = 44  # letters of a title
@@ -32,6 +32,6 @@ def ladder(result: Ladder, names: Names) -> Figure:
         ax.set_xlabel(typeset(names.symbol(measured.rung.knob)))
         ax.set_ylabel("error")
         told = in_symbols(f"{measured.rung.name}: {measured.rung.meaning}", names)
-        ax.set_title(in_lines(told.split(" "), WIDTH, " "), fontsize="small")
+        ax.set_title(wrapped(told, WIDTH), fontsize="small")
         ax.legend(frameon=False, fontsize="x-small", handlelength=1.0, handletextpad=0.4, borderaxespad=0.2)
     return figure

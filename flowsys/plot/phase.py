@@ -20,7 +20,7 @@ from flowsys.sweeps.axes import Axis
 from flowsys.sweeps.diagram import CODES, PhaseDiagram
 from flowsys.sweeps.named import Contour, Line, Phases
 from flowsys.sweeps.refine import filled
-from flowsys.system.names import told
+from flowsys.system.names import told, wrapped
 
 DASHES = ("-", "--", ":", "-.")
 PREDICTED = {"linewidth": 1.5, "zorder": 4}
@@ -78,7 +78,7 @@ def phase(
         ax.legend(
             loc="upper center", bbox_to_anchor=(0.5, -0.13), frameon=False, fontsize="small", ncols=2, handlelength=2.8
         )
-    ax.set_title(title, fontsize="medium", wrap=True)
+    ax.set_title(wrapped(title), fontsize="medium")
     return ax
 
 
@@ -124,11 +124,11 @@ def _contour(diagram: PhaseDiagram, contour: Contour, axes: Sequence[Axis], ax: 
 
 
 def _curve(diagram, name: str, axis: Axis, values, outcomes, ax: Axes, logarithmic, words) -> None:
-    """One axis: the theory as a line with its points, training as dots with the spread over seeds."""
-    at = positions(axis)
-    if diagram.origin.get("level") == "L0":
-        spread = _spread(diagram, name)
-        ax.errorbar(at, values, yerr=spread, fmt="o", markersize=4, capsize=2, color="C0")
+    """One axis: the theory as a line with its points; training, and what has a spread over seeds, as dots with bars."""
+    at, (spread, over) = positions(axis), _spread(diagram, name)
+    if diagram.origin.get("level") == "L0" or spread is not None:
+        look = {"markersize": 4, "capsize": 2, "elinewidth": 0.9}
+        ax.errorbar(at, values, yerr=spread, fmt="o", color="C0", label=over or None, **look)
     else:
         ax.plot(at, values, marker="o", markersize=3, linewidth=1, color="C0")
     hatch_spans(edges(axis), outcomes, ax, words)
@@ -138,13 +138,17 @@ def _curve(diagram, name: str, axis: Axis, values, outcomes, ax: Axes, logarithm
         ax.set_yscale("log")
 
 
-def _spread(diagram: PhaseDiagram, name: str) -> np.ndarray | None:
-    """Below and above the median over seeds: to the quartiles; None without an axis of seeds."""
+def _spread(diagram, name: str) -> tuple[np.ndarray | None, str]:
+    """What lies below and above a curve, and what that is: quartiles over seeds, or std(Q) beside mean(Q)."""
     names = [axis.name for axis in diagram.axes]
-    if "seed" not in names or len(names) != 2:
-        return None
-    low, middle, high = np.nanquantile(diagram.quantities[name], (0.25, 0.5, 0.75), axis=names.index("seed"))
-    return np.array([middle - low, high - middle])
+    if "seed" in names and len(names) == 2:
+        place = names.index("seed")
+        low, middle, high = np.nanquantile(diagram.quantities[name], (0.25, 0.5, 0.75), axis=place)
+        return np.array([middle - low, high - middle]), f"median and quartiles of {diagram.shape[place]} seeds"
+    std = diagram.quantities.get(name.replace("mean(", "std(", 1)) if name.startswith("mean(") else None
+    if std is None or std.ndim != 1:
+        return None, ""
+    return np.array([std, std]), f"mean and standard deviation of {diagram.origin['seeds']} seeds"
 
 
 def _shown(diagram: PhaseDiagram, name: str, over_seeds: str):

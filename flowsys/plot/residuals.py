@@ -8,7 +8,7 @@ from matplotlib.ticker import NullFormatter
 from flowsys.claims import Verdict
 from flowsys.errors import InputError
 from flowsys.laws.fits import Fit
-from flowsys.system.names import Names, in_symbols, typeset
+from flowsys.system.names import Names, in_symbols, typeset, wrapped
 
 WIDTH, HEIGHT = 4.2, 5.0
 
@@ -25,7 +25,7 @@ def residuals(verdict: Verdict, names: Names, title: str = "") -> Figure:
         above.set_ylabel(_called(what, names))
         _left_over(below, fit)
         below.set_xlabel(_called(over, names))
-    figure.suptitle(in_symbols(title, names), fontsize="medium", wrap=True)
+    figure.suptitle(wrapped(in_symbols(title, names), int(12 * figure.get_figwidth())), fontsize="medium")
     return figure
 
 

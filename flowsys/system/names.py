@@ -32,6 +32,8 @@ _GREEK = (
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi "
     "omega varpi varrho Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega"
 ).split()
+_GREEK_LETTERS = "αβγδεζηθικλμνξπρστυφχψω"
+_LETTERS = str.maketrans(dict(zip(_GREEK_LETTERS, _GREEK)))
 _SIGNS = {"star": r"\star", "plus": "+", "minus": "-", "prime": r"\prime", "inf": r"\infty", "max": r"\max",
           "min": r"\min", "ell": r"\ell"}  # fmt: skip
 
@@ -182,13 +184,26 @@ def in_lines(parts: Iterable[str], width: int = 80, between: str = ", ") -> str:
     return f"{between.rstrip()}\n".join(lines)
 
 
+def wrapped(text: str, width: int = 80) -> str:
+    """Text in lines of so many letters, broken between words and never inside a formula."""
+    return "\n".join(in_lines(re.findall(r"(?:\$[^$]*\$|[^\s$])+", line), width, " ") for line in text.splitlines())
+
+
 def breadth(text: str) -> int:
     """About how many letters a label is wide: formulas count as they are set."""
     return len(re.sub(r"\\mathrm|\\,|[${}^_]", "", re.sub(r"\\(?!mathrm)[A-Za-z]+ ?", "x", text)))
 
 
 def in_symbols(text: str, names: Names) -> str:
-    """Words with the names in them that no reader takes for words (n_x, m1, xi) as symbols."""
-    is_name = lambda word: "_" in word or word in _GREEK or re.fullmatch(r"(?!L\d)[A-Za-z]{1,2}\d+", word)
-    symbol = lambda found: typeset(names.symbol(found[0])) if is_name(found[0]) else found[0]
-    return re.sub(r"(?<![\w$\\])[A-Za-z]\w*", symbol, text).replace("= inf", r"= $\infty$")
+    """Words with the names in them that no reader takes for words (n_x, m1, xi, t, μ1) as symbols."""
+
+    def symbol(found: re.Match) -> str:
+        word, after = found[0].translate(_LETTERS), text[found.end() :]
+        is_article = word in ("A", "I") or (word == "a" and not re.match("[,)]| [=≤≥]| of ", after))
+        is_label = re.fullmatch(r"L\d+", word) or re.match(r"\.\d", after)  # a level, a place in a paper
+        is_name = "_" in word or word.rstrip("0123456789") in _GREEK or re.fullmatch(r"[A-Za-z]{1,2}\d+|[A-Za-z]", word)
+        return typeset(names.symbol(word)) if is_name and not is_label and not is_article else found[0]
+
+    return re.sub(rf"(?<![\w$\\'.])[A-Za-z{_GREEK_LETTERS}]\w*(?:(?<=_\d)\.\d)?", symbol, text).replace(
+        "= inf", r"= $\infty$"
+    )

@@ -8,7 +8,7 @@ LATEX = {
 _AT = r"^{L,\ell}"
 _TEST = r"^{L_{\mathrm{test}},\ell_{\mathrm{test}}}"
 LATEX |= {
-    "n_x_finite": "n_x", "bias_scale": r"b\,d^{1/2}/\log d", "gap_target": r"\Delta_{\mathrm{target}}",
+    "n_x_finite": "n_x", "bias_scale": r"\Delta b\,d^{1/2}/\log d", "gap_target": r"\Delta_{\mathrm{target}}",
     "t_look": r"\tau", "miss_target": r"(1-p)_{\mathrm{target}}", "clip_margin": "B-F_c",
     "accuracy_target": r"\mathrm{Acc}_{\mathrm{target}}", "ell_test": r"\ell_{\mathrm{test}}",
     "alpha_minus_gamma": r"\alpha-\gamma", "eps_attention": rf"\epsilon{_AT}",

@@ -134,7 +134,7 @@ DIAGRAMS = {
     "width": NamedDiagram(
         r"Single scores around their class at $T_2$",
         ("width=32:8192:9:log",),
-        observables=("mean(score_spread@T_2)",),
+        observables=("mean(score_spread@T_2)", "std(score_spread@T_2)"),
         mode="three_stage",
         level="L2",
         fixed={"K": 2, "L": 3, "omega": 0.1},

@@ -65,7 +65,7 @@ def attention_maps(setup: Setup) -> Drawing:
             names_of = "query" * (ax in axes[:, 0]), "key" * (ax in axes[-1])
             image = heat(ax, of_keys.T, labels, labels, *names_of, label=None, limits=(0, 1))
             ax.set_title(f"{title}, {kind}", fontsize="small")
-    figure.colorbar(image, ax=axes, label=r"$p^{(+)}_{q\leftarrow\cdot,\,k\leftarrow\cdot}$", shrink=0.8)
+    figure.colorbar(image, ax=axes, label="attention $p^{(+)}$ of a query on a key", shrink=0.8)
     steps = runs["theory"].t[-1] / setup["learning_rate"]
     titled(figure, SYSTEM, setup, SHOWN, f"after {steps:.0f} steps; ")
     return Drawing(figure, runs)
