@@ -127,7 +127,7 @@ def _curve(diagram, name: str, axis: Axis, values, outcomes, ax: Axes, logarithm
     """One axis: the theory as a line with its points; training, and what has a spread over seeds, as dots with bars."""
     at, (spread, over) = positions(axis), _spread(diagram, name)
     if diagram.origin.get("level") == "L0" or spread is not None:
-        look = {"markersize": 4, "capsize": 2, "elinewidth": 0.9}
+        look: dict[str, Any] = {"markersize": 4, "capsize": 2, "elinewidth": 0.9}
         ax.errorbar(at, values, yerr=spread, fmt="o", color="C0", label=over or None, **look)
     else:
         ax.plot(at, values, marker="o", markersize=3, linewidth=1, color="C0")
