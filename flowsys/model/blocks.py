@@ -5,6 +5,7 @@ block y = R θ moves with dy/dt = -C g, and a step of descent is y ← y - η C 
 """
 
 from collections.abc import Mapping
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,16 @@ class DirectBlock:
     def seen(self, weights: dict[str, Any]) -> dict[str, Any]:
         x = weights[self.name]
         return {self.name: x if self.read is None else self.read(x)}
+
+    def unread(self) -> "DirectBlock":
+        """The block without its `read`: all of its weights are seen."""
+        block = copy(self.block)
+        block.read = None
+        return DirectBlock(self.name, block)
+
+    def read_of(self, whole: dict[str, Any]) -> dict[str, Any]:
+        """What the loss sees of what is seen unread."""
+        return self.seen(whole)
 
     def rates(self, seen, slopes, trains, rates) -> dict[str, Any]:
         """d/dt of what is seen, from the loss's slopes in it."""

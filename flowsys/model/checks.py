@@ -29,7 +29,7 @@ def _tried(concrete: Concrete) -> frozenset[str]:
     weights = {k: rng.standard_normal(shape) for k, shape in weight_shapes(concrete, 3).items()}
     with jax.enable_x64(True):
         # NumPy arrays refuse an index beyond their end, where those of JAX would take the last entry
-        view = View({k: np.asarray(array) for k, array in seen_of(concrete, weights).items()})
+        view = View({k: np.asarray(array) for k, array in concrete.told(seen_of(concrete, weights)).items()})
         arguments = concrete.arguments(0)
         for i in range(len(concrete.populations)):
             jax.eval_shape(lambda i=i: _loss(concrete, view, arguments, i))

@@ -116,16 +116,23 @@ class Population:
 
 
 class Concrete:
-    """A declaration at the values of a setup, in one mode."""
+    """A declaration at the values of a setup, in one mode.
 
-    def __init__(self, declaration: Any, values: Mapping[str, Any], mode: str, at_limit: bool = False):
+    `unread`: what is seen are all weights and inner products, and the blocks' `read` is a part of the loss.
+    """
+
+    def __init__(
+        self, declaration: Any, values: Mapping[str, Any], mode: str, at_limit: bool = False, unread: bool = False
+    ):
         self.declaration, self.values, self.mode = declaration, {**values, "mode": mode}, mode
         reason = (
             f"model {declaration.name} reads p.{FINITE_ONLY}, which its limit does not have: state a limit of its own, "
             "or use L0, L1 or L2."
         )
         self.refused = {FINITE_ONLY: reason} if at_limit else {}
-        self.blocks, self.block_reads = declaration.concrete_blocks.with_reads(self.values, self.refused)
+        blocks, self.block_reads = declaration.concrete_blocks.with_reads(self.values, self.refused)
+        self.blocks = {name: block.unread() for name, block in blocks.items()} if unread else blocks
+        self._read = blocks if unread else {}
         declaration.check_stages(self.blocks, mode)
         self.stages: Sequence[Stage] = declaration.stages[mode]
         self.populations, self._of_stage = self._populations()
@@ -243,13 +250,22 @@ class Concrete:
 
     # -- the loss -----------------------------------------------------------------------------------------------
 
+    @property
+    def is_unread(self) -> bool:
+        return bool(self._read)
+
+    def told(self, seen: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What the declared functions are told of what is seen: all of it, or what the blocks `read`."""
+        of_blocks = (block.read_of(seen).items() for block in self._read.values())
+        return {name: array for items in of_blocks for name, array in items} if self._read else seen
+
     def p(self, reals: Mapping[str, Any]) -> Values:
         """The parameters as the loss sees them."""
         return Values({**self.values, **reals}, self.refused, self.declaration.read)
 
     def losses(self, ops: Any, seen: Mapping[str, Any], arguments: Arguments) -> list[Any]:
         """Of every population, one number a sample (or one number)."""
-        w, p = seen if isinstance(seen, View) else View(seen), self.p(arguments.reals)
+        w, p = seen if isinstance(seen, View) else View(self.told(seen)), self.p(arguments.reals)
         return [
             population.loss(ops, w, population.rows(data, weight), p)
             for population, data, weight in zip(self.populations, arguments.data, arguments.weight)
@@ -277,7 +293,8 @@ class Concrete:
         """What observables see: the blocks, and when asked for their rates under the flow."""
         from flowsys.model.flows import rates_of, slopes_of
 
-        return View(seen, lambda: rates_of(self, seen, slopes_of(self, seen, arguments, "exact"), arguments))
+        rates = lambda: rates_of(self, seen, slopes_of(self, seen, arguments, "exact"), arguments)
+        return View(self.told(seen), lambda: self.told(rates()))
 
     def measures(self, split: Callable[[np.ndarray], Mapping[str, Any]]) -> dict[str, Callable]:
         """The declared measures as functions of a state; `split` gives what the loss sees of it."""
@@ -287,7 +304,7 @@ class Concrete:
 
     def measured(self, seen: Mapping[str, Any], arguments: Arguments, name: str) -> float:
         """A declared measure of what is seen, on NumPy arrays."""
-        arrays = {key: np.asarray(array) for key, array in seen.items()}
+        arrays = {key: np.asarray(array) for key, array in self.told(seen).items()}
         if not all(np.isfinite(array).all() for array in arrays.values()):
             return float("nan")
         numbers = {key: np.asarray(array) for key, array in arguments.data[0].items()}
@@ -319,6 +336,7 @@ class Concrete:
         parts += [self.values[name] for name in (FINITE_ONLY,) if name in self.declaration.read and not self.refused]
         for name, block in self.blocks.items():
             parts += [name, tuple(block.weight_rates()), tuple(block.arrays.items()), block.block.trains, block.mark]
+        parts += [block.mark for block in self._read.values()]
         parts += [
             None if population.samples is None else population.samples.structure for population in self.populations
         ]

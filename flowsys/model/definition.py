@@ -33,12 +33,14 @@ from flowsys.system.problem import Problem
 from flowsys.system.references import Paper
 
 Builder = Callable[..., Any]  # (setup, mode), at L0 (setup, mode, seeds); some take start=
+Form = tuple[str, Builder | str] | str  # (meaning, form), or a form of the engine's own, with its meaning
 _DESCENTS = {
     "weights": "gradient descent on the weights",
     "gram": "the same descent on inner products, exact at any width",
     "sgd": "gradient descent on the weights, a fresh batch each step",
     "sgd_gram": "the same on inner products",
 }
+UNREAD = "all inner products of the factors and all direct weights: their `read` is taken afterwards"
 
 
 class Model(System):
@@ -49,7 +51,8 @@ class Model(System):
     {mode: stages}; `events` are `fs.Crossing` and `fs.Mark`; `integrals` observables integrated in time;
     `batches(key, p)` fresh samples for SGD, made with jax.random and jax.numpy.
     `variants` adds forms of a level, {level: {variant: (meaning, build(setup, mode))}}, the first the default; in place
-    of the pair the name of a form of the engine's own, which the variant then is. A start given to a stated form sets
+    of the pair or of its build the name of a form of the engine's own, which the variant then is (at L2 also `unread`:
+    the flow of all inner products, of which the blocks' `read` is taken afterwards). A start given to a stated form sets
     coordinates of its state by name; a build that has a keyword `start` takes it as it is.
     `measures` are numbers that no formula gives, {name: function(w, X, p)} on NumPy arrays, taken of recorded states;
     `looks` what a run shows unasked, {mode: events and times}. `stated` has the meanings of observables that only
@@ -60,7 +63,7 @@ class Model(System):
     declaration: Declaration
     given: tuple[str, dict[str, Any]]
     steps: int
-    variants: dict[str, dict[str, tuple[str, Builder] | str]]
+    variants: dict[str, dict[str, Form]]
     stated_columns: Callable[[Setup, str, str, str], Sequence[str]] | None
     stated: dict[str, str]
     forms: dict[str, Mapping[str, Sequence[str]]]
@@ -87,7 +90,7 @@ class Model(System):
         learning_rate: float | Real = 0.1,
         steps: int = 1000,
         modes: Mapping[str, str] | None = None,
-        variants: Mapping[str, Mapping[str, tuple[str, Builder] | str]] | None = None,
+        variants: Mapping[str, Mapping[str, Form]] | None = None,
         measures: Mapping[str, Callable] | None = None,
         looks: Mapping[str, Sequence[str | float]] | None = None,
         stated: Mapping[str, str] | None = None,
@@ -212,13 +215,18 @@ class Model(System):
         own = {
             "L0": {name: _DESCENTS[name] for name in descents},
             "L1": {"weights": "gradient flow on the weights"},
-            "L2": {"reduced": "what the loss sees of the weights: inner products, at finite width"},
+            "L2": {"reduced": "what the loss sees of the weights: inner products, at finite width", "unread": UNREAD},
             "L3": {"found": "infinite width, lumped to the fewest variables"},
         }
         levels = {}
         for level in ("L0", "L1", "L2", "L3", "L4"):
-            added, left = self.variants.get(level, {}), dict(own.get(level, {}))
-            forms = {k: left.pop(form) if isinstance(form, str) else form[0] for k, form in added.items()} | left
+            added, left, forms = self.variants.get(level, {}), dict(own.get(level, {})), {}
+            for name, given in added.items():
+                form = self._form(level, name)
+                meaning = left.pop(form) if isinstance(form, str) else ""
+                forms[name] = meaning if isinstance(given, str) else given[0]
+            left.pop("unread", None)  # only where it is asked for
+            forms |= left
             if forms:
                 levels[level] = Variants(tuple(forms), tuple(forms.values()))
         return levels
@@ -236,20 +244,25 @@ class Model(System):
 
     # -- levels -------------------------------------------------------------------------------------------------
 
-    def concrete(self, setup: Setup, level: str, mode: str) -> Concrete:
+    def concrete(self, setup: Setup, level: str, mode: str, unread: bool = False) -> Concrete:
         """The model at the numbers of a setup."""
-        return Concrete(self.declaration, setup, mode, at_limit=level == "L3")
+        return Concrete(self.declaration, setup, mode, at_limit=level == "L3", unread=unread)
+
+    def _form(self, level: str, variant: str) -> Builder | str:
+        """What makes a variant: a build of its own, or the name of a form of the engine's."""
+        form = self.variants.get(level, {}).get(variant, variant)
+        return form if isinstance(form, str) else form[1]
 
     def _build(self, setup: Setup, level: str, variant: str, mode: str) -> Problem:
         return self.started(setup, level, variant, mode, None)
 
     def started(self, setup: Setup, level: str, variant: str, mode: str, start: Mapping[str, Any] | None) -> Problem:
         self._check_form(level, variant, mode)
-        form = self.variants.get(level, {}).get(variant, variant)
+        form = self._form(level, variant)
         if not isinstance(form, str):
-            if start is not None and _takes_start(form[1]):
-                return form[1](setup, mode, start=start)
-            return started_from(form[1](setup, mode), start, f"{level} ({variant})")
+            if start is not None and _takes_start(form):
+                return form(setup, mode, start=start)
+            return started_from(form(setup, mode), start, f"{level} ({variant})")
         if level == "L3":
             from flowsys.model.columns import arrays_of, in_points
             from flowsys.model.limit import limit_problem
@@ -258,10 +271,9 @@ class Model(System):
             first = replace(setup, values={**setup.values, **{name: float(x[0]) for name, x in columns.items()}})
             problem = limit_problem(self.concrete(first if columns else setup, level, mode), start)
             return in_points(problem, self.declaration, setup, mode) if columns else problem
-        concrete = self.concrete(setup, level, mode)
         from flowsys.model.finite import flow_problem
 
-        return flow_problem(concrete, level, start)
+        return flow_problem(self.concrete(setup, level, mode, unread=form == "unread"), level, start)
 
     def _check_form(self, level: str, variant: str, mode: str) -> None:
         forms = self.forms.get(mode)
@@ -271,7 +283,7 @@ class Model(System):
 
     def _columns(self, setup: Setup, level: str, variant: str, mode: str) -> Sequence[str]:
         """What a sweep may pose as arrays: as told for stated forms, what is but a number for found ones."""
-        if not isinstance(self.variants.get(level, {}).get(variant, variant), str):
+        if not isinstance(self._form(level, variant), str):
             return self.stated_columns(setup, level, variant, mode) if self.stated_columns else ()
         if level != "L3":
             return ()
@@ -281,17 +293,17 @@ class Model(System):
 
     def named(self, level: str, form: str) -> str:
         """What the model calls a form of the engine's own."""
-        return next((name for name, of in self.variants.get(level, {}).items() if of == form), form)
+        return next((name for name in self.variants.get(level, {}) if self._form(level, name) == form), form)
 
     def _training(self, setup: Setup, variant: str, mode: str, seeds: int | None):
         return self.trained(setup, variant, mode, seeds, None)
 
     def trained(self, setup: Setup, variant: str, mode: str, seeds: int | None, start: Mapping[str, Any] | None):
         self._check_form("L0", variant, mode)
-        form = self.variants.get("L0", {}).get(variant, variant)
+        form = self._form("L0", variant)
         if not isinstance(form, str):
-            if start is None or _takes_start(form[1]):
-                return form[1](setup, mode, seeds, **({} if start is None else {"start": start}))
+            if start is None or _takes_start(form):
+                return form(setup, mode, seeds, **({} if start is None else {"start": start}))
             raise InputError(f"start is not allowed at L0 ({variant}): only what follows from blocks takes one.")
         from flowsys.model.finite import training
 

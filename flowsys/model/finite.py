@@ -51,13 +51,14 @@ def flow_problem(concrete: Concrete, level: str, start: Mapping[str, Any] | None
             initial, flat = coordinates.join(seen), lambda y: y
             layout = {name: Placed(at.shape, 0, at) for name, at in coordinates.positions.items()}
     shown = concrete.default_names()
+    averages = {} if concrete.is_unread else Averages(concrete, flat)  # classes are those of what the loss sees
     problem = Problem(
         field=field,
         initial=np.concatenate([initial, np.zeros(len(concrete.declaration.integrals))]),
         stages=stages_of(concrete, n_gates),
         events=concrete.events(),
         marks=concrete.marks(),
-        derived=first_of(concrete.measures(lambda y: coordinates.split(flat(y))), Averages(concrete, flat)),
+        derived=first_of(concrete.measures(lambda y: coordinates.split(flat(y))), averages),
         dear=frozenset((*field.observables, *coordinates.averages)) - frozenset(shown),
         conserved=spectra(coordinates, None) if level == "L2" and keeps_spectra(concrete) else None,
         scale=concrete.declaration.scale(concrete.blocks, seen),

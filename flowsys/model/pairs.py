@@ -8,6 +8,7 @@ exactly, at every width. Without `read` and with unit rates C = I: dM/dt = -(ΓM
 """
 
 from collections.abc import Mapping
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -207,6 +208,18 @@ class PairBlock:
             for factor, read in zip(self.block.factors, self.reads)
         )
         return dict(zip(self.names, (_swapped(K) @ Q, _swapped(K) @ K, _swapped(Q) @ Q)))
+
+    def unread(self) -> "PairBlock":
+        """The pair without its `read`: all inner products of its factors are seen."""
+        block = copy(self.block)
+        block.read = None
+        return PairBlock(self.name, block)
+
+    def read_of(self, whole: Mapping[str, Any]) -> dict[str, Any]:
+        """What the loss sees of the inner products that are seen unread."""
+        K, Q = ((lambda M: M) if read is None else read for read in self.reads)
+        sides = ((K, Q), (K, K), (Q, Q))
+        return {name: _swapped(left(_swapped(right(whole[name])))) for name, (left, right) in zip(self.names, sides)}
 
     def matrix(self, seen: Mapping[str, Any], xp: Any) -> Any:
         """M = [[KK, S], [Sᵀ, QQ]]."""

@@ -121,3 +121,27 @@ def test_observables_of_one_function_are_found_together():
     calls.clear()
     w, X = View({"v": 2.0}), object()
     assert [told[name](None, w, X, None) for name in told] == [1.0, 4.0] and len(calls) == 1
+
+
+def test_a_model_may_be_followed_unread_and_sees_the_same():
+    model = fs.Model(
+        "read",
+        blocks=lambda p: {
+            "S": fs.Pair(3, ["x", "y", "z"], scale=0.4, read=(lambda F: F @ E, None)),
+            "v": fs.Direct(3, start=np.array([0.1, 0.2, 0.3]), read=lambda v: v[..., :2] + v[..., 1:]),
+        },
+        loss=lambda ops, w, X, p: (w.S[0, 1] - w.v[0]) ** 2 + (w.S[1, 2] - 0.5 + w.v[1]) ** 2,
+        observe={"rate": lambda ops, w, X, p: w.rates.S[0, 1] + w.rates.v[1], "own": lambda ops, w, X, p: w.KK[0, 1]},
+        variants={"L2": {"read": "reduced", "all": ("all that there is", "unread")}},
+    )
+    assert model.levels["L2"].names == ("read", "all")
+    forms = ("L1", None), ("L2", "read"), ("L2", "all")
+    names = ["loss", "rate", "own"]
+    runs = [fs.solve(model, model.setup(width=4), level=level, variant=form, at=[1.0], observe=names, rtol=1e-11)
+            for level, form in forms]  # fmt: skip
+    for run in runs[1:]:
+        for name in names:
+            assert run[name] == pytest.approx(runs[0][name], abs=1e-9)
+    read, unread = (run.blocks(1.0) for run in runs[1:])
+    assert unread["v"].shape == (3,) and read["v"] == pytest.approx(unread["v"][:2] + unread["v"][1:], abs=1e-9)
+    assert read["S"] == pytest.approx(E.T @ unread["S"], abs=1e-9)

@@ -16,7 +16,6 @@ from flowsys.runs.training import train
 from flowsys.sweeps import Axis, make_sweep
 from flowsys.sweeps.memory import run_in_memory
 from flowsys.systems.cooccurrence import SYSTEM
-from flowsys.systems.cooccurrence.families import FAMILIES
 
 PINS = np.load(Path(__file__).parent / "cooccurrence_pins.npz")
 HEAD = json.loads(str(PINS["head"]))
@@ -70,12 +69,8 @@ def test_finite_levels_from_the_recorded_weights_keep_their_numbers(case, number
     setup = SYSTEM.setup(mode, **case["parameters"] | {"learning_rate": 0.05})
     if run["level"] == "L0":
         found = train(SYSTEM, setup, variant=run["variant"], mode=mode, steps=40, records=4, start=start, observe=names)
-    elif run["variant"] == "six_families":
-        setup = FAMILIES.setup(mode, **case["parameters"])
-        found = solve(FAMILIES, setup, level="L2", mode=mode, at=list(t), rtol=1e-12, atol=1e-14, start=start,
-                      observe=names)  # fmt: skip
     else:
-        found = solve(SYSTEM, setup, level=run["level"], mode=mode, at=list(t), rtol=1e-12, atol=1e-14, start=start,
-                      observe=names)  # fmt: skip
+        found = solve(SYSTEM, setup, level=run["level"], variant=run["variant"], mode=mode, at=list(t), rtol=1e-12,
+                      atol=1e-14, start=start, observe=names)  # fmt: skip
     wrong = [name for name in names if not same(found[name], recorded[name], 1e-8).all()]
     assert not wrong

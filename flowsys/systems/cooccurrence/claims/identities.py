@@ -11,7 +11,7 @@ from flowsys.model import ops
 from flowsys.model.concrete import View
 from flowsys.model.flows import flow_of_weights, rates_of, seen_of, slopes_of
 from flowsys.model.starts import own_weights
-from flowsys.systems.cooccurrence.families import FAMILIES, ThroughOutput
+from flowsys.systems.cooccurrence import SYSTEM
 from flowsys.systems.cooccurrence.model import read, sentence_outputs
 from flowsys.systems.cooccurrence.scales import output_weights
 
@@ -24,9 +24,7 @@ def pushed(run: Kit, factor: float = 1.0) -> tuple[Any, Any, Mapping[str, Any], 
 
     The reduced flow is told `factor` times the score scale.
     """
-    known = {p.name for p in FAMILIES.parameters}
-    given = {name: x for name, x in run.given.items() if name in known}
-    concrete = FAMILIES.concrete(FAMILIES.setup("limit", **given), "L2", "limit")
+    concrete = SYSTEM.concrete(SYSTEM.setup("limit", **run.given), "L2", "limit", unread=True)
     weights, arguments = own_weights(concrete), concrete.arguments(0)
     told = arguments._replace(reals={**arguments.reals, "score_scale": factor * arguments.reals["score_scale"]})
     with jax.enable_x64(True):
@@ -37,7 +35,7 @@ def pushed(run: Kit, factor: float = 1.0) -> tuple[Any, Any, Mapping[str, Any], 
 
 
 def families_move_by_themselves(run: Kit, factor: float = 1.0) -> dict[str, Sides]:
-    """Eqs. 6, 7: every family's rate from the families alone, against autodiff on the weights."""
+    """Eqs. 6, 7: the rates of A (named G here), B (UU), VV, S, KK, QQ from these alone, and by autodiff on weights."""
     found: dict[str, list] = {}
     for there in run.over_seeds(SEEDS):
         *_, moving, closed = pushed(there, factor)
@@ -55,9 +53,9 @@ def mean_margin_moves_c(run: Kit, factor: float = 1.0) -> Sides:
         p = concrete.p(arguments.reals)
         a, X = output_weights(p), concrete.populations[0].rows(arguments.data[0], arguments.share)
         with jax.enable_x64(True):
-            w = ThroughOutput(View(seen))
+            w = View(concrete.told(seen))
             margins = X.y * np.asarray(sentence_outputs(ops, w, read(X), p))
-        left.append(float(a @ np.asarray(moving["B"]) @ a))
+        left.append(float(a @ np.asarray(moving["UU"]) @ a))
         right.append(factor * 2 * len(a) * float(np.mean(margins / (1 + np.exp(margins)))))
     return Sides(left, right)
 
@@ -71,11 +69,11 @@ def sum_over_neurons(run: Kit, stray: bool = False) -> Sides:
     for there in run.over_seeds(SEEDS):
         concrete, arguments, seen, moving, _ = pushed(there)
         with jax.enable_x64(True):
-            r = -np.asarray(slopes_of(concrete, seen, arguments, "exact")["A"])[0]  # ∂L/∂A = -a rᵀ, a = 1
-        neurons = len(seen["B"])
+            r = -np.asarray(slopes_of(concrete, seen, arguments, "exact")["G"])[0]  # ∂L/∂A = -a rᵀ, a = 1
+        neurons = len(seen["UU"])
         signs = np.random.default_rng([there.p.seed, neurons]).choice([-1, 1], neurons) if stray else np.ones(1)
-        own, other = np.asarray(seen["B"]).sum() * r, neurons * np.asarray(seen["VV"]) @ r
-        left += [np.asarray(moving["A"]).sum(axis=0)] * len(signs)
+        own, other = np.asarray(seen["UU"]).sum() * r, neurons * np.asarray(seen["VV"]) @ r
+        left += [np.asarray(moving["G"]).sum(axis=0)] * len(signs)
         right += [own + sign * other for sign in signs]
     return Sides(np.concatenate(left), np.concatenate(right))
 

@@ -67,7 +67,8 @@ def changes_of_families(run: Kit, tied: bool = True) -> dict[str, float]:
         flow = there.run(0.0, end / 4, end / 2, end, observe=(), level="L2", variant="six_families")
         states = [flow.blocks(float(t)) for t in flow.t]
         for name, power in FAMILIES.items():
-            change = max(float(np.abs(state[name] - states[0][name]).max()) for state in states[1:])
+            block = "UU" if name == "B" else name
+            change = max(float(np.abs(state[block] - states[0][block]).max()) for state in states[1:])
             scale = run.p.m**-power * ((1 / run.p.L + run.p.m**-0.5) if name == "S" else 1.0)
             found.setdefault(name, []).append(change / (scale if tied else scale / run.p.m))
     return {name: float(np.mean(x)) for name, x in found.items()}
