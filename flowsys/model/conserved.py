@@ -1,43 +1,38 @@
-"""What the flow of a Gram pair keeps: monitors of a solver that cost nothing.
+"""What the flow of a Gram block keeps: monitors of a solver that cost nothing.
 
 When the loss reads only the off-diagonal block S of M = [[KK, S], [Sᵀ, QQ]], Γ anticommutes with J = diag(I, -I), so
-d(MJ)/dt = [·, MJ] and the whole spectrum of MJ is conserved.
+d(MJ)/dt = [·, MJ] and the whole spectrum of MJ is conserved. A program says which of its blocks have such a J.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 
+from flowsys.program import Spectrum
 
-def pair_invariants(M: np.ndarray, n_keys: int, powers: int = 4) -> np.ndarray:
-    """tr (M·diag(I, -I))^k, k = 1 … powers: the conserved spectrum, through functions smooth where eigenvalues meet."""
-    signs = np.where(np.arange(M.shape[-1]) < n_keys, 1.0, -1.0)
+
+def invariants(M: np.ndarray, signs: np.ndarray, powers: int = 4) -> np.ndarray:
+    """tr (M·diag(signs))^k, k = 1 … powers: the conserved spectrum, through functions smooth where eigenvalues meet."""
     N = M * signs
     return np.stack([np.trace(np.linalg.matrix_power(N, k), axis1=-2, axis2=-1) for k in range(1, powers + 1)], axis=-1)
 
 
-class NamedPair(NamedTuple):
-    """A Gram pair whose entries are coordinates: `name(matrix, row, column)`, matrix one of `matrices`."""
-
-    name: Callable[[str, str, str], str]
-    keys: Sequence[str]
-    queries: Sequence[str]
-    matrices: tuple[str, str, str] = ("KK", "S", "QQ")
-
-    def places(self, index: dict[str, int]) -> np.ndarray:
-        """Where every entry of [[KK, S], [Sᵀ, QQ]] stands in the state; of a symmetric one either order may."""
-        KK, S, QQ = self.matrices
-        either = lambda M, a, b: index.get(self.name(M, a, b), index.get(self.name(M, b, a)))
-        upper = [[*(either(KK, a, b) for b in self.keys), *(index[self.name(S, a, q)] for q in self.queries)]
-                 for a in self.keys]  # fmt: skip
-        lower = [[*(index[self.name(S, a, q)] for a in self.keys), *(either(QQ, q, r) for r in self.queries)]
-                 for q in self.queries]  # fmt: skip
-        return np.array([*upper, *lower])
+def pair_invariants(M: np.ndarray, n_keys: int) -> np.ndarray:
+    """Those of a pair whose first rows are keys."""
+    return invariants(M, np.where(np.arange(M.shape[-1]) < n_keys, 1.0, -1.0))
 
 
-def spectra_of(state: Sequence[str], pairs: Iterable[NamedPair]) -> Callable[[np.ndarray], np.ndarray]:
-    """The conserved spectra of all pairs, as a function of states (one a row)."""
-    index = {name: i for i, name in enumerate(state)}
-    places = [(pair.places(index), len(pair.keys)) for pair in pairs]
-    return lambda states: np.concatenate([pair_invariants(states[:, at], n) for at, n in places], axis=-1)
+@lru_cache(maxsize=64)
+def kept_by(state: tuple[str, ...], spectra: tuple[Spectrum, ...]) -> Callable[[np.ndarray], np.ndarray] | None:
+    """The conserved spectra of a program, as a function of states (one a row); None if it has none."""
+    index, places = {name: i for i, name in enumerate(state)}, []
+    for spectrum in spectra:
+        n = len(spectrum.signs)
+        i, j = np.triu_indices(n)
+        at = np.zeros((n, n), dtype=int)
+        at[i, j] = at[j, i] = [index[name] for name in spectrum.entries]
+        places.append((at, np.array(spectrum.signs, dtype=float)))
+    if not places:
+        return None
+    return lambda states: np.concatenate([invariants(states[:, at], signs) for at, signs in places], axis=-1)

@@ -52,11 +52,12 @@ class Model(System):
     `batches(key, p)` fresh samples for SGD, made with jax.random and jax.numpy.
     `variants` adds forms of a level, {level: {variant: (meaning, build(setup, mode))}}, the first the default; in place
     of the pair or of its build the name of a form of the engine's own, which the variant then is (at L2 also `unread`:
-    the flow of all inner products, of which the blocks' `read` is taken afterwards). A start given to a stated form sets
-    coordinates of its state by name; a build that has a keyword `start` takes it as it is.
+    the flow of all inner products, of which the blocks' `read` is taken afterwards). A start given to a stated form
+    sets coordinates of its state by name; a build that has a keyword `start` takes it as it is.
+    `columns` may name the level whose stated forms take every real of it as an array (see `System`).
     `measures` are numbers that no formula gives, {name: function(w, X, p)} on NumPy arrays, taken of recorded states;
     `looks` what a run shows unasked, {mode: events and times}. `stated` has the meanings of observables that only
-    stated forms have; `forms` the levels and variants of a mode that has not all, {mode: {level: variants}}.
+    stated forms have; `forms` the levels of a mode that has not all, {mode: levels}, or {mode: {level: variants}}.
     `width`, `learning_rate` and `t_max` are their defaults, or declared in full (`fs.Size`, `fs.Real`).
     """
 
@@ -64,9 +65,9 @@ class Model(System):
     given: tuple[str, dict[str, Any]]
     steps: int
     variants: dict[str, dict[str, Form]]
-    stated_columns: Callable[[Setup, str, str, str], Sequence[str]] | None
+    stated_columns: Callable[[Setup, str, str, str], Sequence[str]] | str | None
     stated: dict[str, str]
-    forms: dict[str, Mapping[str, Sequence[str]]]
+    forms: dict[str, Mapping[str, Sequence[str]] | Sequence[str]]
 
     def __init__(
         self,
@@ -94,7 +95,7 @@ class Model(System):
         measures: Mapping[str, Callable] | None = None,
         looks: Mapping[str, Sequence[str | float]] | None = None,
         stated: Mapping[str, str] | None = None,
-        forms: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
+        forms: Mapping[str, Mapping[str, Sequence[str]] | Sequence[str]] | None = None,
         **more: Any,
     ):
         given = {key: value for key, value in locals().items() if key not in ("self", "name", "more", "__class__")}
@@ -275,15 +276,25 @@ class Model(System):
 
         return flow_problem(self.concrete(setup, level, mode, unread=form == "unread"), level, start)
 
+    def forms_of(self, mode: str) -> Mapping[str, Sequence[str]]:
+        """The levels of a mode, with their variants."""
+        forms = self.forms.get(mode, tuple(self.levels))
+        return forms if isinstance(forms, Mapping) else {level: self.levels[level].names for level in forms}
+
     def _check_form(self, level: str, variant: str, mode: str) -> None:
-        forms = self.forms.get(mode)
-        if forms is not None and variant not in forms.get(level, ()):
+        forms = self.forms_of(mode)
+        if variant not in forms.get(level, ()):
             has = ", ".join(f"{known} ({', '.join(names)})" for known, names in forms.items())
             raise InputError(f"mode = {mode} is not allowed at level {level} ({variant}): it has {has} only.")
 
     def _columns(self, setup: Setup, level: str, variant: str, mode: str) -> Sequence[str]:
         """What a sweep may pose as arrays: as told for stated forms, what is but a number for found ones."""
+        if variant not in self.forms_of(mode).get(level, ()):
+            return ()
         if not isinstance(self._form(level, variant), str):
+            if isinstance(self.stated_columns, str):
+                reals = (p.name for p in self.parameters if level in p.levels and not p.integer and not p.choices)
+                return tuple(reals) if level == self.stated_columns else ()
             return self.stated_columns(setup, level, variant, mode) if self.stated_columns else ()
         if level != "L3":
             return ()

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from flowsys.errors import InputError
+from flowsys.model.conserved import kept_by
 from flowsys.model.declaration import Stage as DeclaredStage
 from flowsys.model.declared import Declaration
 from flowsys.model.starts import given_arrays, one_number
@@ -35,10 +36,12 @@ def stated_problem(
     """The problem of a stated field; `arguments(stage)` gives the data of a declared stage.
 
     Events of the declaration that watch what the field does not have are left out, and times before a later `start`.
+    What a program says that its flow keeps is watched.
     """
     stages, start = declaration.stages[mode], more.get("start", 0.0)
     seen = {*field.observables, *more.get("derived", ())}
-    more = {"default_at": declaration.default_at(setup, mode)} | more
+    Events of the declaration that watch what the field does not have are left out, and times before a later `start`.
+    What a program says that its flow keeps is watched.
     problem = Problem(
         field=field,
         initial=initial,

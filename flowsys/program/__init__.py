@@ -8,4 +8,5 @@ from flowsys.program.text import Block as Block
 from flowsys.program.text import Line as Line
 from flowsys.program.text import Link as Link
 from flowsys.program.text import Program as Program
+from flowsys.program.text import Spectrum as Spectrum
 from flowsys.program.written import written as written

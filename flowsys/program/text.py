@@ -73,6 +73,21 @@ class Link:
 
 
 @dataclass(frozen=True)
+class Spectrum:
+    """A symmetric matrix M of state, its upper triangle by rows: the flow keeps the spectrum of M diag(signs)."""
+
+    signs: tuple[int, ...]
+    entries: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, signs: str, entries: str) -> "Spectrum":
+        return cls(tuple(1 if sign == "+" else -1 for sign in signs), tuple(entries.split()))
+
+    def __str__(self) -> str:
+        return f"{''.join('+' if sign > 0 else '-' for sign in self.signs)}: {' '.join(self.entries)}"
+
+
+@dataclass(frozen=True)
 class Program:
     """A reduced system's right-hand side, kinks and observables, free of sympy and of any array library."""
 
@@ -83,6 +98,7 @@ class Program:
     observables: Mapping[str, str]
     tables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     links: tuple[Link, ...] = ()
+    spectra: tuple[Spectrum, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.state) != len(self.derivatives):
@@ -163,6 +179,7 @@ class Program:
         text = [f"state {' '.join(self.state)}", f"parameters {' '.join(self.parameters)}"]
         text += [f"table {name}: {' '.join(columns)}" for name, columns in self.tables.items()]
         text += [f"link {link.child} -> {link.parent}" for link in self.links]
+        text += [f"spectrum {spectrum}" for spectrum in self.spectra]
         for block in self.blocks:
             text.append(f"for each {block.over}:" if block.over else "once:")
             text += [f"    {line.name} = {line.expression}" for line in block.lines]
@@ -177,6 +194,7 @@ class Program:
         parameters: tuple[str, ...] = ()
         tables: dict[str, tuple[str, ...]] = {}
         links: list[Link] = []
+        spectra: list[Spectrum] = []
         derivatives: dict[str, str] = {}
         observables: dict[str, str] = {}
         blocks: list[tuple[str, list[Line]]] = []
@@ -198,6 +216,8 @@ class Program:
                 tables[name] = tuple(columns.split())
             elif word == "link":
                 links.append(Link(*rest.split(" -> ")))
+            elif word == "spectrum":
+                spectra.append(Spectrum.parse(*rest.split(":")))
             elif word == "derivative":
                 name, _, derivatives[name] = rest.partition(" = ")
             elif word == "observe":
@@ -212,4 +232,5 @@ class Program:
             observables=observables,
             tables=tables,
             links=tuple(links),
+            spectra=tuple(spectra),
         )

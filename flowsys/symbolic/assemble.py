@@ -5,13 +5,13 @@ kinds that many samples share. Each such table is a `Level`; a level may read *l
 (C x)_row. `assemble` writes values forwards through the levels, adjoints backwards, and the flow of every block last.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import sympy as sp
 
-from flowsys.program import Block, Line, Link, Program
-from flowsys.symbolic.flow import Moving, chain_rule
+from flowsys.program import Block, Line, Link, Program, Spectrum
+from flowsys.symbolic.flow import Gram, Moving, chain_rule
 from flowsys.symbolic.lower import Lowering
 from flowsys.symbolic.primitives import OPAQUE
 from flowsys.symbolic.refusals import refuse
@@ -116,7 +116,26 @@ def assemble(statement: Statement) -> Program:
         observables={name: f"observe_{name}" for name in statement.observables},
         tables={level.table: tuple(map(str, level.columns)) for level in statement.tables},
         links=tuple(Link(a.table, b.table) for a, b in zip(statement.levels, statement.levels[1:])),
+        spectra=tuple(filter(None, (_kept(block, gradient) for block in statement.blocks))),
     )
+
+
+def _kept(block: Moving, gradient: Callable[[sp.Symbol], sp.Expr]) -> Spectrum | None:
+    """What a Gram block keeps: M J has a constant spectrum if Γ anticommutes with J, as the loss reads M across it."""
+    if not isinstance(block, Gram) or not all(x.is_Symbol and x not in block.eliminated for x in block.matrix):
+        return None
+    M, n = block.matrix, block.matrix.rows
+    moves = [[j for j in range(n) if gradient(M[i, j]) != 0] for i in range(n)]
+    signs: dict[int, int] = {}
+    for first in range(n if any(moves) else 0):
+        waiting = [] if first in signs else [(first, 1)]
+        while waiting:
+            i, sign = waiting.pop()
+            if signs.setdefault(i, sign) != sign:
+                return None
+            waiting += [(j, -sign) for j in moves[i] if signs.get(j) != -sign]
+    names = (str(M[i, j]) for i in range(n) for j in range(i, n))
+    return Spectrum(tuple(signs[i] for i in range(n)), tuple(names)) if signs else None
 
 
 def _without_tables(statement: Statement, scalars: Lowering, prefix: str = "") -> Block:

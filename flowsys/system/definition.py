@@ -21,6 +21,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from flowsys.errors import InputError, did_you_mean
 from flowsys.machine.kept import digest_of_sources
 from flowsys.system.names import Clock, Names
@@ -251,7 +253,7 @@ class System:
     def settled(self, setup: Setup, level: str, variant: str, mode: str) -> Setup:
         """The setup as a level reads it: with the values it fixes by itself, and the defaults that follow from them.
 
-        A value that equals its default counts as one.
+        A value that equals its default counts as one; of many points in columns each follows by itself.
         """
         fixed = self.fixes(setup, level, variant, mode)
         if not fixed:
@@ -259,7 +261,11 @@ class System:
         values = {**setup, **fixed}
         for parameter in self.parameters:
             name, default = parameter.name, parameter.default
-            if callable(default) and name not in fixed and setup[name] == parameter.check(default(setup)):
+            if not callable(default) or name in fixed:
+                continue
+            if isinstance(setup[name], np.ndarray):
+                values[name] = np.where(setup[name] == default(setup), default(values), setup[name])
+            elif setup[name] == parameter.check(default(setup)):
                 values[name] = parameter.check(default(values))
         self.validate(values)
         return Setup(self.name, values, of=self)

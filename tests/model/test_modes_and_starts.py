@@ -57,3 +57,19 @@ def test_a_stated_form_starts_where_it_is_told():
     assert run["x"][0] == pytest.approx(3 * np.exp(-1), rel=1e-8)
     with pytest.raises(InputError, match=r"start: y is not a coordinate of the state at L3 \(decay\); there are x"):
         fs.solve(made, level="L3", start={"y": 3.0})
+
+
+def test_a_mode_is_refused_at_a_level_that_it_does_not_have():
+    model = fs.Model(
+        "two_modes",
+        blocks=lambda p: {"v": fs.Direct(start=0.1 if p.mode == "plain" else lambda rng: rng.standard_normal())},
+        loss=lambda ops, w, X, p: (w.v - 1) ** 2,
+        stages={mode: [fs.Stage("all")] for mode in ("plain", "drawn")},
+        modes={"plain": "from .1", "drawn": "from a normal number"},
+        forms={"drawn": ("L0", "L1", "L2")},
+    )
+    assert fs.solve(model, at=[1.0])["v"][0] > 0.5
+    assert fs.solve(model, level="L2", mode="drawn", at=[9.0])["v"][0] == pytest.approx(1, abs=1e-6)
+    with pytest.raises(InputError, match=r"drawn is not allowed at level L3 \(found\): it has L0 \(weights\), L1 \(weights\), L2"):
+        fs.solve(model, mode="drawn", at=[1.0])
+    assert not model.columns(model.setup(), "L3", "found", "drawn")

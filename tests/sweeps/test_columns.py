@@ -12,7 +12,6 @@ from flowsys.systems import load, names
 
 # levels and modes that do not go together, and what is said of them
 WITHOUT_FLOW = {
-    ("mixture", "L3", "attention_only"): "mode = attention_only has no limit",
     ("parity", "L4", "block"): "level = L4 is stated for mode = position",
     ("parity", "L4", "three_step"): "level = L4 is stated for mode = position",
     ("parity", "L4", "no_chain"): "level = L4 is stated for mode = position",

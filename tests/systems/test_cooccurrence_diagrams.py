@@ -163,7 +163,7 @@ def test_the_dimensionless_mode_is_the_limit_in_units_of_tau():
     np.testing.assert_allclose(one.t, 8 * two.t, rtol=1e-8)
     for name in ("tau", "G_mu1", "loss", "test_loss", "p_type1_1_2", "R", "c_growth"):
         np.testing.assert_allclose(one[name], two[name], rtol=1e-7, err_msg=name)
-    with pytest.raises(InputError, match="mode = dimensionless is not allowed at finite width"):
+    with pytest.raises(InputError, match="mode = dimensionless is not allowed at level L"):
         solve(SYSTEM, setup, level="L2", mode="dimensionless", at=[1.0])
 
 

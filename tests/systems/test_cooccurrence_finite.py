@@ -169,7 +169,7 @@ def test_sizes_a_data_set_cannot_have_are_named():
         train(SYSTEM, SYSTEM.setup("data"), mode="data", steps=2, seeds=2)
     with pytest.raises(InputError, match="whole numbers of samples"):
         solve(SYSTEM, SYSTEM.setup(n=7), level="L2", at=[1.0])
-    with pytest.raises(InputError, match="repeated words have no limit"):
+    with pytest.raises(InputError, match="mode = data is not allowed at level L3"):
         solve(SYSTEM, mode="data", at=[1.0])
 
 

@@ -25,7 +25,6 @@ Time is gradient-flow time of the loss as written (learning rate × epochs); the
 from functools import partial
 
 import flowsys as fs
-from flowsys.errors import InputError
 from flowsys.system import FINITE, Setup, late, packaged
 from flowsys.system.names import Clock
 from flowsys.systems.cooccurrence.model import blocks, sample_loss
@@ -44,8 +43,6 @@ LIMIT = ("L3", "L4")
 def fixes(setup: Setup, level: str, variant: str, mode: str) -> dict[str, float]:
     """The scales that rho, delta and lambda, the paper's m, m1, L and kappa, or a reading of Appendix A stand for."""
     if mode == "dimensionless":
-        if level in FINITE:
-            raise InputError("mode = dimensionless is not allowed at finite width: use limit, condition_1 or data.")
         return in_units_of_tau(setup["rho"], setup["delta"], setup["lambda_"])._asdict()
     if mode == "condition_1":
         scales = condition_1(setup["m"], setup["m1"], setup["L"], setup["kappa"], setup["logs"])
@@ -53,19 +50,6 @@ def fixes(setup: Setup, level: str, variant: str, mode: str) -> dict[str, float]
     if mode == "data" and setup["reading"] != "gaussian":
         return of_reading(setup["reading"], setup["width"], setup["m1"], setup["d"])
     return {}
-
-
-COLUMNS = {
-    "limit": ("alpha", "beta", "m1", "score_scale", "share_1", "share_2", "share_4"),
-    "dimensionless": ("rho", "delta", "lambda_"),
-    "condition_1": ("m", "m1", "kappa", "logs"),
-}
-
-
-def columns(setup: Setup, level: str, variant: str, mode: str) -> tuple[str, ...]:
-    """What the stated limit takes as arrays too: it is posed at many points of a sweep at once."""
-    stated = level == "L3" and mode in COLUMNS and variant != "found"
-    return ("n", "L", "theta", "epsilon", "C_T_1", "split", "t_max", *COLUMNS[mode]) if stated else ()
 
 
 SYSTEM = fs.Model(
@@ -111,6 +95,7 @@ SYSTEM = fs.Model(
     stages={mode: [fs.Stage("training")] for mode in MODES},
     modes=MODES,
     mode_defaults={"data": {"m1": 256}, "condition_1": {"m1": 16}},
+    forms={"dimensionless": LIMIT, "data": FINITE},
     events=EVENTS,
     looks=dict.fromkeys(MODES, DEFAULT),
     variants={
@@ -129,7 +114,7 @@ SYSTEM = fs.Model(
             "paper": ("Theorem F.8, Lemma 4.7, constants 1", partial(_surrogate, "paper")),
         },
     },
-    columns=columns,
+    columns="L3",
     validate=validate,
     fixes=fixes,
     t_max=1e9,

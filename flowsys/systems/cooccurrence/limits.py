@@ -5,13 +5,9 @@ c = beta, G = S = 0 at t = 0. With the score scale tied to m (1/√m, as in the 
 limit is the bag of words (`surrogates`). n and L may be real numbers, n also infinite; the cost depends on neither.
 """
 
-from collections.abc import Callable
-from functools import lru_cache
-
 import numpy as np
 
 from flowsys.errors import InputError
-from flowsys.model.conserved import NamedPair, spectra_of
 from flowsys.model.stated import stated_problem
 from flowsys.program import Program, committed
 from flowsys.program.arrays import Arguments, arguments, in_columns
@@ -66,14 +62,8 @@ def smallest_scale(setup: Setup) -> float | np.ndarray:
     return np.minimum(np.minimum(1.0, setup["alpha"]), np.where(scores > 0, scores, 1.0))
 
 
-def refuse_data(mode: str, level: str) -> None:
-    if mode == "data":
-        raise InputError(f"mode = data is not allowed at level {level}: repeated words have no limit (use L0, L1, L2).")
-
-
 def limit_problem(variant: str, setup: Setup, mode: str) -> Problem:
     """The infinite-width flow under Assumption 2.3."""
-    refuse_data(mode, "L3")
     split = setup["split"]
     if decided(split != 0) and variant != "without_swap":
         raise InputError(f"split = {np.ravel(split)[0]:g} is not allowed with {variant} variables; use without_swap.")
@@ -86,20 +76,6 @@ def limit_problem(variant: str, setup: Setup, mode: str) -> Problem:
     text = program(variant)
     problem = stated_problem(
         SYSTEM.declaration, setup, mode, ProgramField(text), initial_state(text.state, setup, variant),
-        lambda stage: program_arguments(setup, variant), conserved=spectra(variant), scale=smallest_scale(setup),
+        lambda stage: program_arguments(setup, variant), scale=smallest_scale(setup),
     )  # fmt: skip
     return problem if decided(split != 0) else correct_from_the_start(problem, setup)
-
-
-@lru_cache(maxsize=4)
-def spectra(variant: str) -> Callable[[np.ndarray], np.ndarray]:
-    """What the flow keeps: the spectra of [[KK, -S], [Sᵀ, -QQ]] in every sector and of [[VV, -G], [Gᵀ, -c]]."""
-    first, *_ = SECTORS[variant]
-    of_sector = lambda sector: lambda M, a, b: f"{M}_{sector}_{a}_{b}"
-    pairs = [NamedPair(of_sector(sector), basis, basis) for sector, basis in SECTORS[variant].items()]
-    pairs += [NamedPair(lambda M, a, b: f"{M}_{a}", (f"{kind}_{T}",), (f"{kind}_{T}",))
-              for kind in SCALARS for T in TYPES[variant]]  # fmt: skip
-    if "u_u" in program(variant).state:
-        names = lambda M, a, b: f"VV_{first}_{a}_{b}" if M == "VV" else f"{M}_{a}"
-        pairs.append(NamedPair(names, SECTORS[variant][first], ("u",), ("VV", "g", "u")))
-    return spectra_of(program(variant).state, pairs)

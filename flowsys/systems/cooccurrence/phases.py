@@ -22,8 +22,8 @@ from flowsys.systems.cooccurrence.sentences import INCIDENCE, LABELS, SPECIAL_WO
 MODES = {
     "limit": "Assumption 2.3: exact proportions, every irrelevant word occurs once; Gaussian weights",
     "condition_1": "Condition 1 with the paper's m, m1, L: σ_0 = κ/(√(L m) log^logs m), σ_1 = 1/√m1, s = 1/√m",
-    "dimensionless": "the limit with rho, delta, lambda_ in place of alpha, beta, m1, score_scale; t is τ (L3, L4)",
-    "data": "Appendix A: sentences of d words with repetitions, Kaiming weights, s = 1/√m (L0, L1, L2)",
+    "dimensionless": "the limit with rho, delta, lambda_ in place of alpha, beta, m1, score_scale; t is τ",
+    "data": "Appendix A: sentences of d words with repetitions, Kaiming weights, s = 1/√m",
 }
 
 EVENTS: dict[str, Any] = {

@@ -46,13 +46,13 @@ def shares_of(values: Any) -> tuple[float, float, float, float]:
 def validate(values: Mapping[str, Any]) -> None:
     """Refuse shares that leave nothing for a type, and fewer than one sample of a type."""
     of_types = shares_of(values)
-    if of_types[2] < 0.01 - 1e-12:
+    if np.min(of_types[2]) < 0.01 - 1e-12:
         raise InputError(
-            f"share_1 + share_2 + share_4 = {sum(of_types) - of_types[2]:g} is not allowed: "
+            f"share_1 + share_2 + share_4 = {np.max(1 - of_types[2]):g} is not allowed: "
             "at least 0.01 must be left for the samples with μ2 alone."
         )
-    n, least = np.min(values["n"]), 1 / min(of_types)
-    if n < least * (1 - 1e-9):
+    n, least = values["n"], 1 / np.minimum.reduce(of_types)
+    if np.any(n < least * (1 - 1e-9)):
         raise InputError(f"n = {n:g} is not allowed: every type needs a sample, so n must be at least {least:g}.")
 
 

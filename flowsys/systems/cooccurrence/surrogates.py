@@ -18,7 +18,6 @@ from flowsys.program.arrays import arguments
 from flowsys.system import Setup
 from flowsys.system.problem import Problem, ProgramField, Stage
 from flowsys.systems.cooccurrence import SYSTEM
-from flowsys.systems.cooccurrence.limits import refuse_data
 from flowsys.systems.cooccurrence.max_margin import max_margin
 from flowsys.systems.cooccurrence.phases import correct_from_the_start
 from flowsys.systems.cooccurrence.sentences import shares_of
@@ -46,7 +45,6 @@ def program(variant: str) -> Program:
 
 def surrogate_problem(variant: str, setup: Setup, mode: str) -> Problem:
     """A surrogate from the start of the limit: G = 0, loss = log 2."""
-    refuse_data(mode, "L4")
     text, shares = program(variant), shares_of(setup)
     values = dict(setup) | {"inverse_n": 1 / setup["n"], "speed": setup["beta"] + setup["m1"] * setup["alpha"]}
     values |= {f"share_{T}": share for T, share in enumerate(shares, 1)}

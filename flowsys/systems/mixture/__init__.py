@@ -29,9 +29,6 @@ _surrogate = late("flowsys.systems.mixture.surrogates:surrogate_problem")
 _margin = late("flowsys.systems.mixture.margin:margin_of_samples",
                "max margin of the attention features (Eq. (2)), gates as they stand")  # fmt: skip
 
-COLUMNS = ("omega", "b", "T_1", "s_star", "epsilon", "t_max")
-"""What the stated limit takes as arrays too: it is posed at many points of a sweep at once."""
-
 SYSTEM = fs.Model(
     "mixture",
     paper=fs.Paper(
@@ -71,6 +68,7 @@ SYSTEM = fs.Model(
         "simultaneous": "everything at once on all samples (Sec. 3.1)",
         "attention_only": "frozen Gaussian neurons, only the attention trains (App. A.2)",
     },
+    forms={"simultaneous": (*FINITE, "L3"), "attention_only": FINITE},
     events={
         "T_0.5": fs.Crossing("preactivation_minus_consistent", 0.0, -1,
                              "the positive head's gate closes on consistent samples of label -1 (end of stage 1.1)"),
@@ -90,7 +88,7 @@ SYSTEM = fs.Model(
         },
     },
     dear={"max_margin": FINITE},
-    columns=lambda setup, level, variant, mode: COLUMNS if level == "L3" and variant != "found" else (),
+    columns="L3",
     steps=3000,
     latex=LATEX,
     **packaged(__name__, ladder="derive"),

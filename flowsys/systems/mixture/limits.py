@@ -6,14 +6,11 @@ closed form [ours]: with τ = 2t/K,
     T_0.5 = K/2 [b + (e^(2b) - 1)/2],   F + e^F = 2b + e^(2b) + 5/8 (τ - τ_0.5),   F = w_c + 2 w_v + b.
 """
 
-from collections.abc import Callable
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
-from flowsys.errors import InputError
-from flowsys.model.conserved import NamedPair, spectra_of
 from flowsys.model.coordinates import Coordinates
 from flowsys.model.declaration import Stage
 from flowsys.model.stated import stated_problem
@@ -48,8 +45,6 @@ def initial_state(names: tuple[str, ...], ω: float | np.ndarray) -> np.ndarray:
 
 def limit_problem(variant: str, setup: Setup, mode: str) -> Problem:
     """The infinite-width flow with exact population by orbits; single entries are their classes up to sign."""
-    if mode == "attention_only":
-        raise InputError("mode = attention_only has no limit: its frozen neurons need a width (use L0, L1 or L2).")
     K, text, coordinates = setup["K"], program(variant), entries(setup["K"])
 
     def stage_arguments(stage: Stage) -> Arguments:
@@ -73,7 +68,7 @@ def limit_problem(variant: str, setup: Setup, mode: str) -> Problem:
         SYSTEM.declaration, setup, mode, ProgramField(text), initial_state(text.state, setup["omega"]), stage_arguments,
         derived=Computed(("max_margin", "score_spread", *coordinates.names), lambda name: partial(entry, name)),
         dear=frozenset(coordinates.names),
-        conserved=spectra() if variant == "22" else None, scale=setup["omega"] * setup["omega"],
+        scale=setup["omega"] * setup["omega"],
     )  # fmt: skip
 
 
@@ -82,13 +77,6 @@ def entries(K: int) -> Coordinates:
     """The entries of w, S, KK and QQ of both heads, by the names they have at finite width."""
     blocks = SYSTEM.declaration.concrete_blocks({"K": K, "omega": 1.0, "sigma_w": 1.0, "mode": "simultaneous"})
     return SYSTEM.declaration.coordinates_of(blocks)
-
-
-@cache
-def spectra() -> Callable[[np.ndarray], np.ndarray]:
-    """The spectra of [[KK, -S], [Sᵀ, -QQ]] in both sectors."""
-    sectors = [NamedPair(f"{{}}_{{}}{{}}_{part}".format, "cv", "cv") for part in ("mean", "difference")]
-    return spectra_of(program("22").state, sectors)
 
 
 # -- stage 1 in closed form (L = 3) ----------------------------------------------------------------------------------

@@ -9,6 +9,8 @@ parameters K omega b train_neurons train_attention
 table queries: query_sign own_plus own_minus query_n_plus query_n_minus
 table samples: weight probability consistent conflicting n_plus n_minus
 link queries -> samples
+spectrum ++--: KK_cc_mean KK_cv_mean S_cc_mean S_cv_mean KK_vv_mean S_vc_mean S_vv_mean QQ_cc_mean QQ_cv_mean QQ_vv_mean
+spectrum ++--: KK_cc_difference KK_cv_difference S_cc_difference S_cv_difference KK_vv_difference S_vc_difference S_vv_difference QQ_cc_difference QQ_cv_difference QQ_vv_difference
 once:
     x0 = 1/K
     x1 = -x0*(S_cc_difference - S_cc_mean)

@@ -42,11 +42,8 @@ PROGRAMS = {
 
 def surrogate_problem(variant: str, setup: Setup, mode: str) -> Problem:
     """Stage 2 by a surrogate, from the exact end of stage 1."""
-    for name, value, needed in (("L", setup["L"], 3), ("mode", mode, "three_stage")):
-        if value != needed:
-            raise InputError(
-                f"{name} = {value} is not allowed at level L4: the surrogates are stated for {name} = {needed}."
-            )
+    if setup["L"] != 3:
+        raise InputError(f"L = {setup['L']} is not allowed at level L4: the surrogates are stated for L = 3.")
     K, ω2, program = setup["K"], setup["omega"] ** 2, PROGRAMS[variant]
     w_c, w_v = stage_1_neurons(setup["T_1"], K, setup["b"])
     initial = np.array([*((0.0, ω2, ω2) if variant == "linear" else (0.0, ω2, 0.0, ω2)), w_c, w_v])
