@@ -57,11 +57,10 @@ def declared(w, sizes: Sizes) -> dict[str, Any]:
     A mean over samples is one over types. F of the types is computed once, and known to what is observed.
     """
     table, unseen = (kinds_table(sizes.random_slots, unseen) for unseen in (False, True))
-    of_type = {f"type{T}": np.array([int(t == T) / share for t, share in zip(TYPES, sizes.shares)]) for T in TYPES}
     F = np.array([symbol(f"F_{T}") for T in TYPES])
     samples = Kinds(table=table._replace(outputs=F), y=np.array(LABELS), kind=np.eye(4, dtype=int),
-                    output_norm=m1, weight=sizes.shares, unseen=(unseen, np.array(LABELS), sizes.shares),
-                    **of_type)  # fmt: skip
+                    of_type=np.diag([1 / share for share in sizes.shares]), output_norm=m1, weight=sizes.shares,
+                    unseen=(unseen, np.array(LABELS), sizes.shares))  # fmt: skip
     observed: dict[str, sp.Expr] = {"tau": symbol("tau"), "clock": symbol("clock")}
     for name, function in OBSERVE.items():
         value = attention_deviation(w, samples) if name == "attention_deviation" else function(ops, w, samples, P)

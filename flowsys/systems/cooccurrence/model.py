@@ -22,22 +22,15 @@ from flowsys.systems.cooccurrence.sentences import vocabulary
 
 
 def blocks(p) -> dict[str, fs.Pair]:
-    """W, W_V with W seen through a, and W_K, W_Q: entries of variance σ_1², σ_0² (Sec. 2), or Appendix A's."""
-    a = output_weights(p)
-    return {"G": value_pair(p, read=(lambda W: W @ a[:, None], None)), "S": score_pair(p)}
+    """[Wᵀ | W_V] with W seen through a, and [W_K | W_Q]: σ_1² = beta/(m m1), σ_0² = alpha/m (Sec. 2), or Appendix A's.
 
-
-def value_pair(p, name: str = "UU", read=None) -> fs.Pair:
-    """[Wᵀ | W_V]: the loss reads its product with words; σ_1² = beta/(m m1), σ_0² = alpha/m."""
-    words, m1 = vocabulary(p), whole(p.m1, "m1")
-    scales = ((p.beta / m1) ** 0.5, p.alpha**0.5)
-    return fs.Pair(m1, words, scales=scales, factors=("W", "W_V"), selfs=(name, "VV"), start=kaiming(p, m1), read=read)
-
-
-def score_pair(p) -> fs.Pair:
-    """[W_K | W_Q]."""
-    words = vocabulary(p)
-    return fs.Pair(words, words, scale=p.alpha**0.5, start=kaiming(p))
+    Unread they are the paper's six families (App. C): A = W W_V under the name of G, B = W Wᵀ under that of UU.
+    """
+    words, m1, a = vocabulary(p), whole(p.m1, "m1"), output_weights(p)
+    scales = (p.beta / m1) ** 0.5, p.alpha**0.5
+    values = fs.Pair(m1, words, scales=scales, factors=("W", "W_V"), selfs=("UU", "VV"), start=kaiming(p, m1),
+                     read=(lambda W: W @ a[:, None], None))  # fmt: skip
+    return {"G": values, "S": fs.Pair(words, words, scale=p.alpha**0.5, start=kaiming(p))}
 
 
 def kaiming(p, neurons: int | None = None):

@@ -14,11 +14,10 @@ _WORDS = {
 _TOKEN = {"1": r"\mu_1", "2": r"\mu_2", "3": r"\mu_3", "r": "r", "self": r"\mathrm{itself}"}
 
 LATEX = {
-    "alpha": r"\alpha", "beta": r"\beta", "m1": "m_1", "score_scale": "s", "L": "L", "inverse_n": "n^{-1}", "n": "n",
-    "tau": r"\tau", "clock": r"\theta", "c": "c", "u_u": r"c/m_1", "g": "g", "rho": r"\rho", "delta": r"\delta",
-    "lambda_": r"\lambda", "theta": r"\vartheta", "epsilon": r"\epsilon", "C_T_1": "C_{T_1}", "split": r"\Delta G_0",
-    "d": "d", "data_seed": r"\mathrm{seed\ of\ the\ sentences}", "loss_peak": r"T_{\mathrm{peak}}",
-    "T_theta": r"T_{\vartheta}", "T_star": r"T_{\star}", "T_1_clock": r"C_{T_1}/\beta", "R": "R",
+    "m1": "m_1", "score_scale": "s", "inverse_n": "n^{-1}", "clock": r"\theta", "u_u": r"c/m_1",
+    "theta": r"\vartheta", "C_T_1": "C_{T_1}", "split": r"\Delta G_0",
+    "data_seed": r"\mathrm{seed\ of\ the\ sentences}", "loss_peak": r"T_{\mathrm{peak}}",
+    "T_theta": r"T_{\vartheta}", "T_1_clock": r"C_{T_1}/\beta",
     "test_loss": r"\mathcal{L}_{\mathrm{test}}", "attention_deviation": r"L^2 \max|p-1/L|",
     "overtaking": r"-\dot{G}(\mu_3)-\max(\dot{G}(\mu_1),\dot{G}(\mu_2))", "least_margin": r"\min_i y_i F_i",
     "least_value": r"\min(G(\mu_1),G(\mu_2),-G(\mu_3))", "c_growth": r"c/\beta",

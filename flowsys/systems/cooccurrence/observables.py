@@ -30,7 +30,7 @@ def number(name: str, meaning: str, function: Callable) -> None:
 
 def of_type(function: Callable) -> Callable:
     """Of a number of every sentence, the mean over the sentences of a type."""
-    return lambda T: lambda ops, w, X, p: getattr(X, f"type{T}") * function(ops, w, X, p)
+    return lambda T: lambda ops, w, X, p: X.of_type[:, int(T) - 1] * function(ops, w, X, p)
 
 
 # -- values and scores ----------------------------------------------------------------------------------------------

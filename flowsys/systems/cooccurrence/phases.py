@@ -1,12 +1,7 @@
 """The phases of training as events: nothing is switched by hand, the phases emerge.
 
-loss_peak   the loss of samples with one target is largest (it rises first iff n > 3(L - 2))
-T_0.5       the common word overtakes the targets: -Ġ(μ3) exceeds Ġ(μ1) and Ġ(μ2)
-T_1         all samples are correct; T_theta and T_1_clock are the other readings of the end of phase 1
-T_star      the training loss falls to epsilon
-
-In the limit every margin is 0 at t = 0, so T_1 is the first *rise* through 0; where all margins rise from the start
-(n ≤ 3(L - 2) with the paper's proportions) T_1 is 0.
+T_theta and T_1_clock are other readings of T_1, the end of phase 1. In the limit every margin is 0 at t = 0, so T_1 is
+the first *rise* through 0; where all margins rise from the start (n ≤ 3(L - 2) with the paper's proportions) T_1 is 0.
 """
 
 from dataclasses import replace

@@ -10,7 +10,7 @@ a sentence, and so are the test sentences.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -60,25 +60,18 @@ def validate(values: Mapping[str, Any]) -> None:
 
 
 @lru_cache(maxsize=64)
-def distinct(n: int, L: int, of_types: tuple[float, ...], first: int = 3) -> Sentences:
-    """Exact shares, and every irrelevant word occurs once, from the id `first` on (Assumption 2.3)."""
-    return _filled(n, L, of_types, lambda count: np.arange(first, first + count))
-
-
-@lru_cache(maxsize=64)
-def repeated(seed: int, n: int, L: int, of_types: tuple[float, ...], d: int) -> Sentences:
-    """Exact shares, irrelevant words uniform among the d − 3 (Appendix A)."""
-    return _filled(n, L, of_types, lambda count: np.random.default_rng(seed).integers(3, d, size=count))
-
-
-def _filled(n: int, L: int, of_types: tuple[float, ...], irrelevant: Callable[[int], np.ndarray]) -> Sentences:
+def filled(n: int, L: int, of_types: tuple[float, ...], first: int = 3, d: int = 0, seed: int = 0) -> Sentences:
+    """Exact shares; every irrelevant word occurs once, from the id `first` on (Assumption 2.3), or with d words those
+    after `first` are drawn uniformly (Appendix A)."""
     counts = [n * share for share in of_types]
     if any(not math.isclose(count, round(count), abs_tol=1e-9) for count in counts):
         told = ", ".join(f"{share:.4g}" for share in of_types)
         raise InputError(f"n = {n} is not allowed: shares {told} of it must be whole numbers of samples.")
     types = np.repeat(np.arange(4), [round(count) for count in counts])
     slots = [L - len(SPECIAL_WORDS[T]) for T in types]
-    supply = iter(irrelevant(sum(slots)).tolist())
+    free = sum(slots)
+    drawn = np.random.default_rng(seed).integers(first, d, size=free) if d else np.arange(first, first + free)
+    supply = iter(drawn.tolist())
     words = [[*SPECIAL_WORDS[T], *(next(supply) for _ in range(free))] for T, free in zip(types, slots)]
     return Sentences(np.array(words, dtype=int), types, np.full(n, 1 / n))
 
@@ -86,14 +79,14 @@ def _filled(n: int, L: int, of_types: tuple[float, ...], irrelevant: Callable[[i
 def training_sentences(p, later: int = 0) -> Sentences:
     """The training set, or in mode data one of as many sentences drawn from a later seed."""
     sizes = whole(p.n, "n"), whole(p.L, "L"), shares_of(p)
-    return repeated(p.data_seed + later, *sizes, p.d) if p.mode == "data" else distinct(*sizes)
+    return filled(*sizes, d=p.d, seed=p.data_seed + later) if p.mode == "data" else filled(*sizes)
 
 
 def test_sentences(p) -> Sentences:
     """Sentences never trained on: drawn anew, or one of each type of words that never occur."""
     if p.mode == "data":
         return training_sentences(p, later=2**31)
-    unseen = distinct(4, whole(p.L, "L"), (0.25,) * 4, first=int(training_sentences(p).words.max()) + 1)
+    unseen = filled(4, whole(p.L, "L"), (0.25,) * 4, first=int(training_sentences(p).words.max()) + 1)
     return unseen._replace(weights=np.array(shares_of(p)))
 
 
@@ -110,14 +103,13 @@ def vocabulary(p) -> list[str]:
 
 
 def samples(p) -> fs.Samples:
-    """The training set; `typeT` weighs a sample in the mean over its type, `random` marks irrelevant positions.
+    """The training set; `of_type` weighs a sample in the mean over each type, `random` marks irrelevant positions.
 
     `output_norm` is |a|², which may depend on the seed.
     """
     words, types, _ = training_sentences(p)
-    counts = np.bincount(types, minlength=4)
-    of_type: dict[str, Any] = {f"type{T + 1}": (types == T) * len(types) / counts[T] for T in range(4)}
+    kind = types[:, None] == np.arange(4)
     positions, special = np.arange(words.shape[1]), np.array([len(s) for s in SPECIAL_WORDS])[types]
     return fs.Samples(words=words, y=np.array(LABELS)[types], random=positions >= special[:, None],
-                      kind=types[:, None] == np.arange(4), **of_type,
+                      kind=kind, of_type=kind / kind.mean(axis=0),
                       output_norm=np.full(len(types), np.sum(output_weights(p) ** 2)))  # fmt: skip

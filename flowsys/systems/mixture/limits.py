@@ -7,6 +7,7 @@ closed form [ours]: with τ = 2t/K,
 """
 
 from functools import lru_cache, partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -56,12 +57,12 @@ def limit_problem(variant: str, setup: Setup, mode: str) -> Problem:
     data = stage_arguments(SYSTEM.declaration.stages[mode][0])
 
     def entry(name: str, y: np.ndarray) -> float:
-        if name == "max_margin":
-            return limit_margin(text, y, data, K)
         if name == "score_spread":
             return 0.0
         classes = dict(zip(CLASSES, observed(text, tuple(CLASSES), "exact", np)(y, data)))
         blocks = {block: block_of(block, classes, K) for block in ("w", "S", "KK", "QQ")}
+        if name == "max_margin":
+            return limit_margin(SimpleNamespace(**blocks), K, setup["L"], setup["b"])
         return float(coordinates.join(blocks)[coordinates.index[name]])
 
     return stated_problem(

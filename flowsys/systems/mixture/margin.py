@@ -7,9 +7,9 @@ import numpy as np
 from scipy.special import softmax
 
 from flowsys.model.separator import separator
-from flowsys.program import Program
-from flowsys.program.arrays import Arguments, function_of_rows
 from flowsys.systems.mixture.model import attention_scores, sequence_of
+from flowsys.systems.mixture.observables import members
+from flowsys.systems.mixture.population import representatives
 
 OPEN = -1e-9
 """H + b from which on a gate counts as open: where the flow slides it is 0, and rounding must not decide."""
@@ -40,17 +40,12 @@ def margin_of_samples(w, X, p) -> float:
     return separator(X.y[:, None] * attention_features(X, list(zip(w.w, w.S)), p.b)).margin
 
 
-def limit_margin(program: Program, y: np.ndarray, arguments: Arguments, K: int) -> float:
-    """γ at a state of the limit, from three coordinates per sample orbit.
+def limit_margin(w, K: int, L: int, b: float) -> float:
+    """γ at a state of the limit, from one sample of every orbit.
 
-    f is linear in (w_c, w_v, b) with gates frozen; both heads and K groups share w_c and w_v, so a unit vector of the
-    full feature space has (w_c, w_v) coordinates scaled by √(2K).
+    f is linear in the neurons and b with gates frozen. The separator is as symmetric as the samples, so it lies in the
+    span of the classes w_c and w_v, of 2K entries each.
     """
-    kinks = function_of_rows(program, ("kink_plus", "kink_minus"), "exact")
-    b = arguments.parameters[program.parameters.index("b")]
-    at_units = np.where([name.startswith("w_") for name in program.state], 0.0, np.stack([y, y]))
-    at_units[[0, 1], [program.state.index(neuron) for neuron in ("w_c", "w_v")]] = 1.0
-    plus, minus = kinks(np.vstack([y, at_units]), arguments)
-    is_open = [np.where(h[0] > OPEN, 1.0, 0.0) for h in (plus, minus)]
-    signals = is_open[0] * (plus[1:] - b) - is_open[1] * (minus[1:] - b)
-    return separator(np.vstack([b * (is_open[0] - is_open[1]), signals / np.sqrt(2 * K)]).T).margin
+    F = attention_features(representatives(K, L), list(zip(w.w, w.S)), b)
+    classes = [members(name, K).ravel() / np.sqrt(2 * K) for name in ("w_c", "w_v")]
+    return separator(F @ np.array([*np.pad(classes, ((0, 0), (0, 1))), np.eye(4 * K + 1)[-1]]).T).margin

@@ -9,10 +9,8 @@ _PAIRS = ("cc", "cv", "vc", "vv")
 _TOKENS = {f"{x}{k}": f"{x}_{{{k}}}" for x in "cv" for k in range(1, 17)}
 _SIDES = {"plus": "+", "minus": "-"}
 LATEX = {
-    "K": "K", "omega": r"\omega", "b": "b", "train_neurons": r"\chi_w", "train_attention": r"\chi_S", "L": "L",
-    "T_1": "T_1", "s_star": r"s^{\star}", "epsilon": r"\epsilon", "sigma_w": r"\sigma_w", "max_margin": r"\gamma_F",
+    "train_neurons": r"\chi_w", "train_attention": r"\chi_S", "s_star": r"s^{\star}", "max_margin": r"\gamma_F",
     "score_spread": r"\mathrm{spread}(S)", "output": "f", "weight": r"\pi", "query_sign": r"\varepsilon",
-    **family("w_<x>", "w_<x>", x="cv"),
     **family("<M>_<part>", "<M>^{<part>}", M=_MATRICES, part=_PARTS),
     **family("<M>_<xy>_<part>", "<M>_{<xy>}^{<part>}", M=_MATRICES, xy=_PAIRS, part=_PARTS),
     **family("preactivation_<side>", "z_<side>", side=_SIDES),
@@ -25,7 +23,6 @@ LATEX = {
     # key first, then query
     **family("<M>_<side>_<x>_<y>", r"<x>^{\top}\mathit{<M>}_{<side>}<y>", M=tuple(_MATRICES), side=_SIDES, x=_TOKENS,
              y=_TOKENS),
-    **family("n_<side>", "n_<side>", side=_SIDES),
     **family("distractor_<side>", "q_<side>", side=_SIDES), **family("distractors_<side>", "Q_<side>", side=_SIDES),
     **family("own_<side>", "o_<side>", side=_SIDES), **family("query_n_<side>", r"\nu_<side>", side=_SIDES),
 }  # fmt: skip

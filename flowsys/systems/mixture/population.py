@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations_with_replacement
 from math import factorial, perm, prod
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,14 @@ def orbits(K: int, L: int) -> dict[tuple[Pair, ...], Fraction]:
         arrangements = Fraction(factorial(D), prod(factorial(a) * factorial(b) for a, b in pairs))
         found[pairs] = ways * arrangements / (2 * (K - 1)) ** D
     return found
+
+
+def representatives(K: int, L: int) -> SimpleNamespace:
+    """One sample of every orbit, of label +1 in the first group, read as the declared ones."""
+    of_others = [[(K + j, sign) for j, pair in enumerate(pairs, 1) for sign, copies in zip((1, -1), pair)
+                  for _ in range(copies)] for pairs in orbits(K, L)]  # fmt: skip
+    rows = np.array([[(0, 1), (K, 1), *others] for others in of_others])
+    return SimpleNamespace(keys=rows[..., 0], signs=rows[..., 1])
 
 
 def orbit_tables(K: int, L: int, hard: bool = False) -> tuple[dict[str, dict[str, np.ndarray]], dict[str, np.ndarray]]:

@@ -24,7 +24,7 @@ from flowsys.systems.cooccurrence.claims.places import (
     value_scale,
 )
 from flowsys.systems.cooccurrence.model import outputs
-from flowsys.systems.cooccurrence.sentences import LABELS, distinct, shares_of
+from flowsys.systems.cooccurrence.sentences import LABELS, filled, shares_of
 
 SMALL = {"m": 256.0, "m1": 16, "L": 5, "n": 66}
 WIDER = Path("m", (64.0, 256.0, 1024.0, 4096.0))
@@ -53,7 +53,7 @@ def drawn(run: Kit, seeds: Iterable[int]) -> Iterator[Start]:
     width, σ_0 = int(p.m), sigma_0_squared(p) ** 0.5
     setup = SYSTEM.setup(n=p.n, L=p.L, m1=p.m1, alpha=1.0, beta=float(width), width=width)
     concrete = SYSTEM.concrete(setup, "L2", "limit")
-    words, types, _ = distinct(int(p.n), int(p.L), shares_of(setup))
+    words, types, _ = filled(int(p.n), int(p.L), shares_of(setup))
     d = int(words.max()) + 1
     for seed in seeds:
         w = own_weights(concrete, seed)  # entries of variance 1/m, and 1/m1 for the neurons
