@@ -40,8 +40,9 @@ def stated_problem(
     """
     stages, start = declaration.stages[mode], more.get("start", 0.0)
     seen = {*field.observables, *more.get("derived", ())}
-    Events of the declaration that watch what the field does not have are left out, and times before a later `start`.
-    What a program says that its flow keeps is watched.
+    more = {"default_at": declaration.default_at(setup, mode)} | more
+    if isinstance(field, ProgramField):
+        more = {"conserved": kept_by(field.program.state, field.program.spectra)} | more
     problem = Problem(
         field=field,
         initial=initial,

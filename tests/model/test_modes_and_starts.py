@@ -70,6 +70,8 @@ def test_a_mode_is_refused_at_a_level_that_it_does_not_have():
     )
     assert fs.solve(model, at=[1.0])["v"][0] > 0.5
     assert fs.solve(model, level="L2", mode="drawn", at=[9.0])["v"][0] == pytest.approx(1, abs=1e-6)
-    with pytest.raises(InputError, match=r"drawn is not allowed at level L3 \(found\): it has L0 \(weights\), L1 \(weights\), L2"):
+    with pytest.raises(
+        InputError, match=r"drawn is not allowed at level L3 \(found\): it has L0 \(weights\), L1 \(weights\), L2"
+    ):
         fs.solve(model, mode="drawn", at=[1.0])
     assert not model.columns(model.setup(), "L3", "found", "drawn")
