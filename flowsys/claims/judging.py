@@ -145,8 +145,8 @@ def _outside(claim: "Claim", system: System, asked, points, unreached, refused, 
         note = f"the regime is {claim.regime}, the margin here {shown(margin)}" if margin is not None else refused[0]
         word = Word.OUTSIDE
     values = {**kit.noted, **(found.values if found else {})}
-    own = _template(claim.note, {**kit.p, **_flat(values)}) if found else ""
-    said = together([note, *(sentence for _, sentence in unreached), found.note if found else "", own])
+    remark = _template(claim.note, {**kit.p, **_flat(values)}) if found else ""
+    said = together([note, *(sentence for _, sentence in unreached), found.note if found else "", remark])
     verdict = Verdict(
         word, predicted(claim), "", said, None, None, _parameters(claim, asked), values, {}, False, margin
     )
