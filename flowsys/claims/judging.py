@@ -43,6 +43,9 @@ def judgement(claim: "Claim", system: System, conditions: Conditions) -> Verdict
         except NotReached as error:
             unreached.append((margin, f"{placed(sets)}: {error}" if sets else str(error)))
             continue
+        except MemoryError:
+            unreached.append((margin, f"{placed(sets) or 'here'}: it takes more memory than there is"))
+            continue
         except InputError as error:
             if margin >= 1 or np.isnan(margin):
                 raise

@@ -18,20 +18,24 @@ BATCH = {"n": 12, "k": 3, "m": 8.0, "epsilon": 1.0, "tokens": "all"}
 B, MOST_PAIRS = 512, 1500
 
 
-def drawn(run: Kit, seed: int) -> np.ndarray:
-    """A batch's strings; hundreds of batches are drawn and counted pair of positions by pair."""
+def sizes(run: Kit) -> tuple[int, int]:
+    """n and k; hundreds of batches are drawn and counted pair of positions by pair."""
     n, k = run.p.n, run.p.k
     if k * (n + k) > MOST_PAIRS:
         raise InputError(
             f"n = {n}, k = {k} is not allowed here: batches are counted at every pair of positions, so k (n + k) <= "
             f"{MOST_PAIRS}."
         )
-    return np.random.default_rng(seed).integers(0, 2, (B, n))
+    return n, k
+
+
+def drawn(run: Kit, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, 2, (B, sizes(run)[0]))
 
 
 def statistics(run: Kit, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """α_{i,j,b_1,b_2} (positions × j × b_1 × b_2), its mean ᾱ, and δ_{i,b} of a batch (Table 1)."""
-    n, k = run.p.n, run.p.k
+    n, k = sizes(run)
     b = sequences(ascending(n, k), drawn(run, seed))
     sign = 1 - 2 * b[:, n + 1 :]
     one_hot = np.stack([b == 0, b == 1], axis=-1)[:, : n + k] * 1.0
@@ -67,7 +71,7 @@ def balance_everywhere(run: Kit, scale: float = 1.0) -> np.ndarray:
 
 def sums_of_batch(run: Kit, scale: float = 1.0) -> np.ndarray:
     """The largest of |β|, |ψ|, |γ|, |ζ| (Table 1) over their bounds, for batches and signs ν of every start."""
-    n, k, m = run.p.n, run.p.k, run.p.width
+    (n, k), m = sizes(run), run.p.width
     i, same = n + 1.0 + np.arange(k), np.eye(2 * k).reshape(k, 2, k, 2)
     many, few = log(300 * m * n * B / DELTA), log(300 * n * B / DELTA)
     bounds = [np.sqrt(2 * B * k * few) / n, 2 * np.sqrt(B * k * many) / n, np.sqrt(2 * m * log(200 * n / DELTA)) / n,
