@@ -31,6 +31,25 @@ def memory_given_back():
     give_memory_back()
 
 
+STATUS = Path("/proc/self/statm")  # where there is one
+MOST_GROWTH = 4e8
+at_rest = [0.0]
+
+
+def resident() -> float:
+    """Bytes that this process holds."""
+    return int(STATUS.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if STATUS.exists() else 0.0
+
+
+@pytest.fixture(autouse=True)
+def memory_bounded():
+    """Within a file memory is given back where it has grown by much: what is compiled serves the next test, too."""
+    yield
+    if resident() > max(1e9, at_rest[0] + MOST_GROWTH):
+        give_memory_back()
+        at_rest[0] = resident()
+
+
 QUICK = (
     "claims/test_kinds.py", "claims/test_limits.py", "integrate/", "kernels/test_cache.py", "kernels/test_events.py",
     "kernels/test_kinks.py", "kernels/test_programs.py", "kernels/test_restricted.py", "kernels/test_slope.py",

@@ -25,22 +25,13 @@ from flowsys.errors import InputError
 from flowsys.model.concrete import Concrete
 from flowsys.model.declaration import Block, Choice, Crossing, Mark, Real, Samples, Size, Stage
 from flowsys.model.declared import Declaration, Stages
+from flowsys.model.forms import Builder, Form, form_of, levels_of
 from flowsys.model.stated import started_from
 from flowsys.system.definition import ENTRY, System, Variants
 from flowsys.system.lazy import LazyMapping
 from flowsys.system.parameters import FINITE, LEVELS, Parameter, Setup, t_max
 from flowsys.system.problem import Problem
 from flowsys.system.references import Paper
-
-Builder = Callable[..., Any]  # (setup, mode), at L0 (setup, mode, seeds); some take start=
-Form = tuple[str, Builder | str] | str  # (meaning, form), or a form of the engine's own, with its meaning
-_DESCENTS = {
-    "weights": "gradient descent on the weights",
-    "gram": "the same descent on inner products, exact at any width",
-    "sgd": "gradient descent on the weights, a fresh batch each step",
-    "sgd_gram": "the same on inner products",
-}
-UNREAD = "all inner products of the factors and all direct weights: their `read` is taken afterwards"
 
 
 class Model(System):
@@ -210,27 +201,7 @@ class Model(System):
         return "width" not in reads or bool(self.variants.get("L3"))
 
     def _levels(self, example: Concrete) -> dict[str, Variants]:
-        descents = ["weights"] + ["gram"] * bool(example.pairs)
-        if self.declaration.batches is not None:
-            descents += ["sgd"] + ["sgd_gram"] * bool(example.pairs)
-        own = {
-            "L0": {name: _DESCENTS[name] for name in descents},
-            "L1": {"weights": "gradient flow on the weights"},
-            "L2": {"reduced": "what the loss sees of the weights: inner products, at finite width", "unread": UNREAD},
-            "L3": {"found": "infinite width, lumped to the fewest variables"},
-        }
-        levels = {}
-        for level in ("L0", "L1", "L2", "L3", "L4"):
-            added, left, forms = self.variants.get(level, {}), dict(own.get(level, {})), {}
-            for name, given in added.items():
-                form = self._form(level, name)
-                meaning = left.pop(form) if isinstance(form, str) else ""
-                forms[name] = meaning if isinstance(given, str) else given[0]
-            left.pop("unread", None)  # only where it is asked for
-            forms |= left
-            if forms:
-                levels[level] = Variants(tuple(forms), tuple(forms.values()))
-        return levels
+        return levels_of(self.variants, bool(example.pairs), self.declaration.batches is not None)
 
     def _observables(self, parameters: Sequence[Parameter]) -> dict[str, str]:
         found = {"loss": "the loss, averaged over the samples"}
@@ -250,9 +221,7 @@ class Model(System):
         return Concrete(self.declaration, setup, mode, at_limit=level == "L3", unread=unread)
 
     def _form(self, level: str, variant: str) -> Builder | str:
-        """What makes a variant: a build of its own, or the name of a form of the engine's."""
-        form = self.variants.get(level, {}).get(variant, variant)
-        return form if isinstance(form, str) else form[1]
+        return form_of(self.variants.get(level, {}).get(variant, variant))
 
     def _build(self, setup: Setup, level: str, variant: str, mode: str) -> Problem:
         return self.started(setup, level, variant, mode, None)

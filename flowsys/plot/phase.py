@@ -143,7 +143,10 @@ def _spread(diagram, name: str) -> tuple[np.ndarray | None, str]:
     names = [axis.name for axis in diagram.axes]
     if "seed" in names and len(names) == 2:
         place = names.index("seed")
-        low, middle, high = np.nanquantile(diagram.quantities[name], (0.25, 0.5, 0.75), axis=place)
+        values = np.moveaxis(diagram.quantities[name], place, -1)
+        known, quartiles = np.isfinite(values).any(axis=-1), np.full((3, len(values)), np.nan)
+        quartiles[:, known] = np.nanquantile(values[known], (0.25, 0.5, 0.75), axis=-1)
+        low, middle, high = quartiles
         return np.array([middle - low, high - middle]), f"median and quartiles of {diagram.shape[place]} seeds"
     std = diagram.quantities.get(name.replace("mean(", "std(", 1)) if name.startswith("mean(") else None
     if std is None or std.ndim != 1:

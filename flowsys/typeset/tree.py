@@ -25,7 +25,9 @@ SIGNS = {
     "|": "‖", "dagger": "†", "lvert": "|", "rvert": "|", "%": "%", "#": "#", "_": "_", "&": "&",
 }  # fmt: skip
 OPERATORS = set("·×≤≥≠≈∼←→∂∑±∈∫∝⟨⟩|‖+-=<>/,;:()[]!*{}")
-WORDS = ("log", "exp", "max", "min", "tanh", "sinh", "cosh", "sin", "cos", "asin", "arcsin", "erf", "sgn", "det", "tr")
+WORDS = (
+    "log", "exp", "max", "min", "tanh", "sinh", "cosh", "sin", "cos", "asin", "arcsin", "erf", "sgn", "det", "tr", "Pr",
+)  # fmt: skip
 SPACES = {",": " ", ";": " ", "!": "", " ": " ", "quad": "  ", "qquad": "    ", ":": " "}
 ACCENTS = {"dot": "˙", "hat": "^", "bar": "¯", "tilde": "~"}
 STYLES = ("mathcal", "mathrm", "mathsf", "mathit", "mathbf", "text", "operatorname", "mathbb")

@@ -1,6 +1,6 @@
 """Claims of every kind whose truth is known: the word and the best constant are right in each of sixty cases."""
 
-from math import exp, log
+from math import exp, inf, log
 
 import numpy as np
 import pytest
@@ -23,6 +23,8 @@ from flowsys.claims import (
 )
 from flowsys.claims.bounded import bounded
 from flowsys.claims.probability import failure_interval
+from flowsys.claims.regime import drawn_value
+from flowsys.system import Parameter
 
 T = np.linspace(0.0, 10.0, 201)
 LARGE = {"path": Path("x", np.geomspace(10, 1e5, 9))}
@@ -185,6 +187,11 @@ def test_constants_that_are_level_may_rise_a_little_at_the_end():
 
 def test_where_every_start_fails_the_rate_may_be_one_and_no_more():
     assert failure_interval(20, 20)[1] == 1.0 and failure_interval(0, 20)[0] == 0.0
+
+
+def test_parameters_without_bounds_are_drawn_on_both_sides():
+    free = Parameter("z", 0.0, "any number", low=-inf, high=inf)
+    assert drawn_value(free, 0.0, 0.0) < 0 < drawn_value(free, 1.0, 0.0)
 
 
 def test_a_regime_that_is_just_reached_is_not_empty():

@@ -153,3 +153,8 @@ def test_what_passes_its_value_at_a_steady_pace_has_not_come_to_rest_there():
     y = 0.008 - 0.0007 * x + 0.0007 * (-1.0) ** x  # near its value all along, and on its way down
     assert found(x, y).word is Word.NOT_TESTABLE
     assert found(x, -y).word is Word.NOT_TESTABLE
+
+
+def test_five_places_are_enough_for_a_fit():
+    x = np.arange(1.0, 6.0)
+    assert found(x, 2 + 1 / x, 2.0).constant == pytest.approx(2.0, abs=1e-3)
