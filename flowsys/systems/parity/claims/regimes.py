@@ -18,6 +18,9 @@ SECRETS = (
 )
 LOCKS = Condition("η_0η_1/(256mn²) ≥ 40 log n", lambda p: (p.rho**2 * 2 * p.k * p.epsilon**2 / 16, 40 * log(p.n)))
 """Lemma 5.6, with η_0 = η_1 = 4ρmnε and m = 2k."""
+ONE_HOT = Condition("η_0η_1/(256mn²) ≥ c log n",
+                    lambda p, c: (p.rho**2 * 2 * p.k * p.epsilon**2 / 16, c * log(p.n)))  # fmt: skip
+"""Scores on the target have to exceed log n to outweigh n other tokens: the printed 40 is what error n^-9 asks for."""
 
 
 def three_steps(run: Kit, per_secret: float = 2.0) -> PopulationMap:

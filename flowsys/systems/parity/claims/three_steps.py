@@ -14,7 +14,7 @@ from flowsys.claims.claim import Erratum
 from flowsys.claims.kit import NotReached
 from flowsys.systems.parity.claims.gradients import gradient
 from flowsys.systems.parity.claims.population_map import expected_counts, population_map, usable_rates
-from flowsys.systems.parity.claims.regimes import DELTA, LARGE, LOCKS, SECRETS, three_steps
+from flowsys.systems.parity.claims.regimes import DELTA, LARGE, LOCKS, ONE_HOT, SECRETS, three_steps
 
 WIDTH_ONLY = "width only: population gradient, orthonormal tokens"
 TAKES = "n k epsilon rho seed"
@@ -159,9 +159,9 @@ CLAIMS = (
           "one for α/B",
           erratum=Erratum("shift 2ε/3 with η_2 = 4mε/3", "shift 2ε/3 with η_2 = 16mε/3 (at n+1: 4ε/3)", "harmless")),
     Claim("lemma_26", "Lemma 26", "after three steps the output is within ε/3 of ±ε/3", Inequality(), outputs, at=LARGE,
-          regime=Regime(*SECRETS), takes=TAKES, control={"per_secret": 0.01}, note=WIDTH_ONLY),
+          regime=Regime(*SECRETS, ONE_HOT, c=1.0), takes=TAKES, control={"per_secret": 0.01}, note=WIDTH_ONLY),
     Claim("theorem_3_width", "Theorem 3, Assumption 2", f"width m = 2k suffices ({WIDTH_ONLY})", Inequality(), learned,
-          at=LARGE, regime=Regime(*SECRETS), takes=TAKES, control={"per_secret": 0.5},
+          at=LARGE, regime=Regime(*SECRETS, ONE_HOT, c=1.0), takes=TAKES, control={"per_secret": 0.5},
           note="attention off S[i] {one_hot_error:.2g}, margins {least_margin:.3g}ε … {largest_margin:.3g}ε, inputs of "
           "neurons move by {shift:.2g}ε"),
     Claim("theorem_3_precision", "Theorem 3", "the same in Θ(log n) bits of precision",
