@@ -16,10 +16,16 @@ SECRETS = (
     Condition("k ≥ n/log⁵(n/δ)", lambda p: (p.k, p.n / log(p.n / DELTA) ** 5)),
     Condition("k ≤ n/log⁴(n/δ)", lambda p: (p.n / log(p.n / DELTA) ** 4, p.k)),
 )
-LOCKS = Condition("η_0η_1/(256mn²) ≥ 40 log n", lambda p: (p.rho**2 * 2 * p.k * p.epsilon**2 / 16, 40 * log(p.n)))
-"""Lemma 5.6, with η_0 = η_1 = 4ρmnε and m = 2k."""
-ONE_HOT = Condition("η_0η_1/(256mn²) ≥ c log n",
-                    lambda p, c: (p.rho**2 * 2 * p.k * p.epsilon**2 / 16, c * log(p.n)))  # fmt: skip
+
+
+def _scores(p) -> float:
+    """η_0η_1/(256mn²) with η_0 = η_1 = 4ρmnε and m = 2k: scores on the target after the second step."""
+    return p.rho**2 * 2 * p.k * p.epsilon**2 / 16
+
+
+LOCKS = Condition("η_0η_1/(256mn²) ≥ 40 log n", lambda p: (_scores(p), 40 * log(p.n)))
+"""Lemma 5.6."""
+ONE_HOT = Condition("η_0η_1/(256mn²) ≥ c log n", lambda p, c: (_scores(p), c * log(p.n)))
 """Scores on the target have to exceed log n to outweigh n other tokens: the printed 40 is what error n^-9 asks for."""
 
 
