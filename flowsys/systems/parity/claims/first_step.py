@@ -15,7 +15,7 @@ from flowsys.systems.parity.claims.regimes import DELTA, FARTHEST
 from flowsys.systems.parity.data import ascending, rows, sequences
 
 BATCH = {"n": 12, "k": 3, "m": 8.0, "epsilon": 1.0, "tokens": "all"}
-B, MOST_PAIRS = 512, 1500
+B, MOST_PAIRS, MOST_SIGNS = 512, 1500, 6_000_000
 
 
 def sizes(run: Kit) -> tuple[int, int]:
@@ -72,6 +72,11 @@ def balance_everywhere(run: Kit, scale: float = 1.0) -> np.ndarray:
 def sums_of_batch(run: Kit, scale: float = 1.0) -> np.ndarray:
     """The largest of |β|, |ψ|, |γ|, |ζ| (Table 1) over their bounds, for batches and signs ν of every start."""
     (n, k), m = sizes(run), run.p.width
+    if m * k * (n + k) > MOST_SIGNS:
+        raise InputError(
+            f"width = {m} is not allowed here at n = {n}, k = {k}: hundreds of starts draw all neurons and count them "
+            f"at every pair of positions, so width k (n + k) <= {MOST_SIGNS}."
+        )
     i, same = n + 1.0 + np.arange(k), np.eye(2 * k).reshape(k, 2, k, 2)
     many, few = log(300 * m * n * B / DELTA), log(300 * n * B / DELTA)
     bounds = [np.sqrt(2 * B * k * few) / n, 2 * np.sqrt(B * k * many) / n, np.sqrt(2 * m * log(200 * n / DELTA)) / n,
@@ -79,10 +84,11 @@ def sums_of_batch(run: Kit, scale: float = 1.0) -> np.ndarray:
     ratios = []
     for seed in run.starts:
         α = statistics(run, seed)[0] * ~np.eye(k, n + k, dtype=bool)[..., None, None] / i[:, None, None, None]
-        active = np.random.default_rng([seed, 1]).integers(0, 2, (2 * m, k, 2)) * 1.0
-        ψ = np.einsum("riy,ijxy->rjx", active, α)
-        γ = (np.einsum("rib,rjc->ibjc", active, active) - (1 + same) / 2 * m) / i[:, None]
-        found = α.sum(axis=(0, 3)), ψ, γ, np.einsum("rib,rjx->ibjx", active, ψ)
+        by_query = α.transpose(0, 3, 1, 2).reshape(2 * k, -1)  # (query, own bit) × (j, its bit)
+        active = np.random.default_rng([seed, 1]).integers(0, 2, (2 * m, 2 * k)) * 1.0
+        together = active.T @ active  # neurons active on both tokens
+        γ = (together - ((1 + same) / 2 * m).reshape(2 * k, -1)) / np.repeat(i, 2)[:, None]
+        found = α.sum(axis=(0, 3)), active @ by_query, γ, together @ by_query
         ratios.append(max(np.abs(x).max() / (scale * bound) for x, bound in zip(found, bounds)))
     return np.array(ratios)
 

@@ -109,17 +109,28 @@ class PopulationMap:
         return float(np.nanmax(self.margin)) + self.spill
 
 
+def signals_per_rate(n: int, counts: Counts, width: float, m: float) -> np.ndarray:
+    """(-1)^b κ on S[i] after a step of rate 1 at a = 0 (k × 2): by the neurons active on the query's token less those
+    that its position's other token shares, which at n+1 never occurs."""
+    i, c = chain(n, len(counts.both))
+    others = np.where(i == n + 1, 0, counts.both)
+    return (c / i)[:, None] * (counts.own - others[:, None]) / (4 * width * m)
+
+
+def chain(n: int, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """The positions i = n+1 … n+k and c_i."""
+    i = np.arange(n + 1, n + k + 1, dtype=float)
+    return i, np.where(i == n + 1, 0.5, 0.25)
+
+
 def population_map(n: int, counts: Counts, width: float, m: float, epsilon: float, rates: Rates) -> PopulationMap:
     """The map from Assumption 1; `width` neurons of each sign of h, moving width/m times as fast."""
     k = len(counts.both)
     η_0, η_1, η_2 = rates
-    i = np.arange(n + 1, n + k + 1, dtype=float)
-    c = np.where(i == n + 1, 0.5, 0.25)
+    i, c = chain(n, k)
     per_pair = 1 / (4 * width * m)  # h² · mobility: Γ of one shared neuron
-    # (-1)^b Σ_b'' (-1)^b'' Γ_{(i,b),(i,b'')}: the own overlap less that with the other token, which at n+1 never occurs
-    drive = per_pair * (counts.own - np.where(i == n + 1, 0, counts.both)[:, None])
     common = per_pair * counts.with_first * 0.5 / (n + 1)  # κ_{q,n+1} per unit of rate
-    signals = [η_0 * (c / i)[:, None] * drive, (η_0 + η_1) * (c / i)[:, None] * drive]  # (-1)^b κ after steps 1, 2
+    signals = [rate * signals_per_rate(n, counts, width, m) for rate in (η_0, η_0 + η_1)]  # (-1)^b κ after steps 1, 2
     u = η_1 * (c * (1 - 1 / i) / i)[:, None] * signals[0]
     ordinary = -u / (i - 1)[:, None]
     n_sure = np.where(i == n + 1, 1, np.where(i == n + 2, 3, 2))  # at n+2 also S[n+1], whose bit is b[n+2]

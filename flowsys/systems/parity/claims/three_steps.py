@@ -12,20 +12,25 @@ import numpy as np
 from flowsys.claims import Claim, Identity, Inequality, Kit, Regime, Sides
 from flowsys.claims.claim import Erratum
 from flowsys.claims.kit import NotReached
+from flowsys.errors import InputError
 from flowsys.systems.parity.claims.gradients import gradient
-from flowsys.systems.parity.claims.population_map import expected_counts, population_map, usable_rates
+from flowsys.systems.parity.claims.population_map import chain, expected_counts, signals_per_rate
 from flowsys.systems.parity.claims.regimes import DELTA, LARGE, LOCKS, ONE_HOT, SECRETS, three_steps
 
 WIDTH_ONLY = "width only: population gradient, orthonormal tokens"
 TAKES = "n k epsilon rho seed"
+MOST_POSITIONS = 10**7
 
 
 def signals(run: Kit, at_first: float = 16.0) -> dict[str, Sides]:
     """Lemma 18: κ on S[i] against η_0/(32mi), and η_0/(16m(n+1)) at n+1, infinite width, per unit of η_0/m."""
     n, k, m = run.p.n, run.p.k, 2.0 * run.p.k
-    rates = usable_rates(n, m, 1.0)
-    found = population_map(n, expected_counts(k, m), m, m, 1.0, rates).signals[0][:, 0] * m / rates[0]
-    i = np.arange(n + 1, n + k + 1)
+    if k > MOST_POSITIONS:
+        raise InputError(
+            f"k = {k} is not allowed here: signals are kept position by position, so k <= {MOST_POSITIONS}."
+        )
+    found = signals_per_rate(n, expected_counts(k, m), m, m)[:, 0] * m
+    i, _ = chain(n, k)
     run.note(at_first=float(found[0] * 16 * (n + 1)))
     return {"i ≥ n+2": Sides(found[1:], 1 / (32 * i[1:])), "n+1": Sides(found[0], 1 / (at_first * (n + 1)))}
 
