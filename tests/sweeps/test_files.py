@@ -54,3 +54,11 @@ def test_a_thinned_reading_has_every_so_many_point(tmp_path):
     whole, thin = load(tmp_path / "a.nc"), load(tmp_path / "a.nc", at_most=12)
     assert thin.shape == (4, 3) and thin.outcomes.tolist() == whole.outcomes[::2, ::2].tolist()
     assert thin.axes[1].values == whole.axes[1].values[::2]
+
+
+def test_a_thinned_reading_has_no_more_points_than_asked_for(tmp_path):
+    finished(tmp_path / "a.nc", sweep())
+    whole = load(tmp_path / "a.nc").outcomes
+    most = (1, 2, 3, 7, whole.size - 1, whole.size)
+    sizes = [load(tmp_path / "a.nc", at_most=n).outcomes.size for n in most]
+    assert all(size <= n for size, n in zip(sizes, most)) and sizes == sorted(sizes) and sizes[-1] == whole.size

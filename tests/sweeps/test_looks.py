@@ -1,6 +1,7 @@
 """Looks cost nothing and change nothing: points that differ only in when they are looked at are one run."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import flowsys
 from flowsys.kernels import Batch, Code, integrate, kernel, stages_of
 from flowsys.sweeps import together
 from flowsys.sweeps.points import evaluate_chunk
+from flowsys.sweeps.shared import shared_runs
 from flowsys.systems import load
 
 LOOKS = [
@@ -151,3 +153,23 @@ def test_a_trajectory_ends_with_its_last_look_also_where_a_side_step_to_it_fails
     assert result.final_state.tobytes() == result.time_states[:, 0].tobytes()
     # the flow is slow there: what a step's polynomial shows lies between its neighbours
     assert np.abs(np.diff(result.time_states[:, 0], n=2, axis=0)).max() < 1e-4
+
+
+def runs_are_right(numbers: np.ndarray) -> None:
+    runs = shared_runs([numbers], len(numbers))
+    assert (numbers[runs.first[runs.of]] == numbers).all() and (runs.of[runs.first] == np.arange(len(runs.first))).all()
+    distinct = len(np.unique(numbers, axis=0))
+    assert np.bincount(runs.of).max() <= 2 * -(-len(numbers) // distinct)
+
+
+def test_points_of_one_run_have_the_same_numbers_and_none_serves_many_more_than_others():
+    rng = np.random.default_rng(0)
+    for columns in (1, 2, 5):
+        runs_are_right(rng.integers(0, 3, (40, columns)).astype(float))
+        runs_are_right(np.where(rng.random((40, columns)) < 0.9, 1.0, 2.0))
+
+
+def test_points_that_a_mixing_of_their_numbers_confuses_are_told_apart(monkeypatch):
+    alike = SimpleNamespace(integers=lambda low, high, n, dtype: np.ones(n, dtype))
+    monkeypatch.setattr(np.random, "default_rng", lambda seed: alike)
+    runs_are_right(np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 2.0], [3.0, 3.0]]))

@@ -52,6 +52,14 @@ def test_lines_are_inserted_only_where_neighbours_differ():
     assert set(x.tolist()) == {4, 5, 6}
 
 
+@pytest.mark.parametrize("cell", range(8))
+def test_the_points_around_a_step_are_computed_wherever_it_lies(cell):
+    finer = refinement(step_at(cell + 0.5))
+    assert finer.axes[0].values[cell + 1] == cell + 0.5
+    x = np.unravel_index(finer.computed, [len(axis) for axis in finer.axes])[0]
+    assert set(x.tolist()) == {cell, cell + 1, cell + 2}
+
+
 def test_refining_closes_in_on_a_step():
     diagram, truth = step_at(4.6), 4.6
     for _ in range(6):
@@ -74,6 +82,20 @@ def test_integers_and_lists_get_nothing_between_neighbours():
 def test_a_constant_diagram_has_nothing_to_refine():
     with pytest.raises(InputError, match="nothing to refine"):
         refinement(step_at(100.0))
+
+
+@pytest.mark.parametrize("values", [(2, 3, 4, 5), (5, 4, 3, 2)])
+def test_nothing_lies_between_integers_that_follow_each_other(values):
+    diagram = PhaseDiagram((Axis("n", values),), {"q": np.array([0.0, 1.0, 0.0, 3.0])}, np.zeros(4, dtype=np.uint8))
+    with pytest.raises(InputError, match="nothing to refine"):
+        refinement(diagram, frozenset("n"))
+
+
+def test_neighbours_that_differ_no_more_than_all_others_are_no_boundary():
+    ramp = np.add.outer(np.arange(5.0), np.arange(3.0))
+    axes = (Axis("x", tuple(range(5))), Axis("y", tuple(range(3))))
+    with pytest.raises(InputError, match="nothing to refine"):
+        refinement(PhaseDiagram(axes, {"q": ramp}, np.zeros(ramp.shape, dtype=np.uint8)))
 
 
 def test_the_command_refines_a_file_in_place(tmp_path):
