@@ -27,6 +27,7 @@ WRONG = {  # what was written, and what of the answer helps
     "solve mixture --omega=0.2": "parameters are set with --set omega=0.2",
     "solve mixture --set omga=0.2": "Did you mean omega?",
     "solve mixture --set omega": "NAME=VALUE",
+    "solve mixture --set K=3 L=4": "here --set L=4",
     "solve mixture --set omega=-1": "omega = -1 is not allowed",
     "solve mixture --set omega=nan": "omega = nan is not allowed",
     "solve mixture --set K=2.5": "K = 2.5 is not allowed",

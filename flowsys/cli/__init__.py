@@ -6,12 +6,13 @@ libraries are imported inside the commands that need them, so that `flowsys --he
 
 import logging
 import os
+import re
 import sys
 from typing import Annotated
 
 import typer
 
-from flowsys.cli import analyse, cache, check, derive, figure, phase, prove, report, show, solve, train
+from flowsys.cli import analyse, cache, check, derive, figure, options, phase, prove, report, show, solve, train
 from flowsys.errors import InputError
 from flowsys.machine.files import cache_directory
 from flowsys.version import VERSION
@@ -68,15 +69,19 @@ def _usage(error) -> str:
     option = getattr(error, "option_name", None)
     if option and option.startswith("--") and (near := _set_with(option[2:])):
         return near
-    return error.format_message()
+    sentence = error.format_message()
+    if alone := re.search(r"extra argument\S* \((\w+=[^\s)]+)", sentence):
+        return options.alone(alone[1])
+    return sentence
 
 
 def _set_with(name: str) -> str:
-    """What to write where an option has the name of a parameter of the system that was asked for."""
+    """What to write where an option has the name of a parameter of the system, or may have that of a file's model."""
     from flowsys.systems import load, names
 
     asked = next((word for word in sys.argv[1:] if word in names()), None)
-    if asked is None or name not in {p.name for p in load(asked).parameters}:
+    is_own = any(word.partition("=")[0] == "--from" for word in sys.argv)
+    if not is_own and (asked is None or name not in {p.name for p in load(asked).parameters}):
         return ""
     at = next(i for i, word in enumerate(sys.argv) if word.partition("=")[0] == f"--{name}")
     _, separator, value = sys.argv[at].partition("=")

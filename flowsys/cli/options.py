@@ -135,8 +135,15 @@ def systems_of(names: Sequence[str], file: str | None) -> list:
     from flowsys.systems.outside import from_file
 
     if names and file is not None:
+        if "=" in names[0]:
+            raise InputError(alone(names[0]))
         raise InputError(f"SYSTEM {' '.join(names)} and --from {file} are both given: leave one of them away.")
     return [from_file(file)] if file is not None else [systems.load(name) for name in names or systems.names()]
+
+
+def alone(assignment: str) -> str:
+    """What is said of a NAME=VALUE that no option takes."""
+    return f"{assignment} stands alone: every parameter takes a --set of its own, here --set {assignment}."
 
 
 def assignments(texts: list[str] | None) -> dict[str, str]:

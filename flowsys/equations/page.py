@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import sympy as sp
 
+from flowsys.equations.found import symbol_and_words
 from flowsys.equations.matrices import Pair, pair_of, written
 from flowsys.equations.notation import FUNCTIONS, Notation, functions_in
 from flowsys.errors import InputError
@@ -110,7 +111,7 @@ class _Writer:
         assert derivation.statement is not None
         self.system, self.derivation, self.statement = system, derivation, derivation.statement
         self.written = Written(self.statement)
-        self.notation = Notation(self.written, system.names.symbol)
+        self.notation = Notation(self.written, lambda name: symbol_and_words(system.names, name)[0])
         self.chained = self.written.chained()
         self.pairs: dict[int, Pair] = {}
         rule = lambda x: self._slope_of(x)
@@ -124,7 +125,7 @@ class _Writer:
         return self.written.slope.get(x, sp.S.Zero) if x not in self.statement.entries else sp.S.Zero
 
     def _row(self, x: sp.Symbol, otherwise: str) -> tuple[str, str]:
-        return self.notation.of(x), self.system.names.words(str(x)) or otherwise
+        return self.notation.of(x), symbol_and_words(self.system.names, str(x))[1] or otherwise
 
     def variables(self) -> Section:
         found = Section(f"Variables ({len(self.statement.state)})")

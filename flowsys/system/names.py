@@ -95,7 +95,11 @@ def _is_symbol(head: str) -> bool:
 
 
 def _head(text: str) -> str:
-    return COMMON.get(text) or (r"\epsilon" if text == "eps" else f"\\{text}" if text in _GREEK else text)
+    if text in COMMON:
+        return COMMON[text]
+    if text in _GREEK or text == "eps":
+        return r"\epsilon" if text == "eps" else f"\\{text}"
+    return text if len(text) == 1 else rf"\mathit{{{text}}}"  # one symbol, not a product
 
 
 def _label(text: str) -> str:

@@ -9,6 +9,7 @@ from katex import fetched, refused
 from signal_page import MODEL
 
 from flowsys.equations import FORMATS
+from flowsys.equations.found import symbol_and_words
 from flowsys.equations.notation import Notation
 from flowsys.equations.page import Page, page_of
 from flowsys.program.arrays import arguments, vector_field
@@ -65,7 +66,7 @@ def katex(tmp_path_factory):
 def test_every_symbol_of_the_right_hand_side_is_defined_on_its_page(pages):
     for name, (system, derivation, page) in pages.items():
         written = Written(derivation.statement)
-        notation = Notation(written, system.names.symbol)
+        notation = Notation(written, lambda name, system=system: symbol_and_words(system.names, name)[0])
         values = [d.value for d in (*written.forward, *written.backward)]
         values += [v for _, v in written.loss] + [v for pairs in written.terms.values() for _, v in pairs]
         values += [rate for _, rate in written.rates()]
@@ -84,7 +85,7 @@ def test_every_row_has_words(pages):
         for section in page.sections:
             assert all(words for _, words in section.symbols), name
     vague = "a parameter", "a coordinate of the reduced system", "column of the table"
-    rows = [row for _, _, page in list(pages.values())[:-1] for section in page.sections for row in section.symbols]
+    rows = [row for _, _, page in pages.values() for section in page.sections for row in section.symbols]
     assert not [symbol for symbol, words in rows if words.startswith(vague)]
 
 
