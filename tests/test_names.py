@@ -31,7 +31,8 @@ def test_different_observables_have_different_symbols(name):
 def test_a_name_without_a_symbol_is_spelled_by_rule():
     spellings = {
         "w_c": "w_{c}", "eta_0": r"\eta_{0}", "T_0.5": "T_{0.5}", "m1": "m_{1}", "lambda_": r"\lambda",
-        "loss_type2": r"\mathcal{L}_{\mathrm{type2}}", "S_plus_0": "S_{+,0}", "least_margin": r"\mathrm{least\ margin}", "KK_0": r"\mathit{KK}_{0}",
+        "loss_type2": r"\mathcal{L}_{\mathrm{type2}}", "S_plus_0": "S_{+,0}", "least_margin": r"\mathrm{least\ margin}",
+        "KK_0": r"\mathit{KK}_{0}",
     }  # fmt: skip
     assert {name: spelled(name) for name in spellings} == spellings
 
