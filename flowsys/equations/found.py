@@ -1,4 +1,4 @@
-"""How the data of a found limit reads on a page: weights of merged samples, their entries, what trains at which rate."""
+"""How the data of a found limit reads on a page: weights of merged samples, their entries, what trains and how."""
 
 import re
 
