@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import flowsys as fs
 from flowsys.errors import InputError
 from flowsys.systems.parity import data
 from flowsys.systems.parity.model import rows_of_classes
@@ -45,9 +46,10 @@ def test_rows_of_classes_are_the_rows_of_all_strings_summed_over_classes():
     assert sorted(set(seen)) == sorted(alike) and all(seen.count(row) == 16 for row in alike)
 
 
-def test_more_secrets_than_strings_can_be_written_out_are_refused():
-    with pytest.raises(InputError, match="k = 11"):
-        rows_of_classes(30, 11)
+@pytest.mark.parametrize("sizes", [{"k": 11, "n": 30}, {"k": 10**9, "n": 3 * 10**9}, {"n": 10**6, "tokens": "all"}])
+def test_strings_that_cannot_be_written_out_are_refused_before_anything_is_made_of_them(sizes):
+    with pytest.raises(InputError, match=f"^{next(iter(sizes))} = {next(iter(sizes.values()))} is not allowed"):
+        fs.start("parity", level="L2", **sizes)
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,14 @@ MOST_WEIGHTS, MOST_INPUTS = 10**6, 4 * 10**7
 
 
 def parity_of(p: Any) -> Parity:
-    """The problem of a setup, secrets in ascending order."""
+    """The problem of a setup, secrets in ascending order; refused if its strings cannot be written out."""
+    if p.tokens == "classes":
+        if p.k > LARGEST_K:
+            raise InputError(
+                f"k = {p.k} is not allowed with tokens = classes: all 2^k secret strings, so k <= {LARGEST_K}."
+            )
+    elif p.n > LARGEST_N and not np.isfinite(p.batch):
+        raise InputError(f"n = {p.n} is not allowed with tokens = all: all 2^n strings, so n <= {LARGEST_N}.")
     return ascending(p.n, p.k, p.mode != "no_chain")
 
 
@@ -47,15 +54,11 @@ def samples(p: Any) -> fs.Samples:
         return fs.Samples(**rows_of_classes(p.n, p.k, parity_of(p).chain_of_thought))
     if p.n <= LARGEST_N:
         return fs.Samples(**rows(parity_of(p), all_bits(p.n)))
-    if not np.isfinite(p.batch):
-        raise InputError(f"n = {p.n} is not allowed with tokens = all: all 2^n strings, so n <= {LARGEST_N}.")
     return fs.Samples(**rows(parity_of(p), generator(p.seed, "test").integers(0, 2, (TEST_SEQUENCES, p.n))))
 
 
 def rows_of_classes(n: int, k: int, chain: bool = True) -> dict[str, Any]:
     """Rows of the 2^k secret strings; n only enters as the count n - k of the ordinary class, after the secrets."""
-    if k > LARGEST_K:
-        raise InputError(f"k = {k} is not allowed with tokens = classes: all 2^k secret strings, so k <= {LARGEST_K}.")
     found = rows(ascending(k, k, chain), all_bits(k))
     secret, asking = np.split(found["counts"], [2 * k], axis=-1)
     ordinary = np.full((*secret.shape[:-1], 1), n - k)

@@ -99,10 +99,12 @@ def third_gradient(run: Kit) -> dict[str, float]:
     ν, k, per_h = at["nu"], run.p.k, 2 * run.p.width * np.abs(slopes["W_att"])
     found = {}
     for name, j in (("i ≥ n+2", 2), ("n+1", 0)):
+        if j >= k:
+            raise NotReached(f"k = {k} has no position n+{j + 1}, of which the lemma speaks.")
         one = (ν[:, 2 * j] > 0) & (ν[:, 2 * j + 1] < 0)
         if not one.any():
             raise NotReached(f"no neuron of m = {run.p.m:g} is active on one token of a position alone.")
-        found[name] = float(per_h[one][:, [2 * j, 2 * j + 1]].mean()) if k > j else np.nan
+        found[name] = float(per_h[one][:, [2 * j, 2 * j + 1]].mean())
     return found
 
 
