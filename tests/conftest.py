@@ -11,17 +11,26 @@ from flowsys.machine.workers import give_memory_back
 
 HERE = Path(__file__).parent
 
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+ONE_THREAD, AT_ONCE = "--xla_cpu_multi_thread_eigen=false", "--xla_backend_optimization_level=0"
 os.environ.setdefault("MPLBACKEND", "Agg")
-COMPILED = None if "JAX_COMPILATION_CACHE_DIR" in os.environ else tempfile.mkdtemp(prefix="flowsys-tests-")
-if COMPILED:  # what JAX compiles in one process of the run serves all others: workers inherit the environment
-    os.environ |= {"JAX_COMPILATION_CACHE_DIR": COMPILED, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.05",
+KEPT = {name: tempfile.mkdtemp(prefix="flowsys-tests-") for name in ("JAX_COMPILATION_CACHE_DIR", "FLOWSYS_CACHE")
+        if name not in os.environ}  # fmt: skip
+# what is compiled or derived in one process of the run serves all others, and nothing else: workers inherit the places
+os.environ |= KEPT
+if "JAX_COMPILATION_CACHE_DIR" in KEPT:
+    os.environ |= {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.05",
                    "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1"}  # fmt: skip
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """What runs for a moment is compiled in half the time where the compiler need not make it fast."""
+    is_short = config.option.markexpr not in ("slow", "benchmark")
+    os.environ.setdefault("XLA_FLAGS", f"{ONE_THREAD} {AT_ONCE}" if is_short else ONE_THREAD)
+
+
 def pytest_unconfigure() -> None:
-    if COMPILED:
-        shutil.rmtree(COMPILED, ignore_errors=True)
+    for place in KEPT.values():
+        shutil.rmtree(place, ignore_errors=True)
 
 
 @pytest.fixture(scope="module", autouse=True)
