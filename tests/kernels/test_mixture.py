@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from toys import HOSTS
 
 from flowsys.integrate.outcome import Ending
 from flowsys.kernels import Batch, Code, StageBatch, integrate, kernel, observe, run_problem, stages_of
-from flowsys.kernels.host import plain_host
 from flowsys.program.arrays import vector_field
 from flowsys.systems.mixture import SYSTEM
 from flowsys.systems.mixture.limits import initial_state
@@ -79,7 +79,7 @@ def sweep(n, host=None, stages=True, rtol=1e-9):
 
 
 def test_written_out_tables_looped_tables_and_other_processors_agree():
-    ways = [sweep(12), sweep(12, stages=False), sweep(12, host=plain_host())]
+    ways = [sweep(12, stages=False), *(sweep(12, host=host) for host in HOSTS.values())]
     for other in ways[1:]:
         assert np.allclose(other.time_states, ways[0].time_states, rtol=1e-8, atol=1e-8)
         assert np.allclose(other.event_times, ways[0].event_times, rtol=1e-8)

@@ -4,12 +4,12 @@ import dataclasses
 
 import numpy as np
 import pytest
-from toys import program
+from toys import HOSTS, program
 
 from flowsys.kernels import StageBatch, kernel, observe
 from flowsys.kernels.built_in import built_in_tables
 from flowsys.kernels.emit import module_text
-from flowsys.kernels.host import plain_host, this_host
+from flowsys.kernels.host import this_host
 from flowsys.kernels.passes import schedule
 from flowsys.program import Program
 from flowsys.program.arrays import arguments, observed
@@ -71,7 +71,7 @@ def by_numpy(states, kinks, width=0.3):
     return np.array([observed(EVERYTHING, NAMES, kinks, np)(y, given) for y in states])
 
 
-@pytest.mark.parametrize("host", [this_host(), plain_host()], ids=["host", "baseline"])
+@pytest.mark.parametrize("host", HOSTS.values(), ids=HOSTS)
 @pytest.mark.parametrize("kinks", ["exact", "smooth"])
 @pytest.mark.parametrize("stages", [(), (STAGE,)], ids=["loops", "written out"])
 def test_machine_code_agrees_with_the_array_printer(kinks, host, stages):

@@ -3,7 +3,12 @@
 import numpy as np
 
 from flowsys.kernels import Batch, StageBatch, kernel
+from flowsys.kernels.host import Host, plain_host, this_host
 from flowsys.program import Program
+
+WITHOUT_512 = {"AVX2": Host("", "+avx2,+fma", 4, True)} if this_host().lanes == 8 else {}
+HOSTS = {"host": this_host(), **WITHOUT_512, "baseline": plain_host()}
+"""Processors whose machine code runs here: this one, and narrower ones of its kind."""
 
 
 def program(text: str) -> Program:
