@@ -4,17 +4,16 @@ A sweep's points differ in few numbers. Where the system builds a problem from a
 is one build for all, and what differs stands in arrays; elsewhere a point is a problem of its own.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from flowsys.errors import InputError
 from flowsys.kernels import StageBatch, stages_of
-from flowsys.sweeps.over_seeds import with_seeds
+from flowsys.sweeps.setups import Points
 from flowsys.sweeps.sweep import Sweep
 from flowsys.system import Setup
 from flowsys.system.problem import Apart, Problem
@@ -28,18 +27,9 @@ class Columns:
     problem: Problem
 
 
-class Points:
-    """The setups of points (None where the parameters are invalid), those of their runs, and runs that are alike."""
-
-    def __init__(self, sweep: Sweep, setups: Iterable[Setup | None]):
-        self.setups = list(setups)
-        self.runs = self.setups if sweep.seeds == 1 else list(with_seeds(self.setups, sweep.seeds))
-        self.alike = list(_alike(sweep, self.runs))
-
-
 def columns_of(sweep: Sweep, points: Points) -> Iterator[Columns]:
-    """The problems of all runs; where values do not go together there is none."""
-    waiting = points.alike[::-1]
+    """The problems of all points; where values do not go together there is none."""
+    waiting = [*_alike(sweep, points)][::-1]
     while waiting:
         places, setup = waiting.pop()
         try:
@@ -56,27 +46,22 @@ def _among(setup: Setup, among: np.ndarray) -> Setup:
     return replace(setup, values={**setup.values, **columns})
 
 
-def _alike(sweep: Sweep, points: Sequence[Setup | None]) -> Iterator[tuple[np.ndarray, Setup]]:
+def _alike(sweep: Sweep, points: Points) -> Iterator[tuple[np.ndarray, Setup]]:
     """Points that share all but their columns, as one setup."""
-    groups: dict[Any, list[int]] = {}
-    shared: dict[tuple[str, ...], Callable] = {}
-    form, is_native = (sweep.level, sweep.variant, sweep.mode), sweep.is_native
-    for place, setup in enumerate(points):
-        if setup is None:
+    form, left = (sweep.level, sweep.variant, sweep.mode), [np.flatnonzero(points.valid)]
+    columns_at = lambda setup: tuple(sweep.system.columns(setup, *form)) if sweep.is_native else ()
+    while left:
+        among = left.pop()
+        if not len(among):
             continue
-        names = tuple(sweep.system.columns(setup, *form)) if is_native else ()
-        if not names:
-            yield np.array([place]), setup
-            continue
-        if names not in shared:
-            shared[names] = itemgetter(*(name for name in setup if name not in names))
-        groups.setdefault((names, shared[names](setup.values)), []).append(place)
-    for (names, _), places in groups.items():
-        members = [setup for setup in map(points.__getitem__, places) if setup is not None]
-        first = members[0]
-        rows = np.array([itemgetter(*names)(setup.values) for setup in members], dtype=float)
-        columns = dict(zip(names, np.ascontiguousarray(rows.T)))
-        yield np.array(places), replace(first, values={**first.values, **columns})
+        names = columns_at(points.setup(among[0]))
+        for places in points.alike(points.varying.keys() - names, among):
+            setup = points.setup(places[0])
+            if columns_at(setup) != names:
+                left.append(places)
+                continue
+            columns = {name: points.column(name, places) for name in names}
+            yield places, replace(setup, values={**setup.values, **columns})
 
 
 class Together:

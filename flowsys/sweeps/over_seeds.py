@@ -9,7 +9,7 @@ unless shares are all that is asked for: then the share is 0.
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,6 @@ import numpy as np
 
 from flowsys.errors import InputError
 from flowsys.sweeps.diagram import CODES, has_value
-from flowsys.system import Setup
 from flowsys.system.names import Names
 
 _PATTERN = re.compile(r"(mean|std|median|share|q\d{1,2})\((.+)\)")
@@ -82,13 +81,6 @@ def fresh_seed(seed: int, place: Mapping[str, Any]) -> int:
     """A seed of a point's own: of the seed asked for and the point's place on the other axes, and of nothing else."""
     values = sorted((name, x if isinstance(x, str) else float(x)) for name, x in place.items() if name != "seed")
     return int.from_bytes(hashlib.sha256(repr([int(seed), values]).encode()).digest()[:4], "big") >> 2
-
-
-def with_seeds(points: Iterable[Setup | None], n: int) -> Iterator[Setup | None]:
-    """Every setup n times, with the seeds seed … seed + n - 1."""
-    for point in points:
-        for k in range(n):
-            yield point and Setup(point.system, {**point, "seed": point["seed"] + k})
 
 
 def reduced(statistics: Sequence[Statistic], values: np.ndarray, outcomes: np.ndarray, n: int):

@@ -18,18 +18,17 @@ from flowsys.integrate.outcome import Ending
 from flowsys.integrate.record import Tolerances
 from flowsys.runs.automatic import integrate as integrate_one
 from flowsys.runs.solving import double_precision, observe_states
-from flowsys.sweeps.columns import Columns, Points, Together, columns_of
+from flowsys.sweeps.columns import Columns, Together, columns_of
 from flowsys.sweeps.diagram import CODES, has_value
 from flowsys.sweeps.over_seeds import Statistic, reduced
 from flowsys.sweeps.overlap import Task, by_itself, overlapped
 from flowsys.sweeps.quantities import Quantity, Term
-from flowsys.sweeps.setups import setups
+from flowsys.sweeps.setups import Points, points_at
 from flowsys.sweeps.slopes import slopes_of
 from flowsys.sweeps.sweep import Chunk, Sweep
 from flowsys.sweeps.together import evaluate_together, step_budget
 from flowsys.sweeps.trained import evaluate_trained
 from flowsys.sweeps.verdicts import OfClaim, measured
-from flowsys.system import Setup
 from flowsys.system.problem import Problem, ProgramField
 
 _OF_ENDING = {
@@ -42,14 +41,9 @@ _OF_ENDING = {
 _MOST_WAITING = 300_000_000  # bytes of tables that are held before the problems they belong to are integrated
 
 
-def points_of(sweep: Sweep, number: int) -> Points:
-    """The points of a chunk, ready to be evaluated."""
-    return Points(sweep, setups(sweep, sweep.chunk(number)))
-
-
 def evaluate_chunk(sweep: Sweep, number: int, threads: int = 1) -> Chunk:
     """Every point of a chunk: its quantities, and how it ended."""
-    return Chunk(number, *evaluate_points(sweep, points_of(sweep, number), threads))
+    return Chunk(number, *evaluate_points(sweep, points_at(sweep, sweep.chunk(number)), threads))
 
 
 def run(sweep: Sweep, done: Set[int] = frozenset(), threads: int = 1) -> Iterator[Chunk]:
@@ -64,11 +58,11 @@ def evaluate_points(sweep: Sweep, points: Points, threads: int = 1) -> tuple[np.
 
 
 def _evaluated_chunk(sweep: Sweep, number: int, threads: int) -> Task[Chunk]:
-    return Chunk(number, *(yield from _evaluated(sweep, points_of(sweep, number), threads)))
+    return Chunk(number, *(yield from _evaluated(sweep, points_at(sweep, sweep.chunk(number)), threads)))
 
 
 def _evaluated(sweep: Sweep, points: Points, threads: int) -> Task[tuple[np.ndarray, np.ndarray]]:
-    n = len(points.setups)
+    n = len(points)
     values = np.full((len(sweep.quantities), n), np.nan)
     outcomes = np.full(n, CODES["completed"], dtype=np.uint8)
     of_flows = {i: q for i, q in enumerate(sweep.quantities) if not isinstance(q, OfClaim)}
@@ -76,29 +70,29 @@ def _evaluated(sweep: Sweep, points: Points, threads: int) -> Task[tuple[np.ndar
     if of_flows:
         values[list(of_flows)], outcomes = yield from _trajectories(sweep, list(of_flows.values()), points, threads)
     if of_claims:
-        values[list(of_claims)], ends = measured(sweep, list(of_claims.values()), points.setups)
+        values[list(of_claims)], ends = measured(sweep, list(of_claims.values()), points)
         outcomes = np.where(has_value(outcomes), ends, outcomes)
     return with_reasons(values, outcomes)
 
 
 def _trajectories(sweep: Sweep, quantities: Sequence[Quantity], points: Points, threads: int):
     """Quantities of trajectories: those of every point, or of its seeds."""
-    each = yield from _each(sweep, quantities, points, threads)
     if sweep.seeds == 1:
-        return each
+        return (yield from _each(sweep, quantities, points, threads))
+    each = yield from _each(sweep, quantities, points.with_seeds(sweep.seeds), threads)
     statistics = [q for q in quantities if isinstance(q, Statistic)]  # with seeds, all of them
     return reduced(statistics, *with_reasons(*each), sweep.seeds)
 
 
 def _each(sweep: Sweep, quantities: Sequence[Quantity], points: Points, threads: int):
-    """Every run by itself, those that can be integrated together in one batch."""
-    n = len(points.runs)
+    """Every point's run by itself, those that can be integrated together in one batch."""
+    n = len(points)
     values = np.full((len(quantities), n), np.nan)
     outcomes = np.full(n, CODES["invalid parameters"], dtype=np.uint8)
     if sweep.level == "L0":
-        for place, setup in ((place, setup) for place, setup in enumerate(points.runs) if setup is not None):
+        for place in np.flatnonzero(points.valid):
             with suppress(InputError):
-                terms, ending = evaluate_trained(sweep, setup)
+                terms, ending = evaluate_trained(sweep, points.setup(place))
                 outcomes[place] = CODES[_OF_ENDING[ending]]
                 values[:, place] = [q.value(defaultdict(lambda: np.nan, terms)) for q in quantities]
         return values, outcomes
@@ -106,9 +100,9 @@ def _each(sweep: Sweep, quantities: Sequence[Quantity], points: Points, threads:
 
     def evaluate_waiting() -> Task[None]:
         for batch, is_one in waiting.batches():
-            found, outcomes[batch.places] = yield from _evaluate(sweep, points.runs, batch, is_one, threads)
+            found, outcomes[batch.places] = yield from _evaluate(sweep, points, batch, is_one, threads)
             if sweep.slopes:
-                found |= slopes_of(sweep, [points.runs[place] for place in batch.places], outcomes, batch.places)
+                found |= slopes_of(sweep, [points.setup(place) for place in batch.places], outcomes, batch.places)
             values[:, batch.places] = [quantity.value(found) for quantity in quantities]
 
     for columns in columns_of(sweep, points):
@@ -119,13 +113,13 @@ def _each(sweep: Sweep, quantities: Sequence[Quantity], points: Points, threads:
     return values, outcomes
 
 
-def _evaluate(sweep: Sweep, runs: Sequence[Setup | None], batch: Together, is_one: bool, threads: int):
+def _evaluate(sweep: Sweep, points: Points, batch: Together, is_one: bool, threads: int):
     """The terms of points (each an array over them) and their outcomes."""
     terms = sweep.terms
 
     @lru_cache(maxsize=len(batch))
     def alone(number: int) -> Problem:
-        return sweep.system.problem(runs[batch.places[number]], sweep.level, sweep.variant, sweep.mode)
+        return sweep.system.problem(points.setup(batch.places[number]), sweep.level, sweep.variant, sweep.mode)
 
     if is_one:
         found, outcomes, left = yield from evaluate_together(sweep, batch, alone, threads)

@@ -23,6 +23,7 @@ from flowsys.system.names import Names
 
 if TYPE_CHECKING:
     from flowsys.claims import Verdict
+    from flowsys.sweeps.setups import Points
     from flowsys.sweeps.sweep import Sweep
 
 _PATTERN = re.compile(r"(verdict|constant|margin|fit)\(([^()]+)\)")
@@ -104,16 +105,12 @@ _AS_NUMBER = {
 _OUTCOMES = {"not testable": "claim not testable", "outside the regime": "outside the claim's regime"}
 
 
-def measured(
-    sweep: "Sweep", quantities: Sequence[OfClaim], points: Sequence[Setup | None]
-) -> tuple[np.ndarray, np.ndarray]:
+def measured(sweep: "Sweep", quantities: Sequence[OfClaim], points: "Points") -> tuple[np.ndarray, np.ndarray]:
     """Values (quantities × points) and outcomes."""
     values = np.full((len(quantities), len(points)), np.nan)
-    outcomes = np.full(len(points), CODES["completed"], dtype=np.uint8)
-    for place, setup in enumerate(points):
-        if setup is None:
-            outcomes[place] = CODES["invalid parameters"]
-            continue
+    outcomes = np.where(points.valid, CODES["completed"], CODES["invalid parameters"]).astype(np.uint8)
+    for place in np.flatnonzero(points.valid):
+        setup = points.setup(place)
         for row, quantity in enumerate(quantities):
             values[row, place], outcome = quantity.measure(sweep.system, setup, sweep.seeds)
             outcomes[place] = max(outcomes[place], outcome)

@@ -7,8 +7,9 @@ import flowsys as fs
 from flowsys.kernels import integrate
 from flowsys.model.columns import column_names
 from flowsys.sweeps import make_sweep, parse_axis, together
-from flowsys.sweeps.columns import Points, columns_of
+from flowsys.sweeps.columns import columns_of
 from flowsys.sweeps.points import evaluate_chunk
+from flowsys.sweeps.setups import points_at
 
 # a logistic regression on two samples: `pull` stands in the loss, `level` is a threshold, `size` is read by the samples
 PULLED = fs.Model(
@@ -40,7 +41,8 @@ def test_reals_that_shape_blocks_or_samples_are_no_columns():
 def test_points_in_a_column_are_one_problem_with_the_numbers_of_each():
     sweep = swept("pull=0.05:0.5:4", "until=2,5", "size=0.8,1.2")
     setups = [PULLED.setup(pull=a, until=u, size=s) for a in (0.05, 0.5) for u in (2.0, 5.0) for s in (0.8, 1.2)]
-    found = list(columns_of(sweep, Points(sweep, setups)))
+    corners = np.ravel_multi_index(np.meshgrid([0, 3], [0, 1], [0, 1], indexing="ij"), sweep.shape).ravel()
+    found = list(columns_of(sweep, points_at(sweep, corners)))
     assert sorted(len(column.places) for column in found) == [4, 4]
     for column in found:
         for row, place in enumerate(column.places):

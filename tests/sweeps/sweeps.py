@@ -3,10 +3,15 @@
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from flowsys.sweeps import Sweep, make_sweep, parse_axis, run
+from flowsys.sweeps.setups import Points, Varying
 from flowsys.sweeps.store import Store
+from flowsys.system import Setup
 from flowsys.systems import load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -17,6 +22,17 @@ def sweep(*axes: str, observables=("T_2-T_1", "w_c@T_1"), system="mixture", **op
     axes = axes or ("b=0.1:2:7", "T_1=5:50:6:log")
     fixed = options.pop("fixed", {"t_max": 2000})
     return make_sweep(load(system), [parse_axis(a) for a in axes], observables, fixed=fixed, **options)
+
+
+def posed(setups: Sequence[Setup | None]) -> Points:
+    """Points with these setups, whichever way they differ; there is none where values do not go together."""
+    usual = next(setup for setup in setups if setup is not None)
+    varying = {}
+    for name in usual:
+        each = [(setup or usual)[name] for setup in setups]
+        number = {value: i for i, value in enumerate(dict.fromkeys(each))}
+        varying |= {name: Varying(list(number), np.array([number[value] for value in each]))} if len(number) > 1 else {}
+    return Points(usual.system, dict(usual), varying, np.array([setup is not None for setup in setups]))
 
 
 def finished(path: Path, of: Sweep, chunks=None) -> bytes:

@@ -7,9 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 from draws import draws
+from sweeps import posed
 
 from flowsys.errors import InputError
-from flowsys.sweeps.columns import Points
 from flowsys.sweeps.diagram import CODES, OUTCOMES
 from flowsys.sweeps.points import evaluate_points
 from flowsys.sweeps.quantities import parse_quantity
@@ -43,7 +43,7 @@ def ends(name: str, n: int, solver: str, sizes: bool, seed: int = 0) -> Counter:
     quantities = tuple(parse_quantity(text, problem.event_names) for text in texts)
     sweep = Sweep(system, level, variant, mode, (), quantities, solver=solver, max_steps=BUDGET)
     points = list(draws(system, level, mode, n, seed, sizes))
-    values, outcomes = evaluate_points(sweep, Points(sweep, points), threads=2)
+    values, outcomes = evaluate_points(sweep, posed(points), threads=2)
     has_value = outcomes <= CODES["completed with smoothed kinks"]
     assert (np.isfinite(values).all(axis=0) == has_value).all() and (outcomes < len(OUTCOMES)).all()
     assert all(CODES["invalid parameters"] == o for p, o in zip(points, outcomes) if p is None)

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from sweeps import sweep
+from sweeps import posed, sweep
 
 from flowsys.errors import InputError
-from flowsys.sweeps.columns import Points, Together, columns_of
+from flowsys.sweeps.columns import Together, columns_of
 from flowsys.sweeps.points import evaluate_chunk
 from flowsys.system.problem import ProgramField
 from flowsys.systems import load, names
@@ -50,7 +50,7 @@ def test_a_problem_of_columns_is_that_of_its_points(name, level, variant, mode):
     assert isinstance(alone[0].field, ProgramField)
     of = sweep("t_max=90,100", observables=[f"{alone[0].observable_names[0]}@t=1"], system=name, mode=mode,
                level=level, variant=variant, fixed={})  # fmt: skip
-    found = list(columns_of(of, Points(of, setups)))
+    found = list(columns_of(of, posed(setups)))
     assert [column.places.tolist() for column in found] == [[0, 1, 2]]
     together = Together(found)
     close = lambda rows, of: np.testing.assert_allclose(rows, [of(p) for p in alone], rtol=1e-14, atol=0)

@@ -1,12 +1,15 @@
 """A point's numbers are what `solve` gives, and depend on nothing but its parameters."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sweeps import sweep
 
 import flowsys
+from flowsys.errors import InputError
 from flowsys.sweeps.points import evaluate_chunk, with_reasons
-from flowsys.sweeps.setups import setups
+from flowsys.sweeps.setups import Points, points_at
 from flowsys.systems import load, names
 
 
@@ -62,13 +65,59 @@ def test_setups_of_points_are_the_system_s_own(name):
     problem = system.problem(system.setup())
     of = sweep(f"{axis.name}={axis.default},{axis.default * 1.01}", observables=[f"{problem.observable_names[0]}@t=1"],
                system=name, fixed={})  # fmt: skip
-    for index, setup in enumerate(setups(of, np.arange(of.size))):
-        assert setup == system.setup(**of.parameters(index))
+    points = points_at(of, np.arange(of.size))
+    assert points.valid.all()
+    for index in range(of.size):
+        assert points.setup(index) == system.setup(**of.parameters(index))
 
 
 def test_a_default_follows_the_axis_it_depends_on():
     of = sweep("K=2,3,5", observables=["T_1"], fixed={})
-    assert [s["T_1"] for s in setups(of, np.arange(3))] == [20.0, 30.0, 50.0]
+    points = points_at(of, np.arange(3))
+    assert [points.setup(place)["T_1"] for place in range(3)] == [20.0, 30.0, 50.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "axes", "form"),
+    [
+        ("parity", "position", ("n=4,6,9", "k=2,5,8", "m=50,300"), {}),  # k < n; t_max follows from n and m
+        ("cooccurrence", "limit", ("share_1=0.2,0.3,0.6", "share_2=0.3,0.2", "L=5,9"), {"variant": "without_swap"}),
+        ("lego", "stage_2", ("C_B=60,2", "d=1e6,100"), {}),  # exponentials that overflow
+    ],
+)
+def test_points_are_the_system_s_own_setups_or_refused_by_it(name, mode, axes, form):
+    system = load(name)
+    of = sweep(*axes, observables=[f"{system.problem(system.setup(mode), mode=mode).observable_names[0]}@t=1"],
+               system=name, mode=mode, fixed={}, **form)  # fmt: skip
+    points, refused = points_at(of, np.arange(of.size)[::-1]), 0
+    for place, index in enumerate(range(of.size)[::-1]):
+        try:
+            setup = system.setup(mode, **of.parameters(index))
+        except InputError:
+            refused += 1
+            assert not points.valid[place]
+        else:
+            assert points.valid[place] and points.setup(place) == setup
+    assert 0 < refused < of.size
+
+
+def test_points_that_differ_in_columns_are_no_setups_of_their_own(monkeypatch):
+    made, plain = [], Points.setup
+    monkeypatch.setattr(Points, "setup", lambda points, place: made.append(place) or plain(points, place))
+    of = sweep("b=0.1:2:20", "T_1=5:50:10:log", "K=2,3")
+    assert evaluate_chunk(of, 0).values.shape == (2, 400)
+    assert len(made) <= 6
+
+
+def test_seeds_of_points_follow_the_first_and_each_draws_its_own():
+    of = sweep("width=20,40", "b=0.3,0.9", level="L2", seeds=3, observables=["mean(loss@t=1)"], fixed={"seed": 5})
+    points = points_at(of, np.arange(4)).with_seeds(3)
+    assert [points.setup(place)["seed"] for place in range(12)] == [5, 6, 7] * 4
+    assert [points.setup(place)["width"] for place in range(0, 12, 3)] == [20, 20, 40, 40]
+    fresh = replace(of, fresh_seeds=True)
+    own = [fresh.parameters(index)["seed"] for index in range(4)]
+    points = points_at(fresh, np.arange(4)).with_seeds(3)
+    assert [points.setup(place)["seed"] for place in range(12)] == [seed + k for seed in own for k in range(3)]
 
 
 def test_no_nan_without_a_reason():
