@@ -12,22 +12,19 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import ceil
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
-from flowsys.model import ops
+from flowsys.model import numeric as ops
 from flowsys.system import Setup
 from flowsys.systems.lego import stage_2
 from flowsys.systems.lego.configurations import Configurations, action_counts, from_sequences, sequences
-from flowsys.systems.lego.feedforward import NUMBERS, FeedForward, value_losses
+from flowsys.systems.lego.feedforward import value_losses
 from flowsys.systems.lego.groups import GroupAction
-from flowsys.systems.lego.isotropic import Isotropic, Layer
+from flowsys.systems.lego.isotropic import Layer
 from flowsys.systems.lego.stage_2 import Scores
 
 READINGS = ("sampled", "greedy", "missed")
 FEW = 6  # steps that Acc_L looks at unless told
-jax.tree_util.register_dataclass(FeedForward, data_fields=NUMBERS, meta_fields=("q", "activation", "clip"))
 
 
 def steps(L: int, n_steps: int) -> np.ndarray:
@@ -35,37 +32,27 @@ def steps(L: int, n_steps: int) -> np.ndarray:
     return np.unique(np.rint(np.linspace(1, L, min(n_steps, L))).astype(int))
 
 
-@jax.jit
-def _readings(scores: Scores, features: Isotropic, tables: Configurations, d, feedforward: FeedForward):
-    """The readings of several steps, each a mean over the rows of its table."""
-
-    def of_step(table):
-        F = stage_2.logits(ops, scores, features, table, feedforward)
-        losses = value_losses(ops, F, table.target.argmax(axis=1), d, feedforward.F_0)
-        rivals = jnp.where(table.target > 0, feedforward.F_0, F)
-        is_likeliest = (table.target * F).sum(axis=1) > rivals.max(axis=1)
-        return jnp.exp(-losses).mean(), is_likeliest.mean(dtype=F.dtype), -jnp.expm1(-losses).mean()
-
-    return jax.vmap(of_step)(tables)
-
-
 @lru_cache(maxsize=256)
-def _tables(group: GroupAction, L: int, at: tuple[int, ...], size: int, seed: int) -> Configurations:
-    """The tables of several steps of the same sequences, one after the other along a leading axis."""
-    tables = from_sequences(group, *sequences(group, L, size, seed), at)
-    return jax.device_put(Configurations(*(np.stack(each).astype(float) for each in zip(*tables))))
+def _tables(group: GroupAction, L: int, at: tuple[int, ...], size: int, seed: int) -> list[Configurations]:
+    """The tables of several steps of the same sequences."""
+    return from_sequences(group, *sequences(group, L, size, seed), at)
+
+
+def _readings(scores: Scores, layer: Layer, table: Configurations) -> tuple[float, ...]:
+    """The readings of a step, each a mean over the rows of its table."""
+    F = stage_2.logits(ops, scores, layer.features, table, layer.feedforward)
+    losses = value_losses(ops, F, table.target.argmax(axis=1), layer.d, layer.feedforward.F_0)
+    rivals = np.where(table.target > 0, layer.feedforward.F_0, F)
+    is_likeliest = (table.target * F).sum(axis=1) > rivals.max(axis=1)
+    return np.exp(-losses).mean(), is_likeliest.mean(), -np.expm1(-losses).mean()
 
 
 def step_accuracies(
     scores: Scores, layer: Layer, L: int, at: Sequence[int] | np.ndarray, size: int = 256, seed: int = 0
 ) -> dict[str, np.ndarray]:
     """Teacher-forced accuracy of each step in `at`, by reading, over `size` sequences."""
-    # the last step stands in for those that are fewer, so that one compilation serves all lengths
-    asked = tuple(int(ell) for ell in at) + (int(at[-1]),) * (FEW - len(at))
-    with jax.enable_x64(True):
-        tables = _tables(layer.group, L, asked, size, seed)
-        found = _readings(scores, layer.features, tables, float(layer.d), layer.feedforward)
-        return {reading: np.asarray(mean)[: len(at)] for reading, mean in zip(READINGS, found)}
+    tables = _tables(layer.group, L, tuple(int(ell) for ell in at), size, seed)
+    return dict(zip(READINGS, np.array([_readings(scores, layer, table) for table in tables]).T))
 
 
 def greedy_answers(scores: Scores, layer: Layer, actions, y_0, n_answers: int) -> tuple[np.ndarray, np.ndarray]:
@@ -73,25 +60,18 @@ def greedy_answers(scores: Scores, layer: Layer, actions, y_0, n_answers: int) -
 
     And whether each is the likeliest token of all.
     """
-    group, L = layer.group, actions.shape[1]
-    with jax.enable_x64(True):
-        everything = jnp.asarray(action_counts(group, actions))
-        matrices = jnp.asarray(group.matrices)
-
-        def answer(carry, step):
-            current, past = carry
-            action, ell = step
-            hit = matrices[action]
-            table = Configurations(float(L), ell, hit, everything - hit, current, past)
-            F = stage_2.logits(ops, scores, layer.features, table, layer.feedforward)
-            chosen = F.argmax(axis=1)
-            carry = (jax.nn.one_hot(chosen, group.n_y, dtype=F.dtype), past + current)
-            return carry, (chosen, F.max(axis=1) > layer.feedforward.F_0)
-
-        start = (jnp.eye(group.n_y)[y_0], jnp.zeros((len(actions), group.n_y)))
-        steps_taken = jnp.asarray(actions.T[:n_answers]), jnp.arange(1.0, n_answers + 1)
-        _, (chosen, is_value) = jax.lax.scan(answer, start, steps_taken)
-        return np.asarray(chosen).T, np.asarray(is_value).T
+    group, n_y, rows = layer.group, layer.group.n_y, np.arange(len(actions))
+    everything, past = action_counts(group, actions), np.zeros((len(actions), n_y))
+    answers, is_value = np.array(y_0), np.zeros((len(actions), n_answers), dtype=bool)
+    chosen = np.zeros((len(actions), n_answers), dtype=int)
+    for step, action in enumerate(actions.T[:n_answers]):
+        hit, current = group.matrices[action], np.eye(n_y)[answers]
+        table = Configurations(actions.shape[1], step + 1, hit, everything - hit, current, past)
+        F = stage_2.logits(ops, scores, layer.features, table, layer.feedforward)
+        answers = chosen[:, step] = F.argmax(axis=1)
+        is_value[:, step] = F[rows, answers] > layer.feedforward.F_0
+        past += current
+    return chosen, is_value
 
 
 def rollout(scores: Scores, layer: Layer, L: int, size: int = 256, seed: int = 0) -> np.ndarray:
@@ -138,8 +118,7 @@ def measured(setup: Setup, layer: Layer, name: str, y: np.ndarray) -> float:
     scores, L, ell = Scores(*map(float, y)), setup["L_test"], setup["ell_test"]
     sample = {"size": setup["n_sequences"], "seed": setup["seed"]}
     if name in ATTENTION:
-        with jax.enable_x64(True):
-            return float(ATTENTION[name](ops, scores, float(L), float(ell)))
+        return float(ATTENTION[name](ops, scores, L, ell))
     if name == "p_test":
         return float(step_accuracies(scores, layer, L, [ell], **sample)["sampled"][0])
     read = lambda L, reading="sampled": accuracy(scores, layer, L, reading, setup["n_steps"], **sample)
