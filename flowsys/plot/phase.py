@@ -15,7 +15,7 @@ from matplotlib.patheffects import Normal, Stroke
 from flowsys.plot.colours import LINES, VERDICT_COLOURS, VERDICTS, of_phases, of_values
 from flowsys.plot.marks import new_axes
 from flowsys.plot.outcomes import hatch_cells, hatch_spans
-from flowsys.plot.scales import edges, positions, scale
+from flowsys.plot.scales import positions, scale
 from flowsys.sweeps.axes import Axis
 from flowsys.sweeps.diagram import CODES, PhaseDiagram
 from flowsys.sweeps.named import Contour, Line, Phases
@@ -62,7 +62,7 @@ def phase(
     else:
         limits = (0.0, 1.0) if is_share else limits
         colours = _map(axes, values, ax, label, logarithmic, limits, phases, name)
-        hatch_cells(edges(axes[0]), edges(axes[1]), outcomes, ax, words)
+        hatch_cells(axes[0].edges, axes[1].edges, outcomes, ax, words)
     for line, (colour, dash) in zip(boundary, cycle(product(colours, DASHES))):
         _line(ax, line, color=colour, linestyle=dash, **PREDICTED)
     known = [contour for contour in contours if contour.quantity in diagram.quantities and values.ndim > 1]
@@ -73,7 +73,7 @@ def phase(
     for axis, where in zip(axes, "xy"):
         scale(ax, axis, where, diagram.symbol(axis.name))
         if values.ndim > 1:  # lines do not widen a map
-            (ax.set_xlim if where == "x" else ax.set_ylim)(*edges(axis)[[0, -1]])
+            (ax.set_xlim if where == "x" else ax.set_ylim)(*axis.edges[[0, -1]])
     if ax.get_legend_handles_labels()[0]:
         ax.legend(
             loc="upper center", bbox_to_anchor=(0.5, -0.13), frameon=False, fontsize="small", ncols=2, handlelength=2.8
@@ -99,7 +99,7 @@ def _map(axes, values, ax: Axes, label: str, logarithmic, limits, phases, name: 
     else:
         colours = of_values(values, logarithmic, limits)
     picture = np.ma.masked_invalid(values.T)
-    mesh = ax.pcolormesh(edges(axes[0]), edges(axes[1]), picture, norm=colours.norm, cmap=colours.cmap, rasterized=True)
+    mesh = ax.pcolormesh(axes[0].edges, axes[1].edges, picture, norm=colours.norm, cmap=colours.cmap, rasterized=True)
     colours.bar(mesh, ax, label)
     return colours.lines
 
@@ -131,7 +131,7 @@ def _curve(diagram, name: str, axis: Axis, values, outcomes, ax: Axes, logarithm
         ax.errorbar(at, values, yerr=spread, fmt="o", color="C0", label=over or None, **look)
     else:
         ax.plot(at, values, marker="o", markersize=3, linewidth=1, color="C0")
-    hatch_spans(edges(axis), outcomes, ax, words)
+    hatch_spans(axis.edges, outcomes, ax, words)
     known = values[np.isfinite(values)]
     spans = known.size and known.min() > 0 and known.max() > 100 * known.min()
     if known.size and (known > 0).all() and (spans if logarithmic is None else logarithmic):

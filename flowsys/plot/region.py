@@ -7,7 +7,7 @@ from matplotlib.patches import Patch
 
 from flowsys.claims import Word
 from flowsys.claims.regions import Region
-from flowsys.plot.scales import edges, scale
+from flowsys.plot.scales import scale
 from flowsys.system.names import Names, typeset
 
 COLOURS = {
@@ -42,7 +42,7 @@ def region(found: Region, names: Names) -> Figure:
 
 def _mesh(ax, found: Region, names: Names, z: np.ndarray, **style):
     x, y = found.axes
-    drawn = ax.pcolormesh(edges(x), edges(y), z.T, shading="flat", **style)
+    drawn = ax.pcolormesh(x.edges, y.edges, z.T, shading="flat", **style)
     for axis, where in ((x, "x"), (y, "y")):
         scale(ax, axis, where, typeset(names.symbol(axis.name)))
     return drawn

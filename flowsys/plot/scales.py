@@ -15,17 +15,6 @@ def positions(axis: Axis) -> np.ndarray:
     return np.array(axis.values, dtype=float) if numbers else np.arange(len(axis), dtype=float)
 
 
-def edges(axis: Axis) -> np.ndarray:
-    """Cell edges half-way between the values (geometrically on a logarithmic axis)."""
-    at = positions(axis)
-    warp, unwarp = (np.log, np.exp) if axis.spacing == "log" else (lambda v: v, lambda v: v)
-    if len(at) == 1:
-        return unwarp(warp(at)[0] + np.array([-0.5, 0.5]))
-    middles = (warp(at)[1:] + warp(at)[:-1]) / 2
-    first, last = 2 * warp(at)[0] - middles[0], 2 * warp(at)[-1] - middles[-1]
-    return unwarp(np.concatenate([[first], middles, [last]]))
-
-
 def scale(ax: Axes, axis: Axis, where: str, symbol: str) -> None:
     """Scale, ticks and label of the x or the y axis."""
     set_scale, set_label = (ax.set_xscale, ax.set_xlabel) if where == "x" else (ax.set_yscale, ax.set_ylabel)

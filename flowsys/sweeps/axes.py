@@ -15,6 +15,28 @@ from flowsys.system import System
 SYNTAX = "write NAME=start:stop:count, add :log, or NAME=a,b,c"
 
 
+class Places(np.ndarray):
+    """The values of an axis as an array that knows whether they are spaced `by_factors`, which its results do not."""
+
+    by_factors: bool = False
+
+    def __array_wrap__(self, array, context=None, return_scalar=False):
+        plain = np.asarray(array)
+        return plain[()] if return_scalar else plain
+
+
+def cell_edges(values: np.ndarray) -> np.ndarray:
+    """Where the cells of an axis end: half-way between values, by factors on a logarithmic axis; words count from 0."""
+    is_number, by_factors = values.dtype.kind in "iuf", getattr(values, "by_factors", False)
+    at = np.asarray(values, dtype=float) if is_number else np.arange(len(values), dtype=float)
+    warp, unwarp = (np.log, np.exp) if by_factors else (np.asarray, np.asarray)
+    if len(at) == 1:
+        return unwarp(warp(at) + np.array([-0.5, 0.5]))
+    middles = (warp(at)[1:] + warp(at)[:-1]) / 2
+    first, last = 2 * warp(at)[[0, -1]] - middles[[0, -1]]
+    return unwarp(np.concatenate([[first], middles, [last]]))
+
+
 @dataclass(frozen=True)
 class Axis:
     """A swept parameter. `spacing` is linear, log or list; it only matters for drawing and refining."""
@@ -25,6 +47,18 @@ class Axis:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    @property
+    def places(self) -> Places:
+        """The values as an array."""
+        places = np.array(self.values).view(Places)
+        places.by_factors = self.spacing == "log"
+        return places
+
+    @property
+    def edges(self) -> np.ndarray:
+        """Where its cells end."""
+        return cell_edges(self.places)
 
     @property
     def text(self) -> str:

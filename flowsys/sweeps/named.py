@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from flowsys.errors import InputError, did_you_mean
+from flowsys.sweeps.axes import Axis, cell_edges
 from flowsys.sweeps.diagram import PhaseDiagram
 from flowsys.system import Setup, System
 
@@ -44,35 +45,17 @@ def outline(x: np.ndarray, y: np.ndarray, inside: np.ndarray, label: str) -> Lin
 
 
 def outer_edges(values: np.ndarray) -> tuple[float, float]:
-    """Half a cell beyond an axis' ends, by factors where its values are spaced by factors; names count from 0."""
-    if values.dtype.kind not in "iuf":
-        return -0.5, len(values) - 0.5
-    low, high = float(np.min(values)), float(np.max(values))
-    if len(values) < 2:
-        return low, high
-    order = np.sort(values.astype(float))
-    if _by_factors(order):
-        return low * (order[0] / order[1]) ** 0.5, high * (order[-1] / order[-2]) ** 0.5
-    return low - (order[1] - order[0]) / 2, high + (order[-1] - order[-2]) / 2
+    """Where the outermost cells of an axis end."""
+    edges = cell_edges(values)
+    return float(edges.min()), float(edges.max())
 
 
 def along(values: np.ndarray, n: int = 400) -> np.ndarray:
-    """Many places along an axis of numbers, out to the edges of its outermost cells."""
+    """Many places along an axis of numbers, out to the edges of its outermost cells; positive ones stay positive."""
     low, high = outer_edges(values)
-    return np.geomspace(low, high, n) if _by_factors(np.sort(values.astype(float))) else np.linspace(low, high, n)
-
-
-def cell_edges(values: np.ndarray) -> list[float]:
-    """Where the cells of an axis of ascending numbers end: half-way between its values, and at its outer edges."""
-    low, high = outer_edges(values)
-    places = values.astype(float)
-    middle = np.sqrt(places[1:] * places[:-1]) if _by_factors(places) else (places[1:] + places[:-1]) / 2
-    return [low, *middle.tolist(), high]
-
-
-def _by_factors(order: np.ndarray) -> bool:
-    """Whether ascending values are spaced by factors."""
-    return bool(order[0] > 0 and len(order) > 2 and np.allclose(order[1:] / order[:-1], order[1] / order[0]))
+    if low <= 0 < values.min():
+        low = values.min() / 2
+    return np.geomspace(low, high, n) if getattr(values, "by_factors", False) else np.linspace(low, high, n)
 
 
 class Contour(NamedTuple):
@@ -95,7 +78,9 @@ class Phases(NamedTuple):
 
 
 Boundary = Callable[..., Sequence[Line]]
-"""(what is fixed in the diagram, x values, y values if any) to theory's lines; what leaves the plane is not drawn."""
+"""(what is fixed in the diagram, x values, y values if any) to theory's lines; what leaves the plane is not drawn.
+
+The values come as `Places`, so that `along` knows a logarithmic axis."""
 
 
 @dataclass(frozen=True)
@@ -136,8 +121,9 @@ class NamedDiagram:
         texts = [text for text in others if text]
         return [x or self.axes[0], *texts] if x or texts else list(self.axes)
 
-    def lines(self, setup: Setup, *plane: np.ndarray) -> list[Line]:
-        """The theory's lines, as far as they lie in the plane of the axes' values."""
+    def lines(self, setup: Setup, *axes: Axis) -> list[Line]:
+        """The theory's lines, as far as they lie in the plane of the axes."""
+        plane = [axis.places for axis in axes]
         found = [line.within(*plane) for line in (self.boundary(setup, *plane) if self.boundary else ())]
         return [line for line in found if len(line.x)]
 
@@ -146,9 +132,8 @@ class NamedDiagram:
         origin = diagram.origin
         setup = system.setup(origin["mode"], **origin["fixed"])
         own = [axis.name for axis in diagram.axes] == [text.partition("=")[0] for text in self.axes]
-        plane = [np.array(axis.values) for axis in diagram.axes[:2]]
         return {
-            "boundary": [*self.lines(setup, *plane), *self._guide(diagram)] if own else (),
+            "boundary": [*self.lines(setup, *diagram.axes[:2]), *self._guide(diagram)] if own else (),
             "contours": self.contours(setup) if self.contours and own else (),
             "over_seeds": self.over_seeds,
             "phases": self.phases,

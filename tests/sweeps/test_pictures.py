@@ -9,7 +9,7 @@ from flowsys.plot import phase as draw
 from flowsys.plot.outcomes import rectangles, told
 from flowsys.sweeps import Axis, PhaseDiagram
 from flowsys.sweeps.diagram import CODES, OUTCOMES, has_value
-from flowsys.sweeps.named import Line, outline
+from flowsys.sweeps.named import Line, NamedDiagram, along, outer_edges, outline
 
 
 def diagram(*shape: int) -> PhaseDiagram:
@@ -65,8 +65,33 @@ def test_lines_reach_to_the_edges_of_the_outermost_cells_and_keep_their_gaps():
     steps = Line(np.array([0.2, 0.2, np.nan, 0.34, 0.36]), np.array([4.5, 5.5, np.nan, 4.0, 4.0]), "edge").within(b, L)
     np.testing.assert_allclose(steps.x, [0.2, 0.2, np.nan, 0.34])
     np.testing.assert_allclose(steps.y, [4.5, 5.5, np.nan, 4.0])
-    factors = Line(np.array([0.3, 0.32, 310.0, 320.0]), np.full(4, 4.0), "").within(np.array([1.0, 10.0, 100.0]), L)
+    n = Axis("n", (1, 10, 100), "log").places
+    factors = Line(np.array([0.3, 0.32, 310.0, 320.0]), np.full(4, 4.0), "").within(n, L)
     np.testing.assert_allclose(factors.x, [0.32, 310.0])
+
+
+@pytest.mark.parametrize(
+    ("axis", "ends"),
+    [
+        (Axis("d", (1e2, 1e4), "log"), (1e1, 1e5)),  # two values do not tell how they are spaced: the axis does
+        (Axis("d", (1e2, 1e4)), (-4850.0, 14950.0)),
+        (Axis("M", (20, 24, 30, 37), "log"), (20 / 1.2**0.5, 37 * (37 / 30) ** 0.5)),  # whole numbers, rounded
+        (Axis("n", (1, 2, 4), "list"), (0.5, 5.0)),
+        (Axis("group", ("C3", "S4", "S5"), "list"), (-0.5, 2.5)),
+        (Axis("b", (0.4,)), (-0.1, 0.9)),
+    ],
+)
+def test_lines_have_room_to_the_edges_of_the_picture(axis, ends):
+    theory = lambda setup, x, y: [Line(along(x), along(x), "x")] if x.dtype.kind != "U" else []
+    figure, other = Figure(), Axis("y", (1.0, 2.0))
+    shown = PhaseDiagram((axis, other), {"T": np.ones((len(axis), 2))}, np.zeros((len(axis), 2), np.uint8))
+    assert draw(shown, figure.subplots()).get_xlim() == pytest.approx(ends)
+    assert outer_edges(axis.places) == pytest.approx(ends)
+    for line in NamedDiagram("", (axis.text, other.text), ("T",), boundary=theory).lines(None, axis, axis):
+        first = axis.values[0] / 2 if ends[0] < 0 else ends[0]  # what is positive stays so
+        assert line.x[[0, -1]].tolist() == pytest.approx([first, ends[1]])
+    # what is made of an axis's values is an ordinary array
+    assert type(axis.places == axis.places[0]) is np.ndarray
 
 
 def test_an_outline_runs_between_cells_that_differ():

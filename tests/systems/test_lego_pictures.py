@@ -12,7 +12,6 @@ from flowsys.errors import InputError
 from flowsys.program import nested
 from flowsys.runs.solving import solve
 from flowsys.sweeps import make_sweep, parse_axis, run
-from flowsys.sweeps.named import outer_edges
 from flowsys.systems.lego import closed_forms, figures, section_7
 
 SYSTEM = load("lego")
@@ -34,11 +33,10 @@ def swept(name, axes):
 
 @pytest.mark.parametrize("name", SYSTEM.diagrams)
 def test_every_diagram_is_a_sweep_with_lines_inside_it(name):
-    x, y = (axis.values for axis in sweep_of(name).axes)
-    named = SYSTEM.diagrams[name]
+    axes, named = sweep_of(name).axes, SYSTEM.diagrams[name]
     setup = SYSTEM.setup(named.mode, **named.fixed)
-    low, high = outer_edges(np.array(x))
-    for line in named.lines(setup, *map(np.array, (x, y))):
+    low, high = axes[0].edges[[0, -1]]
+    for line in named.lines(setup, *axes):
         assert len(line.x) > 1 and low <= min(line.x) and max(line.x) <= high
 
 

@@ -8,7 +8,6 @@ import pytest
 from flowsys.experiments.transformer import Architecture
 from flowsys.ladder import compare
 from flowsys.sweeps import make_sweep, parse_axis, run
-from flowsys.sweeps.named import outer_edges
 from flowsys.sweeps.sweep import Chunk
 from flowsys.systems import load
 from flowsys.systems.parity import batches, cases, experiment_figures
@@ -41,10 +40,10 @@ def test_attention_at_n_plus_2_is_lost_where_the_bit_of_its_secret_is_0():
 def test_every_boundary_lies_in_its_plane():
     for named in PARITY.diagrams.values():
         if named.boundary is not None:
-            x, y = (np.array(parse_axis(a).values) for a in named.axes[:2])
+            x, y = (parse_axis(a) for a in named.axes[:2])
             for line in named.lines(PARITY.setup(named.mode, **named.fixed), x, y):
                 assert len(line.x) == len(line.y) > 0
-                low, high = outer_edges(y)
+                low, high = y.edges[[0, -1]]
                 assert np.nanmin(line.y) >= low and np.nanmax(line.y) <= high
 
 
@@ -58,7 +57,7 @@ def test_every_boundary_lies_in_its_plane():
 )
 def test_a_boundary_moves_with_what_is_fixed(name, moved, by):
     named = PARITY.diagrams[name]
-    x, y = np.array(parse_axis(named.axes[0]).values), np.geomspace(1e-12, 1e12, 3)
+    x, y = parse_axis(named.axes[0]), parse_axis("beyond=1e-12:1e12:3:log")
     own, other = (named.lines(PARITY.setup(named.mode, **(dict(named.fixed) | more)), x, y)[0] for more in ({}, moved))
     assert np.allclose(other.y / own.y, by, rtol=0.1 if name == "gates" else 1e-9)  # m g² ≃ (log n + 1)/2 at lock
 

@@ -6,7 +6,6 @@ import pytest
 from flowsys import load
 from flowsys.ladder import compare
 from flowsys.sweeps import make_sweep, parse_axis, run
-from flowsys.sweeps.named import outer_edges
 from flowsys.systems.prompt import figures
 from flowsys.systems.prompt.transitions import (
     attractor_of,
@@ -32,11 +31,10 @@ def test_every_diagram_is_a_sweep_with_lines_inside_it(name):
     named = SYSTEM.diagrams[name]
     axes = [parse_axis(a) for a in named.axes]
     sweep = make_sweep(SYSTEM, axes, named.observables, named.level, fixed=dict(named.fixed))
-    x, y = (np.array(axis.values, dtype=float) for axis in sweep.axes)
     assert named.boundary is not None
-    for line in named.lines(SYSTEM.setup(named.mode, **named.fixed), x, y):
+    for line in named.lines(SYSTEM.setup(named.mode, **named.fixed), *sweep.axes):
         assert np.isfinite(line.x * line.y).any()
-        for found, (low, high) in ((line.x, outer_edges(x)), (line.y, outer_edges(y))):
+        for found, (low, high) in zip((line.x, line.y), (axis.edges[[0, -1]] for axis in sweep.axes)):
             assert np.nanmin(found) >= low * 0.999 and np.nanmax(found) <= high * 1.001
 
 
@@ -52,8 +50,8 @@ def test_every_diagram_is_a_sweep_with_lines_inside_it(name):
 )
 def test_a_boundary_moves_with_what_is_fixed(name, changed):
     named = SYSTEM.diagrams[name]
-    x, y = (np.array(parse_axis(a).values, dtype=float) for a in named.axes)
-    own, other = (named.lines(SYSTEM.setup(**(dict(named.fixed) | more)), x, y)[0] for more in ({}, changed))
+    axes = [parse_axis(a) for a in named.axes]
+    own, other = (named.lines(SYSTEM.setup(**(dict(named.fixed) | more)), *axes)[0] for more in ({}, changed))
     assert len(own.x) and len(other.x)
     same_shape = own.x.shape == other.x.shape and own.y.shape == other.y.shape
     assert not (same_shape and np.allclose(own.x, other.x) and np.allclose(own.y, other.y))
