@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,10 @@ from flowsys.model.concrete import Concrete
 from flowsys.model.coordinates import Coordinates
 from flowsys.model.declaration import Choice, Crossing, Mark, Real, Size, Stage
 from flowsys.model.pairs import PairBlock
-from flowsys.model.values import Remembered, Values
+from flowsys.model.values import Remembered, at_points
 from flowsys.program import FUNCTIONS
 from flowsys.system.parameters import Parameter
-from flowsys.system.problem import Event
+from flowsys.system.problem import Event, decided
 
 RESERVED = {"t", "t_max", "width", "seed", "learning_rate", "loss", "total", "kink_width", "mode"}
 EVERYWHERE = ("learning_rate", "t_max", "seed")
@@ -263,11 +263,11 @@ class Declaration:
     def number(self, value: float | str | Callable, values: Mapping[str, Any], what: str) -> Any:
         """A number, the parameter of that name, or a function of them; an array where many points are posed at once."""
         if callable(value):
-            value = called(what, value, Values(values))
+            value = at_points(partial(called, what, value), values)
         if isinstance(value, str) and value not in values:
             raise InputError(f"{what} = {value} is not a parameter of {self.name}.")
         found = values[value] if isinstance(value, str) else value
-        if isinstance(found, np.ndarray):
+        if isinstance(found, np.ndarray) and not decided(np.isnan(found)):
             return found
         if not isinstance(found, int | float | np.number) or np.isnan(found):
             raise InputError(f"{what} = {found!r} is not a number.")
@@ -294,8 +294,8 @@ class Declaration:
         if stage.until is None:
             return None
         until = self.number(stage.until, values, f"stage {stage.name}: until")
-        if np.any(until < 0):
-            raise InputError(f"stage {stage.name}: until = {until:g} is not allowed: it must not be negative.")
+        if decided(until < 0):
+            raise InputError(f"stage {stage.name}: until = {np.min(until):g} is not allowed: it must not be negative.")
         return until
 
 

@@ -27,6 +27,7 @@ from flowsys.model.declaration import Block, Choice, Crossing, Mark, Real, Sampl
 from flowsys.model.declared import Declaration, Stages
 from flowsys.model.forms import Builder, Form, form_of, levels_of
 from flowsys.model.stated import started_from
+from flowsys.model.values import arrays_of
 from flowsys.system.definition import ENTRY, System, Variants
 from flowsys.system.lazy import LazyMapping
 from flowsys.system.parameters import FINITE, LEVELS, Parameter, Setup, t_max
@@ -234,13 +235,12 @@ class Model(System):
                 return form(setup, mode, start=start)
             return started_from(form(setup, mode), start, f"{level} ({variant})")
         if level == "L3":
-            from flowsys.model.columns import arrays_of, in_points
+            from flowsys.model.columns import in_points
             from flowsys.model.limit import limit_problem
 
-            columns = arrays_of(setup)
-            first = replace(setup, values={**setup.values, **{name: float(x[0]) for name, x in columns.items()}})
-            problem = limit_problem(self.concrete(first if columns else setup, level, mode), start)
-            return in_points(problem, self.declaration, setup, mode) if columns else problem
+            if arrays_of(setup):
+                return in_points(self.declaration, setup, mode)
+            return limit_problem(self.concrete(setup, level, mode), start)
         from flowsys.model.finite import flow_problem
 
         return flow_problem(self.concrete(setup, level, mode, unread=form == "unread"), level, start)
@@ -269,7 +269,7 @@ class Model(System):
             return ()
         from flowsys.model.columns import column_names
 
-        return column_names(self.declaration, setup, mode)
+        return column_names(self.declaration, mode)
 
     def named(self, level: str, form: str) -> str:
         """What the model calls a form of the engine's own."""

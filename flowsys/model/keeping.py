@@ -59,6 +59,12 @@ class Slots:
     def entry_names(self) -> list[str]:
         return [f"sample_data_{j}_{name}_{'_'.join(map(str, place))}" for j, name, place in self.entries]
 
+    @cached_property
+    def of_data(self) -> frozenset[str]:
+        """The parameters that are numbers of the samples."""
+        weights = (name for population in range(len(self.groups)) for name in self.weight_names(population))
+        return frozenset((*weights, *self.share_names, *self.entry_names, "sample_total"))
+
     def values_of_tables(self, concrete: Concrete, stage: int) -> dict[str, dict[str, np.ndarray]]:
         """The tables in a stage, by name and column."""
         found = {}

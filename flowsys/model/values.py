@@ -1,7 +1,9 @@
 """The parameters as a model's functions see them, `p.omega`, and functions remembered by what they read of them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
+
+import numpy as np
 
 from flowsys.errors import InputError
 
@@ -36,6 +38,40 @@ class Values:
     @property
     def reads(self) -> dict[str, Any]:
         return self._reads
+
+
+def arrays_of(values: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """The values that are columns: those of many points posed at once."""
+    return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+
+
+def told_apart(columns: Mapping[str, np.ndarray], read: Collection[str]) -> tuple[list[dict[str, float]], np.ndarray]:
+    """The distinct values of the columns that are read, by name, and which of them every point has."""
+    n = len(next(iter(columns.values())))
+    chosen, of = {name: column for name, column in columns.items() if name in read}, np.zeros(n, dtype=np.int64)
+    for column in chosen.values():
+        of = np.unique(of * n + np.unique(column, return_inverse=True)[1], return_inverse=True)[1]
+    first = np.unique(of, return_index=True)[1]
+    return [{name: float(column[place]) for name, column in chosen.items()} for place in first], of
+
+
+def at_points(function: Callable[[Values], Any], values: Mapping[str, Any]) -> Any:
+    """What a function of `p` gives; of many points posed at once an array, if it reads one of their columns.
+
+    It is called at numbers, once for all points that agree in what it reads.
+    """
+    columns = arrays_of(values)
+    if not columns:
+        return function(Values(values))
+    usual, read = {**values, **{name: float(column[0]) for name, column in columns.items()}}, set[str]()
+    while True:
+        each, of = told_apart(columns, read)
+        asked = [Values({**usual, **changes}) for changes in each]
+        found = [function(p) for p in asked]
+        seen = read.union(*(p.reads for p in asked)) & columns.keys()
+        if seen == read:
+            return np.array(found)[of] if read else found[0]
+        read = seen
 
 
 class Remembered:

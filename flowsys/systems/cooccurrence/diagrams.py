@@ -5,7 +5,7 @@ from scipy.optimize import brentq
 
 from flowsys.sweeps import Axis, make_sweep
 from flowsys.sweeps.memory import run_in_memory
-from flowsys.sweeps.named import Contour, Line, NamedDiagram
+from flowsys.sweeps.named import Contour, Line, NamedDiagram, along
 from flowsys.system import Setup
 from flowsys.systems.cooccurrence import SYSTEM
 from flowsys.systems.cooccurrence.max_margin import max_margin
@@ -22,7 +22,7 @@ RANDOM = {"n": 24, "L": 4, "width": 128, "score_scale": 128**-0.5, "m1": 4.0, "t
 
 def _rise(setup: Setup, n: np.ndarray, L: np.ndarray) -> list[Line]:
     """dF_2/dt = 0 at t = 0, n = 3(L - 2) with the paper's shares: left of it the loss of type 2 never rises."""
-    fine = np.geomspace(n.min(), n.max(), 400)
+    fine = along(n)
     p_1, p_2, p_3, p_4 = shares_of(setup)
     per_sample = 2 * p_1 - 2 * p_2 - p_3 - p_4  # L - 2 irrelevant words take as much back as n of these give
     lines = [Line(fine, np.sqrt(fine), r"Condition 1: $n = L^2$")]
@@ -33,7 +33,7 @@ def _rise(setup: Setup, n: np.ndarray, L: np.ndarray) -> list[Line]:
 
 def _test_exponents(setup: Setup, n: np.ndarray, L: np.ndarray) -> list[Line]:
     """Where the test loss falls like time^-κ along the max-margin direction; for κ < 0 it grows like log time."""
-    fine, shares = np.geomspace(n.min(), n.max(), 60), shares_of(setup)
+    fine, shares = along(n, 60), shares_of(setup)
 
     def length(samples: float, kappa: float) -> float:
         above = lambda L: max_margin(samples, L, shares).test_exponent - kappa
@@ -55,7 +55,7 @@ def _first_order(setup: Setup, lambda_: np.ndarray, delta: np.ndarray) -> list[L
 
 def _first_rate_of_type_2(setup: Setup, share_1: np.ndarray, share_4: np.ndarray) -> list[Line]:
     """dF_2/dt = 0 at t = 0: 2 p_1 - 2 p_2 - p_3 - p_4 = (L - 2)/n with p_2 = p_3."""
-    fine = np.linspace(share_1.min(), share_1.max(), 400)
+    fine = along(share_1)
     line = 3 - 7 * fine + 2 * (setup["L"] - 2) / setup["n"]
     left = fine + line < 0.98  # something is left for types 2 and 3
     return [Line(fine[left], line[left], r"theory: $p_4 = 3 - 7 p_1 + 2(L - 2)/n$")]
@@ -63,7 +63,7 @@ def _first_rate_of_type_2(setup: Setup, share_1: np.ndarray, share_4: np.ndarray
 
 def _equal_initial_output(setup: Setup, alpha: np.ndarray, beta: np.ndarray) -> list[Line]:
     """rms F(0) = √(L α β/m) = σ_0 σ_1 √(L m m1): beyond about 1 the random start, not the data, decides."""
-    L, m, fine = setup["L"], setup["width"], np.geomspace(alpha.min() / 2, 2 * alpha.max(), 200)
+    L, m, fine = setup["L"], setup["width"], along(alpha, 200)
     return [Line(fine, level**2 * m / (L * fine), f"theory: rms F(0) = {level:g}") for level in (0.3, 1.0)]
 
 

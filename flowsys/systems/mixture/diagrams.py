@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from flowsys.runs.solving import solve
-from flowsys.sweeps.named import Contour, Line, NamedDiagram, outline
+from flowsys.sweeps.named import Contour, Line, NamedDiagram, along, outline
 from flowsys.system import Setup
 from flowsys.systems.mixture import SYSTEM
 from flowsys.systems.mixture.limits import onset_of_group_signal, stage_1_group_signal
@@ -23,7 +23,7 @@ def _measured(setup: Setup, quantity: str, at: float | str, **changes: Any) -> f
 
 def _onset(setup: Setup, b: np.ndarray, T_1: np.ndarray) -> list[Line]:
     """T_1 = T_0.5(b), exactly: below it the group signal is still 0 and stage 2 never moves."""
-    fine = np.linspace(b.min(), b.max(), 400)
+    fine = along(b)
     return [Line(fine, onset_of_group_signal(setup["K"], fine), r"theory: $T_1 = T_{0.5}(b)$")]
 
 
@@ -38,7 +38,7 @@ def _predicted_onsets(setup: Setup, omega: np.ndarray, b: np.ndarray) -> list[Li
     As in the sinh surrogate, but w_c grows as in stage 1 and only half of the samples are conflicting:
     S_cv_same = (K-1)/K ω² sinh(∫ w_c dt / (9(K-1))).
     """
-    K, fine, lines = setup["K"], np.linspace(b.min(), b.max(), 400), []
+    K, fine, lines = setup["K"], along(b), []
     for T_2 in _onset_times(setup) if setup["L"] == 3 else ():
         growth = np.array([stage_1_group_signal(T_2, K, x) for x in fine]) / (9 * (K - 1))
         edge = np.sqrt(K * setup["s_star"] / ((K - 1) * np.sinh(np.maximum(growth, 1e-300))))

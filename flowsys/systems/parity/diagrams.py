@@ -3,7 +3,7 @@
 import numpy as np
 
 from flowsys.runs.solving import solve
-from flowsys.sweeps.named import Line, NamedDiagram
+from flowsys.sweeps.named import Line, NamedDiagram, along, outer_edges
 from flowsys.system import Setup
 from flowsys.systems.parity import SYSTEM
 
@@ -17,7 +17,7 @@ def _lock_before_margin(setup: Setup, n: np.ndarray, m: np.ndarray) -> list[Line
     if setup["k"] == 2:
         return []
     share, per_signal = (np.sqrt(2 * np.pi) / 4, 2) if setup["k"] == 1 else (np.sqrt(np.pi) / 4, 4)
-    margin, fine = setup["margin_threshold"], np.geomspace(n.min(), n.max(), 400)
+    margin, fine = setup["margin_threshold"], along(n)
     equal = [
         Line(fine, (share * fine / margin * (1 - x) / x) ** 2, rf"theory: ratio {x:g}, $m \propto n^2$")
         for x in (0.1, 0.5, 0.9)
@@ -31,14 +31,14 @@ def _one_hot(setup: Setup, rho: np.ndarray, m: np.ndarray) -> list[Line]:
 
     After two steps the input of a neuron active at i has moved by ρε n/i, at n+1 by twice that: gates flip from there.
     """
-    n, i, fine = setup["n"], setup["i"], np.geomspace(rho.min(), rho.max(), 400)
+    n, i, fine = setup["n"], setup["i"], along(rho)
     turned = 8 * np.log(n) / (setup["epsilon"] ** 2 * (n / i) ** 2 * (1 - 1 / i))
     lines = [
         Line(fine, c * turned / fine**2, rf"theory: $\rho^2 m\epsilon^2/8 \simeq {c if c > 1 else ''}\log n$")
         for c in (1, 9)
     ]
     upright = {(n + 1) / (2 * n): "gates of n+1 flip beyond", (n + 2) / n: "gates of n+2 flip beyond"}
-    return [*lines, *(Line(np.full(2, x), m[[0, -1]], label) for x, label in upright.items())]
+    return [*lines, *(Line(np.full(2, x), np.array(outer_edges(m)), label) for x, label in upright.items())]
 
 
 def _gates(setup: Setup, epsilon: np.ndarray, m: np.ndarray) -> list[Line]:
@@ -48,7 +48,7 @@ def _gates(setup: Setup, epsilon: np.ndarray, m: np.ndarray) -> list[Line]:
     """
     there = SYSTEM.setup(n=setup["n"], k=1, m=1.0, lock_threshold=setup["lock_threshold"])
     moved = 2 * setup["lock_threshold"] * float(solve(SYSTEM, there, at=["lock"], observe=["g"])["g"][0])
-    fine = np.geomspace(epsilon.min(), epsilon.max(), 400)
+    fine = along(epsilon)
     return [Line(fine, (moved / fine) ** 2, rf"theory: $m\epsilon^2 = {moved**2:.2f}$ ($2 s g = \epsilon$)")]
 
 

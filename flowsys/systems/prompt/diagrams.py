@@ -39,7 +39,8 @@ def _levels_of_clock(setup: Setup, alpha: np.ndarray, epsilon: np.ndarray) -> li
 
 def _condition_1(setup: Setup, tau: np.ndarray, beta: np.ndarray) -> list[Line]:
     """Condition 1 changes where right and wrong chain end equally often; a single step misleads below p = (1-p) β."""
-    fine = np.linspace(max(beta.min(), 0.02), beta.max(), 100)
+    fine = along(beta, 100)
+    fine = fine[fine >= 0.02]
     whole = np.array([attractor_boundary(b, setup["K"], setup["M_test"]) for b in fine]) ** setup["K"]
     return [
         Line(whole, fine, r"Condition 1: $r_K(p, \beta) = x_K(p, \beta)$"),
