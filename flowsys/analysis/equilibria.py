@@ -193,7 +193,7 @@ class _Search:
         unstable, stable = int((values.real > scale).sum()), int((values.real < -scale).sum())
         loss = None
         if "loss" in self.problem.field.observables:
-            from flowsys.integrate.lsoda import numpy_observer
+            from flowsys.integrate.multistep import numpy_observer
 
             loss = float(numpy_observer(self.problem.field, ("loss",))(y, self.problem.stages[-1].arguments)[0])
         state = dict(zip(self.problem.field.names, map(float, y)))

@@ -57,7 +57,7 @@ def _margins(flow: Flow, y: np.ndarray) -> tuple[float | None, float | None]:
     derived = flow.problem.derived
     if not {"margin", "max_margin"} <= set(flow.problem.field.observables) | set(list(derived)[:50]):
         return None, None
-    from flowsys.integrate.lsoda import numpy_observer
+    from flowsys.integrate.multistep import numpy_observer
 
     arguments, found = flow.problem.stages[-1].arguments, []
     for name in ("margin", "max_margin"):

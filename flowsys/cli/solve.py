@@ -43,7 +43,9 @@ def solve(
     ] = None,
     rtol: options.Rtol = 1e-8,
     atol: options.Atol = None,
-    solver: Annotated[str, typer.Option(help="auto | native | radau | dopri8 | tsit5 | kvaerno5 | lsoda")] = "auto",
+    solver: Annotated[
+        str, typer.Option(help="auto | native | radau | dopri8 | tsit5 | kvaerno5 | bdf | lsoda")
+    ] = "auto",
     max_steps: Annotated[int, typer.Option(help="Give up after this many steps.")] = 1_000_000,
     kink_width: options.KinkWidth = None,
     start: options.Start = None,

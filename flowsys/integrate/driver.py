@@ -17,9 +17,10 @@ import numpy as np
 
 from flowsys.integrate.asked import Asked
 from flowsys.integrate.failures import failure
-from flowsys.integrate.handover import Impatience
+from flowsys.integrate.handover import Impatience, stiff_remarks
 from flowsys.integrate.kinks import CannotSlide, Gates
 from flowsys.integrate.locating import TOGETHER, first_crossing
+from flowsys.integrate.multistep import METHODS, Multistep
 from flowsys.integrate.outcome import Outcome
 from flowsys.integrate.record import Statistics, Tolerances
 from flowsys.integrate.stepper import Stepper, compiled, observer, right_hand_side
@@ -62,6 +63,7 @@ class Run:
         self._kink_width = kink_width
         self._gates: Gates | None = None
         self._stretches: list[Stretch] = []
+        self._stiff_from: list[float] = []
         self._impatience = Impatience(may_hand_over, len(self.y))
         self._live: tuple | None = None
         self._on_progress = on_progress or (lambda t: None)
@@ -75,9 +77,9 @@ class Run:
         try:
             self._all_stages()
         except _GaveUp as end:
-            self._remark_on_slides()
+            self._remark_on_stretches()
             return replace(end.outcome, remarks=tuple(self.remarks))
-        self._remark_on_slides()
+        self._remark_on_stretches()
         return self.asked.outcome(self.t, self.problem.t_max, tuple(self.remarks))
 
     def _all_stages(self) -> None:
@@ -162,8 +164,8 @@ class Run:
     def _call(self, y, t, dt, target, watching: bool) -> Advance:
         budget = max(self.tolerances.max_steps - self.statistics.steps - self.statistics.rejected, 1)
         look = self.asked.next_time
-        if self.solver == "lsoda":
-            return self._lsoda.advance(y, t, dt, min(target, look), self._watch, budget)
+        if self.solver in METHODS:
+            return self._multistep.advance(y, t, dt, min(target, look), self._watch, budget)
         advance, _ = compiled(self._stepper)
         budget = min(budget, self._impatience.most_steps or budget)
         result = advance(
@@ -194,27 +196,33 @@ class Run:
         return result
 
     def _hand_over(self) -> None:
-        """Go on with a stiff solver."""
-        self.solver = "kvaerno5" if self._field.has_kinks else "lsoda"
-        self._impatience = Impatience(False, len(self.y))
+        """Go on with a stiff solver: with bdf until the flow is calm, with kvaerno5 for good."""
+        self.solver = "kvaerno5" if self._field.has_kinks else "bdf"
         self.dt = 0.0
-        self.statistics.solvers.append(self.solver)
-        self._remark_on_slides()
-        self.remarks.append(f"handed over to {self.solver} at t = {self.t:.8g}: the flow is stiff from there on")
+        if self.solver not in self.statistics.solvers:
+            self.statistics.solvers.append(self.solver)
+        self._stiff_from.append(self.t)
+        if self.solver == "kvaerno5":
+            self._impatience = Impatience(False, len(self.y))
+
+    def _take_back(self, dt: float) -> None:
+        """Go on with explicit steps."""
+        has_paid = self._multistep.calm.has_paid
+        self.solver, self.dt = self.statistics.solvers[0], dt
+        self._impatience.returns(has_paid)
 
     @property
-    def _lsoda(self):
-        from flowsys.integrate.lsoda import Lsoda
-
-        key = (self._field, self._number, self._kink_width)
+    def _multistep(self) -> Multistep:
+        key = (self.solver, self._field, self._number, self._kink_width)
         if self._live is None or self._live[0] != key:
             watched = tuple(event.observable for event in self.problem.events)
-            self._live = key, Lsoda(self._field, watched, self._arguments, self.tolerances.rtol, self.tolerances.atol)
+            may_end = self._impatience.may
+            self._live = key, Multistep(self.solver, self._field, watched, self._arguments, self.tolerances, may_end)
         return self._live[1]
 
     def _values(self, y) -> np.ndarray:
-        if self.solver == "lsoda":
-            return self._lsoda.values(y, self._watch)
+        if self.solver in METHODS:
+            return self._multistep.values(y, self._watch)
         _, values = compiled(self._stepper)
         return np.asarray(values(y, self._arguments, self._watch, self._slide))
 
@@ -246,6 +254,8 @@ class Run:
         self.t, self.y = t, result.y if located is None else state(t)
         if result.status == Status.TOO_MANY_STEPS or (result.status == Status.STIFF and self._pays_to_hand_over(end)):
             self._hand_over()
+        elif result.status == Status.CALM:
+            self._take_back(float(result.dt))
         elif located is not None:
             self._happens(located[1])
 
@@ -273,8 +283,8 @@ class Run:
         known: dict[float, np.ndarray] = {start: y_start}
 
         def state(s: float) -> np.ndarray:
-            if s not in known and self.solver == "lsoda":
-                known[s] = self._lsoda.state(s)
+            if s not in known and self.solver in METHODS:
+                known[s] = self._multistep.state(s)
             elif s not in known:
                 known[s] = self._checked(self._call(y_start, start, s - start, s, watching=False)).y
             return known[s]
@@ -282,19 +292,9 @@ class Run:
         return state
 
     def _first_step(self, target: float) -> float:
-        """A step over which the state changes by about a hundredth of its size, at least by its tolerance.
-
-        It must not grow with the target: a saturating flow that starts at 0 would leap over all that happens.
-        """
-        if self.solver == "lsoda":
-            rate = self._lsoda.rhs(self.y)
-        else:
-            rate = np.asarray(right_hand_side(self._field)(self.y, self._arguments))
-        size = self.tolerances.atol + self.tolerances.rtol * np.abs(self.y)
-        speed = np.sqrt(np.mean((rate / size) ** 2))
-        length = np.sqrt(np.mean((self.y / size) ** 2))
-        span = target - self.t
-        return min(span, max(0.01 * length, 1.0) / speed) if speed > 0 else span
+        slope = right_hand_side(self._field)
+        rate = self._multistep.rhs(self.y) if self.solver in METHODS else slope(self.y, self._arguments)
+        return self.tolerances.first_step(self.y, np.asarray(rate), target - self.t)
 
     def _event(self, name: str) -> None:
         self.asked.event_has_come(name, self.t, self.y, self._number)
@@ -334,13 +334,13 @@ class Run:
             self._stretches.append(Stretch(self._slide_start, self.t, len(self._gates.surfaces), gates))
         self._slide_start = self.t
 
-    def _remark_on_slides(self) -> None:
+    def _remark_on_stretches(self) -> None:
         self._end_stretch()
-        self.remarks += slide_remarks(self._stretches)
-        self._stretches = []
+        self.remarks += [*slide_remarks(self._stretches), *stiff_remarks(self.solver, self._stiff_from)]
+        self._stretches, self._stiff_from = [], []
 
     def _smooth_from_here(self, why: str) -> None:
-        self._remark_on_slides()
+        self._remark_on_stretches()
         self._field, self._kink_width = self.problem.field.smoothed(), _FALLBACK_WIDTH
         assert self._gates is not None
         self._plain_arguments = self._gates.arguments._replace(kink_width=np.float64(_FALLBACK_WIDTH))

@@ -16,6 +16,16 @@ class Tolerances:
     atol: float
     max_steps: int
 
+    def first_step(self, y: np.ndarray, rate: np.ndarray, span: float) -> float:
+        """A step over which the state changes by about a hundredth of its size, at least by its tolerance.
+
+        It must not grow with the span: a saturating flow that starts at 0 would leap over all that happens.
+        """
+        size = self.atol + self.rtol * np.abs(y)
+        speed = np.sqrt(np.mean((rate / size) ** 2))
+        length = np.sqrt(np.mean((y / size) ** 2))
+        return min(span, max(0.01 * length, 1.0) / speed) if speed > 0 else span
+
 
 @dataclass(frozen=True)
 class Record:

@@ -27,6 +27,8 @@ from flowsys.system.problem import Field
 
 # dopri8 is stable for h λ down to -5.167; the controller rests at -4.4 where stability limits its steps
 STIFF_LIMIT = 4.0
+# of a Jacobian, made at once
+COLUMNS = 16
 
 
 def method(name: str) -> diffrax.AbstractSolver:
@@ -196,5 +198,10 @@ def right_hand_side(field: Field) -> Callable:
 
 @lru_cache(maxsize=64)
 def jacobian(field: Field) -> Callable:
-    """∂(dy/dt)/∂y at a state, compiled."""
-    return jit(jax.jacfwd(field.rhs))
+    """∂(dy/dt)/∂y at a state, compiled: few columns at a time, so that what they need stays in the cache."""
+
+    def columns(y, arguments):
+        _, change = jax.linearize(lambda state: field.rhs(state, arguments), y)
+        return jax.lax.map(change, jnp.eye(len(y), dtype=y.dtype), batch_size=COLUMNS).T
+
+    return jit(columns)

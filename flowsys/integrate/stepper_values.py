@@ -25,6 +25,7 @@ class Status(IntEnum):
     NOT_FINITE = 4
     STIFF = 5
     LOOKED = 6
+    CALM = 7
 
 
 class Watch(NamedTuple):

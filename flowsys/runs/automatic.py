@@ -4,11 +4,11 @@ auto       the default: for derived programs native and radau, each where it pay
 native     DOP853 on compiled code, for derived programs
 radau      Radau IIA of order 13 on compiled code, for derived programs
 dopri8, tsit5, kvaerno5    diffrax, for any field: the reference
-lsoda      SciPy, for stiff flows without frozen gates
+bdf, lsoda                 SciPy, for stiff flows without frozen gates
 
 auto judges stiffness step by step. On derived programs kinks stay exact. Other fields (weights at L1, inner products
-at L2) are handed over after ten steps that stability limits, if that is less work (`integrate.handover`): to lsoda, or,
-with kinks, to kvaerno5.
+at L2) are handed over after ten steps that stability limits, if that is less work (`integrate.handover`): to bdf, until
+explicit steps are cheaper again, or, with kinks, to kvaerno5.
 A flow slides on as many switching surfaces as it meets; where that cannot be followed (gates that multiply gates, a
 surface that repels on both sides) it goes on with kinks smoothed over 1e-5: native again for programs, lsoda in the
 reference solvers, which do so whether chosen by auto or by name.
@@ -32,6 +32,7 @@ SOLVERS = {
     "dopri8": "explicit, order 8 (diffrax): the reference",
     "tsit5": "explicit, order 5 (diffrax): compiles fastest",
     "kvaerno5": "implicit, order 5 (diffrax), for stiff flows",
+    "bdf": "BDF (SciPy), for stiff flows without kinks and with many variables",
     "lsoda": "Adams/BDF (SciPy), for stiff flows without kinks",
 }
 # the method of a native batch under each solver's name
@@ -56,8 +57,8 @@ def integrate(
         raise InputError(
             f"solver = {solver} is not allowed here: it integrates derived programs; use auto, dopri8 or kvaerno5."
         )
-    if solver == "lsoda" and problem.field.has_kinks and kink_width is None:
-        raise InputError("solver = lsoda is not allowed on kinks: give kink_width, or use auto or kvaerno5.")
+    if solver in ("bdf", "lsoda") and problem.field.has_kinks and kink_width is None:
+        raise InputError(f"solver = {solver} is not allowed on kinks: give kink_width, or use auto or kvaerno5.")
     why_not = cannot_compile() if solver in NATIVE and is_program else ""
     if solver in NATIVE and is_program and not why_not:
         return _native(problem, times, events, tolerances, kink_width, solver)

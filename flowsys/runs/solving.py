@@ -57,7 +57,8 @@ def solve(
     until       a horizon: `points` evenly spaced times up to it (200), and every event met on the way; `points` alone:
                 up to the last of what is looked at
     observe     names of observables, by default all that are not dear
-    solver      auto (native and stiff steps, each where it pays), native, radau, dopri8, tsit5, kvaerno5, lsoda
+    solver      auto (native and stiff steps, each where it pays), native, radau, dopri8, tsit5, kvaerno5, bdf,
+                lsoda
     rtol, atol  tolerances of a step; atol defaults to 1e-4 · rtol times the smallest initial scale of the system
     kink_width  δ replaces every ReLU by δ log(1 + e^(x/δ)); without it kinks are exact
     start       overrides some of the start (`flowsys.start`) by name
@@ -279,7 +280,7 @@ def _observer(problem: Problem, names: tuple[str, ...]) -> Callable:
     field = problem.field
     if isinstance(field, ProgramField):
         return observed_rows(field.program, names, "exact" if field.kinks == "frozen" else field.kinks)
-    from flowsys.integrate.lsoda import numpy_observer
+    from flowsys.integrate.multistep import numpy_observer
 
     evaluate = numpy_observer(field, names)
     return lambda states, arguments: np.array([evaluate(y, arguments) for y in states])

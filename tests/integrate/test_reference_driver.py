@@ -6,7 +6,7 @@ import pytest
 
 from flowsys.integrate.driver import Run
 from flowsys.integrate.handover import Impatience
-from flowsys.integrate.lsoda import Lsoda
+from flowsys.integrate.multistep import METHODS, Multistep
 from flowsys.integrate.outcome import Ending
 from flowsys.integrate.record import Tolerances
 from flowsys.integrate.stepper_values import Watch
@@ -61,8 +61,8 @@ def test_looks_do_not_change_a_bit():
 def test_a_stiff_field_is_handed_over_after_tens_of_steps():
     patient, _ = run(1e4, [20.0], kinks="exact")
     early, outcome = run(1e4, [20.0], kinks="exact", may_hand_over=True)
-    assert early.statistics.solvers == ["dopri8", "lsoda"] and patient.statistics.steps > 10_000
-    assert early.statistics.steps < 1_500 and any("handed over to lsoda" in remark for remark in outcome.remarks)
+    assert early.statistics.solvers == ["dopri8", "bdf"] and patient.statistics.steps > 10_000
+    assert early.statistics.steps < 1_500 and any("handed over to bdf" in remark for remark in outcome.remarks)
     assert early.records[0].y == pytest.approx(patient.records[0].y, abs=1e-7)
 
 
@@ -79,13 +79,31 @@ def test_work_is_weighed():
     assert not asked.pays(100, False) and (asked.evidence, asked.limit) == (0, 80)
 
 
-def test_lsoda_takes_the_exact_jacobian_of_a_field_in_jax():
+@pytest.mark.parametrize("method", METHODS)
+def test_multistep_methods_take_the_exact_jacobian_of_a_field_in_jax(method):
     n = 100
     rates = np.geomspace(1.0, 1e5, n)
     field = FunctionField(tuple(map(str, range(n))), lambda y, c: -c * (y - 0.01 * y.mean()), lambda y, c: {}, ())
     watch = Watch(np.zeros(0), np.zeros(0), np.zeros(0))
     with jax.enable_x64(True):
-        solver = Lsoda(field, (), rates, 1e-8, 1e-10)
+        solver = Multistep(method, field, (), rates, Tolerances(1e-8, 1e-10, 10_000))
         reached = solver.advance(np.ones(n), 0.0, 1e-7, 10.0, watch, 10_000)
     assert reached.t == 10.0 and np.abs(reached.y).max() < 1e-3
     assert solver._solver.nfev < 4 * reached.accepted  # differences would take 100 more for every Jacobian
+
+
+def test_flows_that_are_stiff_only_while_they_rest_are_taken_back():
+    """Three neurons learned one after the other: each waits for 1/v_0, grows in no time and then rests, stiff."""
+    field = FunctionField(("u", "v", "w"), lambda y, c: c * y**2 * (1 - y), lambda y, c: {}, ())
+    start = np.array([1e-2, 2e-4, 1e-4])
+    patient, turning = (
+        Run(Problem(field, start, (Stage("only", np.float64(10.0)),), t_max=3e3), Tolerances(1e-8, 1e-14, 10**6),
+            "dopri8", [3e3], may_hand_over=may)
+        for may in (False, True)
+    )  # fmt: skip
+    with jax.enable_x64(True):
+        assert patient.run().remarks == () and patient.statistics.solvers == ["dopri8"]
+        [remark] = turning.run().remarks
+    assert remark.startswith("handed over to bdf on 3 stretches") and turning.statistics.solvers == ["dopri8", "bdf"]
+    assert turning.statistics.steps < 0.5 * patient.statistics.steps
+    assert turning.records[0].y == pytest.approx(patient.records[0].y, rel=1e-6)

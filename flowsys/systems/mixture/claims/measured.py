@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from flowsys.claims import Kit
-from flowsys.integrate.lsoda import numpy_observer
+from flowsys.integrate.multistep import numpy_observer
 from flowsys.runs.asking import field
 from flowsys.runs.solving import double_precision
 from flowsys.runs.trajectory import Trajectory
