@@ -4,8 +4,9 @@
 
 Setups that a system refuses are drawn again. Prints per system how the runs ended and what the longest took (CPU
 seconds; deriving and building the problem is told apart), and every run that took longer than 20 s, used up its
-budget of steps or stopped being finite: there should be none. On the way it counts to stderr. Limits that the engine finds by enumeration (`found`) are left out unless named:
-their cost is that of the derivation, which grows with the number of samples.
+budget of steps or stopped being finite: there should be none. On the way it counts to stderr. Limits that the engine
+finds by enumeration (`found`) are left out unless named: their cost is that of the derivation, which grows with the
+number of samples.
 """
 
 import argparse

@@ -19,6 +19,19 @@ DIFFERENCE = program(
     observe x = x
     """
 )
+# a line of fixed points, on which only rounding moves the state: late 1/h is lost beside the Jacobian's last digits
+LINE = program(
+    """
+    state a b
+    parameters rate
+    once:
+    gap = exp((a + b)/2) + a + b - 3
+    d = -rate*gap
+    derivative a = d
+    derivative b = d
+    observe a = a
+    """
+)
 BUDGET = 50_000
 
 
@@ -51,3 +64,13 @@ def test_a_flow_whose_budget_reaches_the_end_is_not_called_drowned():
     far, near = (run(1e7, t_max=t_max, **options) for t_max in (1e7, 1e6 + 0.5))
     assert Code(far.outcome[0]) is Code.DROWNED
     assert Code(near.outcome[0]) is Code.NOT_REACHED and near.statistic("steps")[0] > 1000
+
+
+def test_a_flow_at_rest_longer_than_its_jacobian_has_digits_ends_before_its_budget():
+    kernel, options = kernel_of(LINE), {"rtol": 1e-8, "atol": 1e-12, "max_steps": BUDGET}
+    late, endless = (
+        integrate(kernel, batch_of([0.3, -0.2], [1 / 3], times=[t], t_max=t, **options)) for t in (1e18, 1e38)
+    )
+    assert Code(late.outcome[0]) is Code.COMPLETED
+    assert np.abs(late.time_states[0, 0] @ [1, -1] - 0.5) < 1e-8  # all fixed points are stable but along their line
+    assert Code(endless.outcome[0]) is Code.DROWNED and endless.statistic("steps")[0] < 1_000
