@@ -54,10 +54,6 @@ def figure(
         kept = "; what was trained is kept, and the same command goes on from there" if paper else ""
         typer.echo(f"flowsys: interrupted{kept}.", err=True)
         raise typer.Exit(130) from None
-    if unheeded := drawing.unheeded(setup):
-        raise InputError(
-            f"--set {unheeded[0]} is not allowed with figure {number} of {found.name}: it is drawn at its own."
-        )
     if drawing.notes:
         typer.echo(drawing.notes)
     for path in drawing.save(out or f"{found.name}-figure-{number}.png", options.command_line()):

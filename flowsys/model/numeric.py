@@ -1,11 +1,30 @@
 """Functions of `ops` on NumPy arrays, for what is measured of states: nothing is differentiated, nothing compiled."""
 
 import numpy as np
+from scipy import special
 
 array = np.asarray
 exp = np.exp
+log = np.log
+sqrt = np.sqrt
+tanh = np.tanh
+sin = np.sin
+cos = np.cos
+arcsin = np.arcsin
+erf = special.erf
+sigmoid = special.expit
+einsum = np.einsum
 concatenate = np.concatenate
 stack = np.stack
+abs = np.abs
+maximum = np.maximum
+minimum = np.minimum
+clip_above = np.minimum
+
+
+def softplus(x):
+    """log(1 + e^x)."""
+    return np.logaddexp(x, 0.0)
 
 
 def relu(x):
@@ -13,9 +32,24 @@ def relu(x):
     return np.maximum(x, 0.0)
 
 
+def is_positive(x):
+    """1 where x > 0, else 0."""
+    return np.where(x > 0, 1.0, 0.0)
+
+
+def largest(values):
+    """The largest of a list of arrays, entry by entry, or along the first axis of one array."""
+    return np.max(values, axis=0)
+
+
+def smallest(values):
+    """The smallest of them."""
+    return np.min(values, axis=0)
+
+
 def smooth_relu(x, width):
     """width · log(1 + e^(x / width))."""
-    return width * np.logaddexp(x / width, 0.0)
+    return width * softplus(x / width)
 
 
 def power_relu(x, width, power):
@@ -33,20 +67,43 @@ def _whole_power(x, n: int):
     return found
 
 
-def clip_above(x, upper):
-    """min(x, upper)."""
-    return np.minimum(x, upper)
+def hinge(margin):
+    """max(1 - margin, 0)."""
+    return relu(1.0 - margin)
 
 
-def log_sum_exp(scores, counts, axis=-1):
+def softmax(scores, counts=None, axis=-1):
+    """n_i e^(s_i) / Σ_j n_j e^(s_j)."""
+    weights, _ = _weights(scores, counts, axis)
+    return weights / weights.sum(axis=axis, keepdims=True)
+
+
+def attend(values, scores, counts=None, axis=-1):
+    """Σ_i p_i v_i along `axis`, with p the softmax of the scores."""
+    return (softmax(scores, counts, axis) * values).sum(axis=axis)
+
+
+def name(label, x):
+    """x itself."""
+    return x
+
+
+def log_sum_exp(scores, counts=None, axis=-1):
     """log Σ_i n_i e^(s_i)."""
+    weights, top = _weights(scores, counts, axis)
+    return np.log(weights.sum(axis=axis)) + np.squeeze(top, axis=axis)
+
+
+def _weights(scores, counts, axis):
+    """n_i e^(s_i) over the largest e^(s_i) of a kind that occurs, and its logarithm."""
+    counts = np.asarray(1.0 if counts is None else counts)
     top = np.max(scores, axis=axis, keepdims=True, initial=-np.inf, where=counts > 0)
-    return np.log(np.sum(counts * np.exp(np.minimum(scores - top, 0.0)), axis=axis)) + np.squeeze(top, axis=axis)
+    return counts * np.exp(np.minimum(scores - top, 0.0)), top
 
 
-def cross_entropy(logits, target, counts, axis=-1):
+def cross_entropy(logits, target, counts=None, axis=-1):
     """-log p(target) of a softmax over classes along `axis`; class i stands for n_i classes, a target for itself."""
     logits, target = np.moveaxis(logits, axis, -1), np.asarray(target)[..., None]
-    others = np.where(np.arange(logits.shape[-1]) == target, 0.0, counts)
+    others = np.where(np.arange(logits.shape[-1]) == target, 0.0, 1.0 if counts is None else counts)
     margins = logits - np.take_along_axis(logits, target, axis=-1)
-    return np.logaddexp(log_sum_exp(margins, others), 0.0)
+    return softplus(log_sum_exp(margins, others))

@@ -1,11 +1,12 @@
 """A paper's figure made again: the picture and the data it was drawn from."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from inspect import signature
 from pathlib import Path
 from typing import Any
 
+from flowsys.errors import InputError
 from flowsys.runs.trajectory import Trajectory
 from flowsys.sweeps.diagram import PhaseDiagram
 from flowsys.system import Setup
@@ -61,15 +62,27 @@ class PaperFigure:
     """How a figure of the paper is drawn from a setup.
 
     `caption` says what the paper shows there, in a sentence of our own; `mode` is the one whose defaults the figure
-    starts from, None the system's first.
+    starts from, None the system's first. `heeds` lists the parameters that play a part, of a figure whose runs do not
+    tell: of kept runs say. What is given and plays none is refused.
     """
 
     draw: Callable[..., Drawing]
     caption: str
     mode: str | None = None
+    heeds: Sequence[str] | None = None
 
     def __call__(self, setup: Setup, **options: Any) -> Drawing:
-        return self.draw(setup, **options)
+        if self.heeds is not None:
+            self._refuse(setup, sorted(setup.given.difference(self.heeds)))
+            return self.draw(setup, **options)
+        drawing = self.draw(setup, **options)
+        self._refuse(setup, drawing.unheeded(setup))
+        return drawing
+
+    def _refuse(self, setup: Setup, unheeded: Sequence[str]) -> None:
+        for name in unheeded:
+            may = f"; {', '.join(self.heeds)} may be set" if self.heeds else ""
+            raise InputError(f"{name} = {setup[name]} plays no part in this figure: it is drawn at its own{may}.")
 
     @property
     def has_paper_sizes(self) -> bool:

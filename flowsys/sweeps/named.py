@@ -44,6 +44,11 @@ def outline(x: np.ndarray, y: np.ndarray, inside: np.ndarray, label: str) -> Lin
     return Line(drawn[:, 0].ravel(), drawn[:, 1].ravel(), label)
 
 
+def upright(x: float, across: np.ndarray, label: str) -> Line:
+    """A line at one x, over all values of the other axis."""
+    return Line(np.full(2, x), np.array(outer_edges(across)), label)
+
+
 def outer_edges(values: np.ndarray) -> tuple[float, float]:
     """Where the outermost cells of an axis end."""
     edges = cell_edges(values)

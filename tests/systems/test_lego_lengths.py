@@ -133,7 +133,7 @@ def test_a_poor_model_gives_wrong_labels_which_become_the_targets():
 def test_a_round_that_wrong_labels_hold_up_says_so_and_what_to_change():
     choices = {"group": "S4", "trained_steps": "all", "n_samples": 256, "L": 8}
     last = lambda **change: SYSTEM.problem(SYSTEM.setup("algorithm_2", **choices, **change), mode="algorithm_2")
-    sentence = "1 of its 1024 self-labels are wrong, and with them the loss cannot fall below 0.00314, above loss"
+    sentence = "the round at L = 4 .* does not end: .* 1 of its 1024 self-labels are wrong; a wrong one puts a floor"
     with pytest.raises(InputError, match=sentence):
         last()
     for change in ({"loss_target": 2e-5}, {"seed": 1}):

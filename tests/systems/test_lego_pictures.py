@@ -178,7 +178,7 @@ def test_a_round_of_algorithm_2_that_no_step_can_end_says_so():
     # with B = log(d) / 2 no attention makes the right value likely: the first round never reaches its loss
     setup = SYSTEM.setup(group="C3", C_B=0.5, L=8, n_samples=32, t_max=1e6)
     with pytest.raises(
-        InputError, match=r"round at L = 2 of algorithm_2 does not end .* loss_threshold not reached by t = 1e\+06"
+        InputError, match=r"round at L = 2 of algorithm_2 does not end: .* loss_threshold not reached by t = 1e\+06"
     ):
         SYSTEM.problem(setup, mode="algorithm_2")
 
@@ -199,6 +199,7 @@ def made(group, adds_query=False, seed=0):
                  for L in lengths}  # fmt: skip
     return [{"group": group, "trained_to": L, "sentences": 100, "all_right": {"5": 1.0, "10": 0.5, "20": 0.0},
              "attention": attention, "losses": [1.0],
+             "course": [[80.0, 1.0, 0.0, 0.1, 0.2, 0.3], [160.0, 0.5, 0.4, 0.5, 0.6, 0.7]],
              "experiment": {"seed": seed, "architecture": {"adds_query": adds_query}}} for L in (5, 10)]  # fmt: skip
 
 
@@ -253,8 +254,24 @@ def test_a_figure_shows_the_seed_asked_for_and_refuses_what_plays_no_part(result
     assert list(seeds_shown(shown)) == ["seed 1 to 5", "seed 1 to 10", "seed 1 control"]
     with pytest.raises(InputError, match="seed = 1 of C6 is not kept: there are 0"):
         figures.accuracy_by_group(SYSTEM.setup(seed=1))
-    with pytest.raises(InputError, match=r"C_B = 7.0 plays no part here"):
-        figures.accuracy_by_group(SYSTEM.setup(C_B=7))
+    for given in ({"C_B": 7.0}, {"C_B": 7.0, "seed": 1}):
+        with pytest.raises(InputError, match=r"C_B = 7.0 plays no part in this figure: it is .* own; seed may be set"):
+            figures.FIGURES["1b"](SYSTEM.setup(**given), on_run=lambda told: pytest.fail("it is refused first"))
+
+
+def test_accuracy_along_training_is_shown_at_one_length(results):
+    _, along = figures.accuracy_by_group(SYSTEM.setup()).figure.axes
+    curves = [line.get_xydata().tolist() for line in along.get_lines()]
+    assert curves == [[[80.0, 0.2], [160.0, 0.6]]] * 3 and f"L = {figures.COURSE_AT}" in along.get_ylabel()
+
+
+def test_the_command_draws_the_seed_that_it_is_given(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["flowsys", "figure", "lego", "1b", "--set", "seed=0"])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert end.value.code == 0 and "seed 0 to 40" in capsys.readouterr().out
+    assert (tmp_path / "lego-figure-1b.png").stat().st_size > 1000
 
 
 @pytest.mark.parametrize("group", figures.GROUPS)

@@ -130,5 +130,5 @@ def test_bad_parameters_are_refused_with_a_sentence(parameters, mode, sentence):
 
 
 def test_limits_of_one_stage_are_refused_for_the_other():
-    with pytest.raises(InputError, match="mode = stage_2 is not allowed at L3, variant many_variables"):
+    with pytest.raises(InputError, match=r"mode = stage_2 is not allowed at level L3 \(many_variables\)"):
         solve(SYSTEM, SYSTEM.setup(), variant="many_variables", at=[1.0])

@@ -52,14 +52,14 @@ def test_the_declared_model_is_the_transformer_of_definition_3_5(name):
     with jax.enable_x64(True):
         w = View(blocks | {"Q_43": Q_43[:4, :4], "Q_44": Q_44[:4, :4]})
         ours = np.asarray(model.step_logits(ops, w, sentences, here.p(here.reals()), 2))
-    theirs = oracle.transformer_logits(np, W, Q_43, Q_44, data.clauses(vocabulary, *sentences), 2, RHO, Q, BIAS)
+    theirs = oracle.transformer_logits(np, W, Q_43, Q_44, data.clauses(vocabulary, sentences), 2, RHO, Q, BIAS)
     np.testing.assert_allclose(ours.T, theirs, atol=1e-12)
 
 
 def test_weights_move_by_the_gradient_of_the_literal_transformer_and_no_others_do():
     vocabulary, W, blocks = random_head("C3", 4)
     sentences = data.population(vocabulary.group, 4, 1, variables_read=2)
-    tokens, at, zero = data.clauses(vocabulary, *sentences), np.arange(len(sentences.actions)), np.zeros((10, 10))
+    tokens, at, zero = data.clauses(vocabulary, sentences), np.arange(len(sentences.actions)), np.zeros((10, 10))
     target = sentences.values[:, 1] + vocabulary.values.start
 
     def loss(W):

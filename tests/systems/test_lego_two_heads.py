@@ -1,16 +1,17 @@
-"""The two-head transformer of Section 7, at toy size: causality, rollouts, exact resumption, self-labels."""
+"""The two-head transformer of Section 7, at toy size: its sentences, exact resumption, self-labels, attention."""
 
 import json
 from dataclasses import replace
-from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import flowsys as fs
+from flowsys.experiments.clauses import clause_weights
 from flowsys.experiments.stored import StoredRuns
-from flowsys.systems.lego import data, section_7, two_heads, two_heads_training
+from flowsys.systems.lego import data, section_7, two_heads
 from flowsys.systems.lego.section_7 import Architecture, Experiment, Trained, stages
 
 TINY = Experiment(
@@ -24,85 +25,58 @@ TINY = Experiment(
     architecture=Architecture(embedding=4, hidden=16),
 )
 VOCABULARY = TINY.vocabulary
-PARAMETERS = two_heads.parameters(jax.random.key(0), VOCABULARY, TINY.architecture)
-
-
-forward = jax.jit(partial(two_heads.forward, adds_query=True))
-
-
-def sentences(L, size=6):
-    return data.clauses(VOCABULARY, *data.sample(np.random.default_rng(0), VOCABULARY.group, 4, L, size))
+WEIGHTS = clause_weights(jax.random.key(0), VOCABULARY.d, 5, embedding=4, hidden=16, n_heads=2)
 
 
 def same(left, right):
     return all(np.array_equal(a, b) for a, b in zip(jax.tree.leaves(left), jax.tree.leaves(right)))
 
 
-def test_attention_sees_no_later_clause_and_adds_up():
-    _, attention = forward(PARAMETERS, jnp.asarray(sentences(3)))
-    np.testing.assert_allclose(attention.sum(axis=-1), 1, atol=1e-5)
-    assert all(np.all(np.asarray(attention)[:, :, q, 3 + q + 1 :] == 0) for q in range(3))
-
-
-def test_prediction_does_not_change_with_the_order_of_predicates():
-    tokens = sentences(3)
-    shuffled = np.concatenate([tokens[:, [2, 0, 1]], tokens[:, 3:]], axis=1)
-    one, two = (forward(PARAMETERS, jnp.asarray(t))[0] for t in (tokens, shuffled))
-    np.testing.assert_allclose(one, two, atol=1e-5)
-
-
-def test_rollout_continues_its_own_answers():
-    tokens, L = sentences(3), 3
-    written = np.asarray(two_heads.greedy_rollout(PARAMETERS, tokens, adds_query=True))
-    context = np.concatenate([tokens[:, : L + 1], written], axis=1)
-    logits, _ = forward(PARAMETERS, jnp.asarray(context))
-    np.testing.assert_array_equal(np.asarray(logits.argmax(axis=-1)), written)
-
-
 def test_tokens_drawn_for_training_are_well_formed_sentences():
-    tokens = np.asarray(jax.jit(lambda k: two_heads_training.draw_tokens(k, VOCABULARY, 2, 50))(jax.random.key(1)))
+    tokens = np.asarray(jax.jit(lambda k: two_heads.draw_tokens(k, VOCABULARY, 2, 50))(jax.random.key(1)))
     L, group = 2, VOCABULARY.group
     values = tokens[:, L:, 4] - VOCABULARY.values.start
     actions = tokens[:, :L, 1] - VOCABULARY.actions.start
-    written = data.clauses(VOCABULARY, tokens[:, L:, 3], actions, values)
+    sentences = fs.Samples(variables=tokens[:, L:, 3], actions=actions, values=values)
+    written = data.clauses(VOCABULARY, sentences)
     np.testing.assert_array_equal(tokens, written)
     np.testing.assert_array_equal(values[:, 1:], group.action[actions, values[:, :-1]])
 
 
 @pytest.mark.slow
 def test_a_stopped_and_resumed_run_makes_the_same_numbers(tmp_path):
-    whole = two_heads_training.train(TINY)
-    two_heads_training.train(replace(TINY, epochs=1), tmp_path / "run.npz")
-    resumed = two_heads_training.train(TINY, tmp_path / "run.npz")
+    whole = two_heads.train(TINY)
+    two_heads.train(replace(TINY, epochs=1), tmp_path / "run.npz")
+    resumed = two_heads.train(TINY, tmp_path / "run.npz")
     assert resumed.adam.count == 12 and same(whole[:2], resumed[:2])
     assert len(whole.course["loss"]) == 4 and whole.course == resumed.course
 
 
 def test_a_checkpoint_of_another_experiment_is_refused(tmp_path):
-    two_heads_training.train(replace(TINY, epochs=1), tmp_path / "run.npz")
+    two_heads.train(replace(TINY, epochs=1), tmp_path / "run.npz")
     with pytest.raises(ValueError, match=r"checkpoint = .*run.npz, but it holds another run"):
-        two_heads_training.train(replace(TINY, batch=16), tmp_path / "run.npz")
+        two_heads.train(replace(TINY, batch=16), tmp_path / "run.npz")
 
 
 @pytest.mark.slow
 def test_training_learns_a_small_task_and_answers_by_itself():
-    run = two_heads_training.train(replace(TINY, steps_per_epoch=150, batch=32, learning_rate=5e-3))
+    run = two_heads.train(replace(TINY, steps_per_epoch=150, batch=32, learning_rate=5e-3))
     assert run.course["loss"][-1] < 0.1 * run.course["loss"][0]
-    assert two_heads_training.rollouts(run.best, TINY, 2, size=100).all(axis=1).mean() > 0.9
+    assert two_heads.rollouts(run.best, TINY, 2, size=100).all(axis=1).mean() > 0.9
 
 
 @pytest.mark.slow
 def test_self_training_learns_the_previous_models_answers(tmp_path):
     one, two = (case.experiment for case in stages(replace(TINY, L=1, epochs=1), (2,), epochs=1))
-    previous = two_heads_training.train(one).best
-    first, again = (two_heads_training.train(two, previous=previous) for _ in range(2))
-    on_truth = two_heads_training.train(two)
+    previous = two_heads.train(one).best
+    first, again = (two_heads.train(two, previous=previous) for _ in range(2))
+    on_truth = two_heads.train(two)
     assert same(first[:2], again[:2]) and not same(first.adam.weights, on_truth.adam.weights)
 
 
 def test_labels_of_another_model_make_other_batches():
     """One epoch on a model's own answers against one on true ones: the same predicates."""
-    told, true = (np.asarray(two_heads_training._epoch(TINY, jnp.asarray(0), by)) for by in (PARAMETERS, None))
+    told, true = (np.asarray(two_heads._epoch(TINY, jnp.asarray(0), by)) for by in (WEIGHTS, None))
     assert told.shape == true.shape == (3, 8, 5, 5)
     assert np.array_equal(told[:, :, :3], true[:, :, :3]) and not np.array_equal(told, true)
 
@@ -117,9 +91,9 @@ def test_batches_of_doubled_lengths_hold_as_many_clauses():
 def test_permuted_predicates_permute_the_map_and_not_its_diagonals():
     order = np.array([2, 0, 1])
     in_order = np.arange(3)
-    plain, shown = (two_heads_training.attention_map(PARAMETERS, VOCABULARY, 3, o, size=10) for o in (in_order, order))
-    for name, diagonal in two_heads_training.diagonals(plain, in_order).items():
-        np.testing.assert_allclose(two_heads_training.diagonals(shown, order)[name], diagonal, atol=1e-5)
+    plain, shown = (two_heads.attention_map(WEIGHTS, VOCABULARY, 3, o, size=10) for o in (in_order, order))
+    for name, diagonal in two_heads.diagonals(plain, in_order).items():
+        np.testing.assert_allclose(two_heads.diagonals(shown, order)[name], diagonal, atol=1e-5)
     np.testing.assert_allclose(shown[:, :3], plain[:, order], atol=1e-5)
 
 
@@ -139,11 +113,11 @@ def test_heads_must_divide_the_clause():
 
 @pytest.mark.slow
 def test_the_whole_experiment_resumes_and_keeps_its_results(tmp_path, monkeypatch):
-    monkeypatch.setattr(two_heads_training, "TEST_LENGTHS", (2, 3))
-    monkeypatch.setattr(two_heads_training, "DIAGONAL_LENGTHS", (2, 3))
-    monkeypatch.setattr(two_heads_training, "SENTENCES", 20)
+    monkeypatch.setattr(two_heads, "TEST_LENGTHS", (2, 3))
+    monkeypatch.setattr(two_heads, "DIAGONAL_LENGTHS", (2, 3))
+    monkeypatch.setattr(two_heads, "SENTENCES", 20)
     told, cases = [], stages(TINY, (3,), epochs=2)
-    two_heads_training.train(replace(TINY, epochs=2), StoredRuns(tmp_path, "").checkpoint(Trained(TINY)))
+    two_heads.train(replace(TINY, epochs=2), StoredRuns(tmp_path, "").checkpoint(Trained(TINY)))
     results = section_7.run(cases, tmp_path, lambda stage, epoch: told.append((stage.L, epoch)))
     assert told == [(2, 3), (2, 4), (3, 1), (3, 2)] and [r["trained_to"] for r in results] == [2, 3]
     assert results == section_7.run(cases, tmp_path, lambda stage, epoch: pytest.fail("it is kept"))
@@ -155,12 +129,11 @@ def test_the_whole_experiment_resumes_and_keeps_its_results(tmp_path, monkeypatc
 
 @pytest.mark.slow
 def test_runs_of_the_command_line_are_told_apart_by_every_setting(tmp_path):
-    given = "--groups C2 --seeds 0 --L 2 --n_x 6 --steps_per_epoch 2 --batch 4 --folder".split()
-    for epochs in ("1", "2"):
-        section_7.main([*given, str(tmp_path), "--epochs", epochs])
+    given = "--group C2 --seed 0 --L 2 --n_x 6 --steps_per_epoch 2 --batch 4 --hidden 8 --epochs 1 2 --folder".split()
+    section_7.main([*given, str(tmp_path)])
     kept = [json.loads(path.read_text())["case"]["experiment"] for path in tmp_path.glob("*.json")]
     assert sorted(case["epochs"] for case in kept) == [1, 2] and not kept[0]["architecture"]["adds_query"]
-    assert {(case["n_x"], case["batch"], case["L"]) for case in kept} == {(6, 4, 2)}
+    assert {(case["n_x"], case["batch"], case["L"], case["architecture"]["hidden"]) for case in kept} == {(6, 4, 2, 8)}
 
 
 def test_impossible_settings_end_the_command_with_a_sentence(tmp_path, capsys):

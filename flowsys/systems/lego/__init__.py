@@ -42,10 +42,9 @@ from flowsys.systems.lego.observables import observe
 
 UNTRAPPED = {"group": "C3", "bias": 0.01}  # a larger bias leaves stage 1 with an additive function
 LARGEST_CLIP = 520.0  # logits start at 1.36 C_B log d, and their exponentials must be finite
-LARGEST_FLOW = 20_000  # variables of the flow of lumped classes, which may be stiff: beyond, a run takes minutes
-LARGEST_WORK = 20_000_000  # neurons × sentences, which one evaluation of a finite model's loss goes through
 EXCHANGEABLE = "flowsys.systems.lego.exchangeable:EXCHANGEABLE"
 LUMPED = ("exchangeable", "many_variables")  # forms of stage 1 whose classes outside the values are one
+TRAINED = {"L0": ["weights"], "L1": ["weights"], "L2": ["full"], "L3": ["isotropic", "found"]}  # attention is, by flow
 COLUMNS = (*(n for n, p in vocabulary.PARAMETERS.items() if isinstance(p, fs.Real) and n != "accuracy_target"), "t_max")
 """What the four-variable flows take as arrays too: they are posed at many points of a sweep at once."""
 
@@ -63,61 +62,24 @@ def _validate(values) -> None:
         )
 
 
-def _modes(level: str, variant: str) -> tuple[str, ...]:
-    """The modes that a form has."""
-    if level == "L4" or variant in (*LUMPED, "frozen_x"):
-        return ("stage_1",)
-    return tuple(vocabulary.MODES) if level == "L0" or variant == "isotropic" else ("stage_1", "stage_2", "algorithm_1")
-
-
 def _fixes(setup: Setup, level: str, variant: str, mode: str) -> dict[str, float]:
     """A finite model has finitely many variables; its vocabulary is counted, unless classes are lumped."""
-    if mode not in (modes := _modes(level, variant)):
-        raise InputError(
-            f"mode = {mode} is not allowed at {level}, variant {variant}: it must be {' or '.join(modes)}."
-        )
-    is_finite = level in FINITE or variant == "found"
+    is_finite, L, L_test = level in FINITE or variant == "found", setup["L"], setup["L_test"]
     n_x = setup["n_x_finite"] if is_finite and isinf(setup["n_x"]) else setup["n_x"]
-    if mode == "algorithm_2" and setup["L"] & (setup["L"] - 1):
-        raise InputError(f"L = {setup['L']} is not allowed in algorithm_2: it must be a power of 2.")
-    if mode != "stage_1":
-        check_length(setup["L"], n_x)
-    if is_finite and variant not in LUMPED:
-        _check_work(setup, level, mode, n_x)
-        return {"n_x": n_x, "d": float(n_x + sum(sizes(setup["group"])) + 1)}
-    if variant not in LUMPED:
-        check_length(setup["L_test"], setup["n_x"], "L_test")
-        if setup["ell_test"] > setup["L_test"]:
-            raise InputError(
-                f"ell_test = {setup['ell_test']} is not allowed: it must be at most L_test = {setup['L_test']}."
-            )
-        return {}
     n_g, n_y = sizes(setup["group"])
-    of_one = n_y * (n_g + n_y + 1)
-    if setup["width"] * of_one > LARGEST_FLOW:
-        raise InputError(
-            f"width = {setup['width']} is not allowed with group {setup['group']} in variant {variant}: it must be at "
-            f"most {LARGEST_FLOW // of_one}, because the flow has {of_one} variables a neuron, and at most "
-            f"{LARGEST_FLOW} in all."
-        )
-    is_given = setup["F_0"] != vocabulary.of_neurons(setup, n_y)
-    return {"n_x": n_x} | ({} if is_given else {"F_0": vocabulary.of_neurons(setup, setup["width"])})
-
-
-def _check_work(setup: Setup, level: str, mode: str, n_x: int) -> None:
-    """Refuse finite models whose population does not fit."""
-    (n_g, n_y), L = sizes(setup["group"]), setup["L"]
-    if mode not in ("stage_1", "algorithm_2") and L != 2:
-        raise InputError(f"L = {L} is not allowed at {level} in {mode}: the full population is listed for L = 2 only.")
-    inputs, neurons = n_x * (n_x - 1) * n_g * n_y, (n_x + n_g + n_y + 1) * setup["width"]
-    has_layer = mode == "algorithm_1" or (mode == "algorithm_2" and setup["features"] == "trained")
-    of_two_steps = inputs * n_g * ((n_x - 2) * neurons if has_layer else n_y**2)
-    size = inputs * neurons if mode == "stage_1" else of_two_steps if L == 2 else 0
-    if size > LARGEST_WORK:
-        raise InputError(
-            f"n_x, group and width are too large together for the exact population: {size:.0f} neurons × sentences, "
-            f"but at most {LARGEST_WORK} are taken; lower n_x or width, or use variant exchangeable."
-        )
+    if mode == "algorithm_2" and L & (L - 1):
+        raise InputError(f"L = {L} is not allowed in algorithm_2: it must be a power of 2.")
+    if mode != "stage_1":
+        check_length(L, n_x)
+    if variant in LUMPED:
+        is_given = setup["F_0"] != vocabulary.of_neurons(setup, n_y)
+        return {"n_x": n_x} | ({} if is_given else {"F_0": vocabulary.of_neurons(setup, setup["width"])})
+    if is_finite:
+        return {"n_x": n_x, "d": float(n_x + n_g + n_y + 1)}
+    check_length(L_test, n_x, "L_test")
+    if setup["ell_test"] > L_test:
+        raise InputError(f"ell_test = {setup['ell_test']} is not allowed: it must be at most L_test = {L_test}.")
+    return {}
 
 
 def _columns(setup: Setup, level: str, variant: str, mode: str) -> tuple[str, ...]:
@@ -155,6 +117,7 @@ SYSTEM = fs.Model(
         "algorithm_2": [fs.Stage("round", trains=SCORES)],
     },
     modes=vocabulary.MODES,
+    forms={"stage_2": TRAINED, "algorithm_1": TRAINED, "algorithm_2": {"L0": ["weights"], "L3": ["isotropic"]}},
     looks={"stage_1": ("phase_1", "phase_2_1"), "stage_2": ("stage_2_1", "stage_2_2")},
     mode_defaults=dict.fromkeys(("stage_1", "algorithm_1"), UNTRAPPED),
     variants={

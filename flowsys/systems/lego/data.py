@@ -7,10 +7,10 @@ y_k = g_k(y_{k-1}). Tokens are numbered variables first, then actions, then valu
 
 from dataclasses import dataclass
 from itertools import permutations, product
-from typing import NamedTuple
 
 import numpy as np
 
+import flowsys as fs
 from flowsys.errors import InputError
 from flowsys.systems.lego.groups import GroupAction
 
@@ -39,24 +39,18 @@ class Vocabulary:
         return slice(self.n_x + self.group.n_g, self.d - 1)
 
 
-class Sentences(NamedTuple):
-    """N equally likely sentences: variables x_0 … x_L, actions g_1 … g_L, values y_0 … y_L, as indices from 0."""
-
-    variables: np.ndarray
-    actions: np.ndarray
-    values: np.ndarray
+# -- sentences: equally likely, with variables x_0 … x_L, actions g_1 … g_L and values y_0 … y_L as indices from 0 -----
 
 
-def states(group: GroupAction, actions, y_0) -> np.ndarray:
+def states(group: GroupAction, actions, y_0, xp=np):
     """y_0 … y_L along y_k = g_k(y_{k-1})."""
-    values = np.empty((len(actions), actions.shape[1] + 1), dtype=int)
-    values[:, 0] = y_0
-    for k in range(actions.shape[1]):
-        values[:, k + 1] = group.action[actions[:, k], values[:, k]]
-    return values
+    table, values = xp.asarray(group.action), [y_0]
+    for g in actions.T:
+        values.append(table[g, values[-1]])
+    return xp.stack(values, axis=1)
 
 
-def population(group: GroupAction, n_x: int, L: int, variables_read: int) -> Sentences:
+def population(group: GroupAction, n_x: int, L: int, variables_read: int) -> fs.Samples:
     """Every sentence of length L, equally likely.
 
     Only the first `variables_read` variables vary, and the others are index 0: exact for a loss that does not read them
@@ -67,15 +61,15 @@ def population(group: GroupAction, n_x: int, L: int, variables_read: int) -> Sen
     names = np.pad(names, ((0, 0), (0, L + 1 - variables_read)))
     inner = np.array(list(product(range(group.n_y), *[range(group.n_g)] * L)))
     names, inner = np.repeat(names, len(inner), axis=0), np.tile(inner, (len(names), 1))
-    return Sentences(names, inner[:, 1:], states(group, inner[:, 1:], inner[:, 0]))
+    return fs.Samples(variables=names, actions=inner[:, 1:], values=states(group, inner[:, 1:], inner[:, 0]))
 
 
-def sample(rng: np.random.Generator, group: GroupAction, n_x: int, L: int, size: int) -> Sentences:
+def sample(rng: np.random.Generator, group: GroupAction, n_x: int, L: int, size: int) -> fs.Samples:
     """`size` independent sentences of length L."""
     check_length(L, n_x)
-    names = np.argsort(rng.random((size, n_x)), axis=1)[:, : L + 1]
-    actions = rng.integers(group.n_g, size=(size, L))
-    return Sentences(names, actions, states(group, actions, rng.integers(group.n_y, size=size)))
+    names, actions = np.argsort(rng.random((size, n_x)), axis=1)[:, : L + 1], rng.integers(group.n_g, size=(size, L))
+    values = states(group, actions, rng.integers(group.n_y, size=size))
+    return fs.Samples(variables=names, actions=actions, values=values)
 
 
 def check_length(L, n_x, name="L"):
@@ -84,11 +78,11 @@ def check_length(L, n_x, name="L"):
         raise InputError(f"{name} = {L} is not allowed: a chain needs L + 1 distinct variables, but n_x = {n_x:g}.")
 
 
-def clauses(vocabulary: Vocabulary, variables, actions, values, xp=np):
+def clauses(vocabulary: Vocabulary, X: fs.Samples, xp=np):
     """Token numbers of all clauses, predicates 1 … L then answers 0 … L (Definition 3.1): (N, 2 L + 1, 5)."""
-    size, L = actions.shape
+    (size, L), variables = X.actions.shape, X.variables
     blank = lambda n: xp.full((size, n), vocabulary.blank)
-    actions, values = actions + vocabulary.actions.start, values + vocabulary.values.start
+    actions, values = X.actions + vocabulary.actions.start, X.values + vocabulary.values.start
     predicates = xp.stack([variables[:, 1:], actions, variables[:, :-1], blank(L), blank(L)], axis=2)
     answers = xp.stack([blank(L + 1), blank(L + 1), blank(L + 1), variables, values], axis=2)
     return xp.concatenate([predicates, answers], axis=1)

@@ -11,6 +11,7 @@ is phase I of stage 1, whose error is the probability 1/d that the softmax gives
 from collections.abc import Mapping
 from functools import partial
 from itertools import product
+from math import perm
 from typing import Any
 
 import numpy as np
@@ -38,11 +39,11 @@ MOST_SENTENCES, FEW_VARIABLES = 5000, 5  # of the population beside which a limi
 
 
 def small(setup: Setup) -> Setup:
-    """The setup as stage 2 is found at: of few sentences, those of C5 or S3 where the group has too many."""
-    n_g, n_y = groups.sizes(setup["group"])
+    """The setup as stage 2 is found at: where there are too many sentences, those of two steps of C5 or S3."""
+    (n_g, n_y), L = groups.sizes(setup["group"]), setup["L"]
     n_x = setup["n_x_finite"] if np.isinf(setup["n_x"]) else setup["n_x"]
-    if n_x * (n_x - 1) * n_g**2 * n_y > MOST_SENTENCES:
-        setup = setup.replace(group="C5" if n_g == n_y else "S3", n_x=FEW_VARIABLES)
+    if perm(n_x, L) * n_g**L * n_y > MOST_SENTENCES:
+        setup = setup.replace(group="C5" if n_g == n_y else "S3", n_x=FEW_VARIABLES, L=2)
     return SYSTEM.settled(setup, "L3", "found", "stage_2")
 
 
@@ -56,7 +57,7 @@ def derive(setup: Setup, variant: str) -> Derivation:
     concrete = SYSTEM.concrete(setup, "L3", "stage_2")
     return derived_beside(
         concrete, stage_2_statement(structure(setup["q"], setup["activation"])), LATEX,
-        f"stage 2, group {setup['group']}, n_x = {setup['n_x']}, L = 2",
+        f"stage 2, group {setup['group']}, n_x = {setup['n_x']}, L = {setup['L']}",
         lambda: stated_against_found(concrete, *_program(setup, "stage_2")),
     )  # fmt: skip
 

@@ -7,7 +7,7 @@ solvable while ε^{L,L} stays below ½(1 - 1/C_B), and a loss fixes ε^{2,2} (cl
 import numpy as np
 
 from flowsys.runs.solving import solve
-from flowsys.sweeps.named import Contour, Line, NamedDiagram, along, outer_edges
+from flowsys.sweeps.named import Contour, Line, NamedDiagram, along, upright
 from flowsys.system import Setup
 from flowsys.systems.lego import SYSTEM, closed_forms
 from flowsys.systems.lego.groups import sizes
@@ -55,14 +55,14 @@ def _at_loss(setup: Setup, loss, C_B):
 
 def _fixed_loss(setup: Setup, L_test: np.ndarray, group: np.ndarray) -> list[Line]:
     length = float(_at_loss(setup, setup["loss_target"], setup["C_B"]))
-    return [Line(np.full(2, length), np.array(outer_edges(group)), f"estimate: $L^* = {length:.1f}$")]
+    return [upright(length, group, f"estimate: $L^* = {length:.1f}$")]
 
 
 def _doubling(setup: Setup, L_test: np.ndarray, C_B: np.ndarray) -> list[Line]:
     """The solvable length at the loss d^(3.025 - C_B) that ends a stage, and the doubled length."""
     fine, twice = along(C_B), 2.0 * setup["L"]
-    doubled = Line(np.full(2, twice), np.array(outer_edges(C_B)), f"the doubled length, {twice:g}")
-    return [Line(_at_loss(setup, setup["d"] ** (3.025 - fine), fine), fine, "estimate: $L^*$"), doubled]
+    estimate = Line(_at_loss(setup, setup["d"] ** (3.025 - fine), fine), fine, "estimate: $L^*$")
+    return [estimate, upright(twice, C_B, f"the doubled length, {twice:g}")]
 
 
 def _floor(setup: Setup, tau: np.ndarray, C_B: np.ndarray) -> list[Line]:

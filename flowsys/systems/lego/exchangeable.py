@@ -10,6 +10,7 @@ what is given; d is a free number. Inputs are the n_g n_y pairs (g, y).
 import numpy as np
 
 import flowsys as fs
+from flowsys.errors import InputError
 from flowsys.systems.lego import SYSTEM, groups
 from flowsys.systems.lego.data import population
 from flowsys.systems.lego.feedforward import value_losses
@@ -17,11 +18,18 @@ from flowsys.systems.lego.model import logits, nonlinearity
 from flowsys.systems.lego.observables import layer_observables
 from flowsys.systems.lego.vocabulary import BOTH_STAGES, LAYER
 
+LARGEST_FLOW = 20_000  # variables of a flow that may be stiff: beyond, a run takes minutes
+
 
 def blocks(p) -> dict[str, fs.Direct]:
     """V(g), V(y) ~ N(0, σ_0²) of the classes in Y, and χ = 0."""
     group, m = groups.named(p.group), p.width
     rng, n_y = np.random.default_rng(p.seed), group.n_y
+    if m * (of_one := n_y * (group.n_g + n_y + 1)) > LARGEST_FLOW:
+        raise InputError(
+            f"width = {m} is not allowed with group {p.group} where classes are lumped: it must be at most "
+            f"{LARGEST_FLOW // of_one}, because the flow has {of_one} variables a neuron, and at most {LARGEST_FLOW}."
+        )
     V_g, V_y = (p.sigma_0 * rng.standard_normal((n_y, m, size)) for size in (group.n_g, n_y))
     moves = np.isfinite(p.n_x)
     return {
@@ -33,7 +41,7 @@ def blocks(p) -> dict[str, fs.Direct]:
 
 def samples(p) -> fs.Samples:
     """Every (g, y), equally likely."""
-    return fs.Samples(**population(groups.named(p.group), n_x=2, L=1, variables_read=0)._asdict())
+    return population(groups.named(p.group), n_x=2, L=1, variables_read=0)
 
 
 def _logits(ops, w, X, p, layer):

@@ -11,15 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from flowsys.errors import InputError
-from flowsys.plot import heat
+from flowsys.plot import grid, heat
 from flowsys.plot.drawing import Drawing, PaperFigure
 from flowsys.system import Setup
-from flowsys.systems.lego.section_7 import DOUBLED_LENGTHS, Experiment, Results, kept, run, stages
+from flowsys.systems.lego.section_7 import COURSE_LENGTHS, DOUBLED_LENGTHS, Experiment, Results, kept, run, stages
 
 TOLD_EVERY = 10  # epochs
+COURSE_AT = 40  # the length at which accuracy is shown along training
 OWN_RUNS = Path("lego-section-7")  # what `--paper` trains is kept here, and found again
 OnRun = Callable[[str], None] | None
 Runs = Mapping[int, Sequence[Results]]  # results by training length, of every seed
@@ -38,12 +40,8 @@ BELOW: dict[str, Any] = {
 def _shown(setup: Setup, on_run: OnRun, group: str, lengths: Sequence[int] = ()) -> Runs:
     """The kept runs; or, told to `on_run` every few epochs, one of the setup's seed trained in this directory first.
 
-    A seed that was asked for is shown alone; nothing else can be asked for.
+    A seed that was asked for is shown alone.
     """
-    for name in sorted(setup.given - {"seed"}):
-        raise InputError(
-            f"{name} = {setup[name]} plays no part here: a figure shows the experiment, of which the seed can be set."
-        )
     seed = setup["seed"]
     if on_run is not None:
         line = "{0.group}, L = {0.L}: epoch {1} of {0.epochs}"
@@ -62,18 +60,17 @@ def _in_words(runs: Runs) -> str:
     return f"seed {next(iter(runs))}" if len(runs) == 1 else f"{len(runs)} seeds"
 
 
-def _accuracy(families: Mapping[str, Mapping[str, Results]], dashed: Sequence[tuple[int, str]], title: str) -> Drawing:
+def _accuracy(ax: Axes, families: Mapping[str, Mapping[str, Results]], dashed: Sequence[tuple[int, str]]) -> str:
     """Means over the runs of every family and each run, over the length of the test; trained lengths dashed."""
-    figure = Figure(figsize=(6.2, 4.2), layout="constrained")
-    ax, means, told = figure.subplots(), [], []
+    means, told = [], []
     for i, (name, runs) in enumerate(families.items()):
-        color = "0.5" if "more steps" in name else f"C{i}"
-        for label, results in runs.items():
-            lengths, shares = [int(L) for L in results["all_right"]], list(results["all_right"].values())
-            ax.plot(lengths, shares, linewidth=0.6, alpha=0.6, color=color, label=label)
-            below = [f"{share:.3f} at {L}" for L, share in zip(lengths, shares) if share < 1]
+        color, shares = "0.5" if "more steps" in name else f"C{i}", [results["all_right"] for results in runs.values()]
+        lengths = [int(L) for L in shares[0]]
+        for label, of_run in zip(runs, shares):
+            ax.plot(lengths, list(of_run.values()), linewidth=0.6, alpha=0.6, color=color, label=label)
+            below = [f"{share:.3f} at {L}" for L, share in of_run.items() if share < 1]
             told.append(f"{label}: {', '.join(below) or '1 at every length'}")
-        mean = np.mean([list(results["all_right"].values()) for results in runs.values()], axis=0)
+        mean = np.mean([list(of_run.values()) for of_run in shares], axis=0)
         means += ax.plot(lengths, mean, "-o", markersize=4, linewidth=1.2, color=color, label=name)
     for L, color in dashed:
         ax.axvline(L, color=color, linestyle="--", linewidth=1)
@@ -82,17 +79,23 @@ def _accuracy(families: Mapping[str, Mapping[str, Results]], dashed: Sequence[tu
     ax.minorticks_off()
     low = max(-0.03, ax.dataLim.ymin - 0.05)
     ax.set(xlabel="length L", ylabel="all answers right", ylim=(low, 1 + 0.03 * (1 - low)))
-    ax.set_title(title, fontsize="medium")
     ax.legend(handles=means, **BELOW)
-    return Drawing(figure, {}, "; ".join(told))
+    return "; ".join(told)
 
 
 def accuracy_by_group(setup: Setup, on_run: OnRun = None) -> Drawing:
-    """Fig. 1a: models trained at L = 5, over test lengths, every seed that is kept."""
-    runs = {group: _shown(setup, on_run, group) for group in GROUPS}
-    families = {f"{TASKS[group]}, {_in_words(of_group)}": {f"{group} seed {seed}": results[0]
-                for seed, results in of_group.items()} for group, of_group in runs.items()}  # fmt: skip
-    return _accuracy(families, [(5, "0.4")], "trained at L = 5 (dashed), no residual (Def. 3.5)")
+    """Fig. 1a: models trained at L = 5, every seed kept, over test lengths; and at one length along training."""
+    figure, (over_lengths, along) = grid(2, 2, (6.2, 4.2))
+    runs = {group: {seed: results[0] for seed, results in _shown(setup, on_run, group).items()} for group in GROUPS}
+    families = {f"{TASKS[group]}, {_in_words(of_group)}": {f"{group} seed {seed}": r for seed, r in of_group.items()}
+                for group, of_group in runs.items()}  # fmt: skip
+    told, place = _accuracy(over_lengths, families, [(5, "0.4")]), 2 + COURSE_LENGTHS.index(COURSE_AT)
+    for i, of_group in enumerate(runs.values()):
+        for course in (results["course"] for results in of_group.values() if results["course"]):
+            along.plot([look[0] for look in course], [look[place] for look in course], ".-", color=f"C{i}", alpha=0.6)
+    along.set(xlabel="steps of Adam", ylabel=f"all answers right at L = {COURSE_AT}", ylim=(-0.03, 1.03))
+    figure.suptitle("trained at L = 5 (dashed), no residual (Def. 3.5)", fontsize="medium")
+    return Drawing(figure, {}, told)
 
 
 def accuracy_by_stage(setup: Setup, on_run: OnRun = None) -> Drawing:
@@ -107,8 +110,10 @@ def accuracy_by_stage(setup: Setup, on_run: OnRun = None) -> Drawing:
     controls = kept("S5", longer=len(DOUBLED_LENGTHS)) if on_run is None else {}
     if beside := {f"seed {seed} control": results[0] for seed, results in controls.items() if seed in runs}:
         families["as many more steps at L = 5"] = beside
-    title = f"{TASKS['S5']}, labels of the previous model; no residual (Def. 3.5); {_in_words(runs)}"
-    return _accuracy(families, [(L, f"C{i}") for i, L in enumerate(trained)], title)
+    figure, (ax,) = grid(1, 1, (6.2, 4.2))
+    ax.set_title(f"{TASKS['S5']}, labels of the previous model; no residual (Def. 3.5); {_in_words(runs)}",
+                 fontsize="medium")  # fmt: skip
+    return Drawing(figure, {}, _accuracy(ax, families, [(L, f"C{i}") for i, L in enumerate(trained)]))
 
 
 def _first_results(setup: Setup, on_run: OnRun) -> tuple[int, list[Results]]:
@@ -150,8 +155,7 @@ def diagonal_attention(setup: Setup, kind: str, on_run: OnRun = None) -> Drawing
     Dotted: even attention on the L + ℓ + 1 clauses that ans_ℓ sees.
     """
     seed, models = _first_results(setup, on_run)
-    figure = Figure(figsize=(6.2, 4.2), layout="constrained")
-    ax, told = figure.subplots(), []
+    (figure, (ax,)), told = grid(1, 1, (6.2, 4.2)), []
     for L, style in ((10, "o-"), (20, "s--")):
         for i, model in enumerate(models):
             line, group = np.array(model["attention"][str(L)]["in_order"][kind]), model["group"]
@@ -167,33 +171,34 @@ def diagonal_attention(setup: Setup, kind: str, on_run: OnRun = None) -> Drawing
     return Drawing(figure, {}, f"seed {seed}; {'; '.join(told)}")
 
 
+_experiment = partial(PaperFigure, heeds=("seed",))
 FIGURES = {
-    "1a": PaperFigure(
+    "1a": _experiment(
         accuracy_by_group,
         "Accuracy over the length of the test after training at $L$ = 5 (dashed): nearly perfect far beyond it for the "
         "cyclic group, soon lost for the symmetric one.",
     ),
-    "1b": PaperFigure(
+    "1b": _experiment(
         accuracy_by_stage,
         "The symmetric group trained on its own longer chains, doubled stage by stage: each stage's accuracy, its "
         "training length dashed in its colour; the solvable length grows.",
     ),
-    "2": PaperFigure(
+    "2": _experiment(
         partial(attention_maps, shown="in_order"),
         "Attention at convergence for $L$ = 5: answer clauses as queries upwards, keys across. Two diagonals: each "
         "answer attends to itself and to the predicate that follows.",
     ),
-    "5": PaperFigure(
+    "5": _experiment(
         partial(attention_maps, shown="shuffled"),
         "The model of Fig. 2 on permuted predicates: (a) the permutation, then attention for the cyclic and for the "
         "symmetric group. Predicates are found by their variable, not by their place.",
     ),
-    "6": PaperFigure(
+    "6": _experiment(
         partial(diagonal_attention, kind="predicate"),
         "Attention on the right predicate over its relative position, trained at $L$ = 5, tested at 10 and 20: it "
         "falls with the position for the symmetric group and stays level for the cyclic one.",
     ),
-    "7": PaperFigure(
+    "7": _experiment(
         partial(diagonal_attention, kind="answer"),
         "As Fig. 6 for the right answer clause: level for the symmetric group, sensitive to length and position for "
         "the cyclic one.",

@@ -22,8 +22,7 @@ from flowsys.errors import InputError
 from flowsys.system.files import FromFile, json_file
 
 LARGEST_GROUP = 1000
-LARGEST_VALUES = 64
-LARGEST_TABLES = LARGEST_VALUES**4  # the exact tables of step 2 hold n_g n_y³ numbers
+LARGEST_TABLES = 64**4  # the exact tables of step 2 hold n_g n_y³ numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,9 +104,8 @@ def _table(rows: object) -> np.ndarray:
     n_g, n_y = table.shape
     if n_g > LARGEST_GROUP:
         raise InputError(f"action has {n_g} rows, but at most {LARGEST_GROUP} elements are allowed.")
-    if not 2 <= n_y <= LARGEST_VALUES:
-        least = "at least 2" if n_y < 2 else f"at most {LARGEST_VALUES}"
-        raise InputError(f"action has {n_y} columns, but {least} values are allowed.")
+    if n_y < 2:
+        raise InputError(f"action has {n_y} columns, but at least 2 values are needed.")
     if n_g * n_y**3 > LARGEST_TABLES:
         most = int((LARGEST_TABLES / n_g) ** (1 / 3))
         raise InputError(f"action has {n_y} columns, but with {n_g} rows at most {most} values are allowed.")

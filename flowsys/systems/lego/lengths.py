@@ -14,7 +14,7 @@ from math import ceil
 
 import numpy as np
 
-from flowsys.model import numeric as ops
+from flowsys.model import numeric
 from flowsys.system import Setup
 from flowsys.systems.lego import stage_2
 from flowsys.systems.lego.configurations import Configurations, action_counts, from_sequences, sequences
@@ -24,7 +24,6 @@ from flowsys.systems.lego.isotropic import Layer
 from flowsys.systems.lego.stage_2 import Scores
 
 READINGS = ("sampled", "greedy", "missed")
-FEW = 6  # steps that Acc_L looks at unless told
 
 
 def steps(L: int, n_steps: int) -> np.ndarray:
@@ -34,25 +33,21 @@ def steps(L: int, n_steps: int) -> np.ndarray:
 
 @lru_cache(maxsize=256)
 def _tables(group: GroupAction, L: int, at: tuple[int, ...], size: int, seed: int) -> list[Configurations]:
-    """The tables of several steps of the same sequences."""
     return from_sequences(group, *sequences(group, L, size, seed), at)
-
-
-def _readings(scores: Scores, layer: Layer, table: Configurations) -> tuple[float, ...]:
-    """The readings of a step, each a mean over the rows of its table."""
-    F = stage_2.logits(ops, scores, layer.features, table, layer.feedforward)
-    losses = value_losses(ops, F, table.target.argmax(axis=1), layer.d, layer.feedforward.F_0)
-    rivals = np.where(table.target > 0, layer.feedforward.F_0, F)
-    is_likeliest = (table.target * F).sum(axis=1) > rivals.max(axis=1)
-    return np.exp(-losses).mean(), is_likeliest.mean(), -np.expm1(-losses).mean()
 
 
 def step_accuracies(
     scores: Scores, layer: Layer, L: int, at: Sequence[int] | np.ndarray, size: int = 256, seed: int = 0
 ) -> dict[str, np.ndarray]:
     """Teacher-forced accuracy of each step in `at`, by reading, over `size` sequences."""
-    tables = _tables(layer.group, L, tuple(int(ell) for ell in at), size, seed)
-    return dict(zip(READINGS, np.array([_readings(scores, layer, table) for table in tables]).T))
+    means, F_0 = [], layer.feedforward.F_0
+    for table in _tables(layer.group, L, tuple(map(int, at)), size, seed):
+        F = stage_2.logits(numeric, scores, layer.features, table, layer.feedforward)
+        losses = value_losses(numeric, F, table.target.argmax(axis=1), layer.d, F_0)
+        rivals = np.where(table.target > 0, F_0, F).max(axis=1)
+        is_likeliest = F[table.target > 0] > rivals
+        means.append((np.exp(-losses).mean(), is_likeliest.mean(), -np.expm1(-losses).mean()))
+    return dict(zip(READINGS, np.transpose(means)))
 
 
 def greedy_answers(scores: Scores, layer: Layer, actions, y_0, n_answers: int) -> tuple[np.ndarray, np.ndarray]:
@@ -60,17 +55,15 @@ def greedy_answers(scores: Scores, layer: Layer, actions, y_0, n_answers: int) -
 
     And whether each is the likeliest token of all.
     """
-    group, n_y, rows = layer.group, layer.group.n_y, np.arange(len(actions))
-    everything, past = action_counts(group, actions), np.zeros((len(actions), n_y))
-    answers, is_value = np.array(y_0), np.zeros((len(actions), n_answers), dtype=bool)
-    chosen = np.zeros((len(actions), n_answers), dtype=int)
-    for step, action in enumerate(actions.T[:n_answers]):
-        hit, current = group.matrices[action], np.eye(n_y)[answers]
-        table = Configurations(actions.shape[1], step + 1, hit, everything - hit, current, past)
-        F = stage_2.logits(ops, scores, layer.features, table, layer.feedforward)
-        answers = chosen[:, step] = F.argmax(axis=1)
-        is_value[:, step] = F[rows, answers] > layer.feedforward.F_0
-        past += current
+    group, own, found = layer.group, np.eye(layer.group.n_y), []
+    everything, current, past = action_counts(group, actions), own[y_0], np.zeros((len(actions), group.n_y))
+    for ell, action in enumerate(actions.T[:n_answers], start=1):
+        hit = group.matrices[action]
+        table = Configurations(actions.shape[1], ell, hit, everything - hit, current, past)
+        F = stage_2.logits(numeric, scores, layer.features, table, layer.feedforward)
+        found.append((F.argmax(axis=1), F.max(axis=1) > layer.feedforward.F_0))
+        current, past = own[found[-1][0]], past + current
+    chosen, is_value = map(np.column_stack, zip(*found))
     return chosen, is_value
 
 
@@ -85,7 +78,7 @@ def rollout(scores: Scores, layer: Layer, L: int, size: int = 256, seed: int = 0
 
 
 def accuracy(
-    scores: Scores, layer: Layer, L: int, reading: str = "sampled", n_steps: int = FEW, size: int = 256, seed: int = 0
+    scores: Scores, layer: Layer, L: int, reading: str = "sampled", n_steps: int = 6, size: int = 256, seed: int = 0
 ) -> float:
     """Acc_L in a reading."""
     if reading == "rollout":
@@ -118,7 +111,7 @@ def measured(setup: Setup, layer: Layer, name: str, y: np.ndarray) -> float:
     scores, L, ell = Scores(*map(float, y)), setup["L_test"], setup["ell_test"]
     sample = {"size": setup["n_sequences"], "seed": setup["seed"]}
     if name in ATTENTION:
-        return float(ATTENTION[name](ops, scores, L, ell))
+        return float(ATTENTION[name](numeric, scores, L, ell))
     if name == "p_test":
         return float(step_accuracies(scores, layer, L, [ell], **sample)["sampled"][0])
     read = lambda L, reading="sampled": accuracy(scores, layer, L, reading, setup["n_steps"], **sample)

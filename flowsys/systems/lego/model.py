@@ -13,18 +13,20 @@ a fixed layer: the ideal one (one neuron per fibre, nothing on variables), or th
 is τ = t / n_x, so that Q has the rate n_x. Axes are classes, neurons, sentences.
 """
 
-from math import isinf
+from math import isinf, perm
 from typing import Any
 
 import numpy as np
 
 import flowsys as fs
+from flowsys.errors import InputError
 from flowsys.systems.lego import data, groups
 from flowsys.systems.lego.closed_forms import final_features
 from flowsys.systems.lego.feedforward import FeedForward, feedforward, value_losses
 from flowsys.systems.lego.isotropic import Isotropic
 
 LAYER, SCORES = ("V_g", "V_y", "X", "U"), ("Q_43", "Q_44")
+LARGEST_WORK = 20_000_000  # neurons × sentences, which one evaluation of the loss goes through
 
 
 # -- the network ------------------------------------------------------------------------------------------------------
@@ -80,23 +82,32 @@ def blocks(p) -> dict[str, fs.Direct]:
     return found
 
 
+def every_sentence(p, L: int, variables_read: int) -> fs.Samples:
+    """The population of a length, unless the loss would have to go through too much of it."""
+    tokens = vocabulary(p)
+    n_sentences = perm(tokens.n_x, variables_read) * tokens.group.n_y * tokens.group.n_g**L
+    work = n_sentences * (tokens.d * p.width if has_trained_layer(p) else tokens.group.n_y**2)
+    if work > LARGEST_WORK:
+        raise InputError(
+            f"n_x, group, width and L are too large together for the exact population: {work} neurons × sentences, but "
+            f"at most {LARGEST_WORK} are taken; lower one of them, or use variant exchangeable in stage 1."
+        )
+    return data.population(tokens.group, tokens.n_x, L, variables_read)
+
+
 def one_step(p) -> fs.Samples:
     """Every sentence of length 1."""
-    tokens = vocabulary(p)
-    return fs.Samples(**data.population(tokens.group, tokens.n_x, 1, variables_read=2)._asdict())
+    return every_sentence(p, 1, variables_read=2)
 
 
 def sentences(p) -> fs.Samples:
-    """What attention is trained on: every sentence of length 2; in later rounds of Algorithm 2 a fixed sample."""
-    tokens = vocabulary(p)
+    """What is trained on: every sentence; in later rounds of Algorithm 2 a fixed sample."""
     if p.mode == "stage_1":
         return one_step(p)
-    rng = np.random.default_rng((p.seed, p.L)) if p.mode == "algorithm_2" else None
-    if rng is not None and p.L > 2:
-        drawn = data.sample(rng, tokens.group, tokens.n_x, p.L, p.n_samples)
-    else:
-        drawn = data.population(tokens.group, tokens.n_x, 2, variables_read=3 if has_trained_layer(p) else 2)
-    return fs.Samples(**drawn._asdict())
+    if p.mode == "algorithm_2" and p.L > 2:
+        tokens, rng = vocabulary(p), np.random.default_rng((p.seed, p.L))
+        return data.sample(rng, tokens.group, tokens.n_x, p.L, p.n_samples)
+    return every_sentence(p, p.L, variables_read=p.L + has_trained_layer(p))
 
 
 def one_step_logits(ops, w, X, p, layer: FeedForward):

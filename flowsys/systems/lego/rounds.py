@@ -5,24 +5,22 @@ true ones at L = 2), and it ends where its loss falls to loss_target. The last r
 at the time that its predecessors took.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
-import jax
 import numpy as np
 
 import flowsys as fs
 from flowsys.errors import InputError
-from flowsys.model import ops
+from flowsys.model import numeric
 from flowsys.model.concrete import View
 from flowsys.model.finite import training
 from flowsys.model.starts import given_arrays, one_number, seen_by_numpy, weights_from
 from flowsys.model.stated import started_from
 from flowsys.runs.solving import solve
 from flowsys.runs.training import Training, train
-from flowsys.runs.trajectory import Trajectory
 from flowsys.system import Setup
 from flowsys.system.lazy import first_of
 from flowsys.system.problem import Problem
@@ -55,39 +53,37 @@ def last_round(setup: Setup, start: Mapping[str, Any] | None = None) -> Problem:
     """The round at length L with the labels, and from the end, of the one before it; the first from given scores."""
     layer, L, steps = layer_of(setup), setup["L"], trained_steps(setup, "algorithm_2", setup["L"])
     given = tuple((name, one_number(score, f"start: {name}")) for name, score in given_arrays(start).items())
-    # what is tested afterwards does not matter to a round: one run serves all tests
-    before = tuple({**setup.values, "L": L // 2, "L_test": 2, "ell_test": 2}.items())
-    tau, scores = _end(before, given) if L > 2 else (0.0, AT_REST)
+    tau, scores = _end(tuple(shorter(setup).items()), given) if L > 2 else (0.0, AT_REST)
     tables, right = round_tables(layer, scores, L, steps, setup["n_samples"], setup["seed"])
     problem = stage_2_problem(setup, layer, tables, scores, tau)
     problem = replace(problem, derived={**problem.derived, "label_accuracy": lambda y: right})
     return problem if L > 2 else started_from(problem, start, "L3 (isotropic) in mode algorithm_2")
 
 
+def shorter(setup: Setup) -> Setup:
+    """The round before; what is tested afterwards does not matter to it: one run serves all tests."""
+    return replace(setup, values={**setup, "L": setup["L"] // 2, "L_test": 2, "ell_test": 2})
+
+
 @lru_cache(maxsize=256)
 def _end(items: tuple, given: tuple) -> tuple[float, Scores]:
     """When the loss of a round falls to loss_target, and where."""
     setup, start = Setup("lego", dict(items)), dict(given) or None
-    ask = partial(solve, SYSTEM, setup, mode="algorithm_2", rtol=RTOL, start=start)
-    run = ask(at=["loss_threshold"], observe=(), max_steps=ROUND_STEPS)
+    run = solve(SYSTEM, setup, mode="algorithm_2", at=["loss_threshold"], observe=(), rtol=RTOL, start=start,
+                max_steps=ROUND_STEPS)  # fmt: skip
     if not run.labels:
-        raise InputError(f"the round at L = {setup['L']} of algorithm_2 does not end{_why(setup, start, ask, run)}")
+        raise _unending(setup, last_round(setup, start).derived["label_accuracy"](run.states), run.outcome.sentence)
     return float(run.t[-1]), Scores(*map(float, run.states[-1]))
 
 
-def _why(setup: Setup, start: Mapping[str, Any] | None, ask: Callable, run: Trajectory) -> str:
-    """Wrong labels put a floor under the loss, where its flow comes to rest."""
+def _unending(setup: Setup, right: float, told: str) -> InputError:
+    """The refusal of a round whose loss does not fall to loss_target."""
     n_labels = setup["n_samples"] * max(trained_steps(setup, "algorithm_2", setup["L"]))
-    problem = last_round(setup, start)
-    right = problem.derived["label_accuracy"](problem.initial)
-    times = [t for t in 10.0 ** np.arange(16) if problem.start < t <= problem.t_max]
-    losses = ask(at=times, observe=("loss",), max_steps=ROUND_STEPS // 4)["loss"] if right < 1 else []
-    if len(losses) < 2 or losses[-1] <= 0.999 * losses[-2]:
-        return f" ({100 * right:.4g} % of its self-labels are right): {run.outcome.sentence}"
-    return (
-        f": {round((1 - right) * n_labels)} of its {n_labels} self-labels are wrong, and with them the loss cannot "
-        f"fall below {losses[-1]:.3g}, above loss_target = {setup['loss_target']:g}; a smaller loss_target lets the "
-        "round before it label better, and another seed or a smaller n_samples draws other chains."
+    return InputError(
+        f"the round at L = {setup['L']} of algorithm_2 does not end: {told}. {round((1 - right) * n_labels)} of its "
+        f"{n_labels} self-labels are wrong; a wrong one puts a floor under the loss, and so does the clip, about "
+        f"d^(1 - C_B) = {setup['d'] ** (1 - setup['C_B']):.2g}. A smaller loss_target lets the round before it label "
+        "better, and another seed or a smaller n_samples draws other chains."
     )
 
 
@@ -96,9 +92,28 @@ def _why(setup: Setup, start: Mapping[str, Any] | None, ask: Callable, run: Traj
 
 def descent(setup: Setup, mode: str, seeds: int | None, start: Mapping[str, Any] | None = None) -> Training:
     """Gradient descent from the weights of `seed` (or of `seeds` seeds side by side), or from given weights."""
-    if mode == "algorithm_2":
-        return _last_descended(setup, seeds, start)
-    return training(SYSTEM.concrete(setup, "L0", mode), "weights", seeds, start, SYSTEM.steps)
+    if mode != "algorithm_2":
+        return training(SYSTEM.concrete(setup, "L0", mode), "weights", seeds, start, SYSTEM.steps)
+    if seeds is not None:
+        raise InputError(f"seeds = {seeds} is not allowed in algorithm_2: every seed labels its own sentences.")
+    time, weights = _descended(shorter(setup), start) if setup["L"] > 2 else (0.0, _first_weights(setup, start))
+    samples, right = _labelled(setup, weights)
+    # the model with the labels that its predecessor wrote; the setup has been checked
+    free = {"validate": lambda values: None, "fixes": lambda *form: {}}
+    model_of_round = SYSTEM.alone("algorithm_2", samples=lambda p: samples, **free)
+    last = training(model_of_round.concrete(setup, "L0", "algorithm_2"), "weights", None, weights, SYSTEM.steps)
+    derived = first_of({"label_accuracy": lambda state, arguments: right}, last.descent.derived)
+    return replace(last, descent=replace(last.descent, derived=derived), start=time)
+
+
+def _descended(setup: Setup, start: Mapping[str, Any] | None) -> tuple[float, dict[str, np.ndarray]]:
+    """When the loss of a round falls to loss_target, and the weights there."""
+    run = train(SYSTEM, setup, mode="algorithm_2", at=["loss_threshold"], steps=MOST_STEPS, records=1,
+                observe=("label_accuracy",), start=start, stop_when_done=True)  # fmt: skip
+    if "loss_threshold" not in run.labels:
+        raise _unending(setup, run["label_accuracy"][-1], f"{MOST_STEPS} steps do not reach loss_target")
+    time = run.at("loss_threshold")["t"]
+    return time, run.blocks(time)
 
 
 def _labelled(setup: Setup, weights: Mapping[str, np.ndarray]) -> tuple[fs.Samples, float]:
@@ -114,38 +129,10 @@ def _labelled(setup: Setup, weights: Mapping[str, np.ndarray]) -> tuple[fs.Sampl
     w, p = View(seen_by_numpy(concrete, weights)), concrete.p(concrete.reals())
     inside = model.vocabulary(p).values if model.has_trained_layer(p) else slice(None)
     arrays = {**true.arrays, "values": true.values.copy()}
-    with jax.enable_x64(True):
-        for ell in range(1, last + 1):
-            F = np.asarray(model.step_logits(ops, w, fs.Samples(**arrays), p, ell))[inside]
-            arrays["values"][:, ell] = F.argmax(axis=0)
+    for ell in range(1, last + 1):
+        F = model.step_logits(numeric, w, fs.Samples(**arrays), p, ell)[inside]
+        arrays["values"][:, ell] = F.argmax(axis=0)
     return fs.Samples(**arrays), float((arrays["values"] == true.values)[:, 1 : last + 1].mean())
-
-
-def _last_descended(setup: Setup, seeds: int | None, start: Mapping[str, Any] | None) -> Training:
-    """The last round of Algorithm 2, from the weights that stage 1 and the earlier rounds leave."""
-    if seeds is not None:
-        raise InputError(f"seeds = {seeds} is not allowed in algorithm_2: every seed labels its own sentences.")
-    if setup["L"] == 2:
-        weights, time = _first_weights(setup, start), 0.0
-    else:
-        shorter = replace(setup, values={**setup, "L": setup["L"] // 2})
-        run = train(SYSTEM, shorter, mode="algorithm_2", at=["loss_threshold"], steps=MOST_STEPS, records=1,
-                    observe=("label_accuracy",), start=start, stop_when_done=True)  # fmt: skip
-        if "loss_threshold" not in run.labels:
-            raise InputError(
-                f"loss_target = {setup['loss_target']:g} is not reached by the round at L = {shorter['L']} of "
-                f"algorithm_2 in {MOST_STEPS} steps ({100 * run['label_accuracy'][-1]:.1f} % of its self-labels are "
-                f"right; the clip leaves a loss of about d^(1 - C_B) = {setup['d'] ** (1 - setup['C_B']):.2g})."
-            )
-        time = run.at("loss_threshold")["t"]
-        weights = run.blocks(time)
-    samples, right = _labelled(setup, weights)
-    # the model with the labels that its predecessor wrote; the setup has been checked
-    free = {"validate": lambda values: None, "fixes": lambda *form: {}}
-    model_of_round = SYSTEM.alone("algorithm_2", samples=lambda p: samples, **free)
-    last = training(model_of_round.concrete(setup, "L0", "algorithm_2"), "weights", None, weights, SYSTEM.steps)
-    derived = first_of({"label_accuracy": lambda state, arguments: right}, last.descent.derived)
-    return replace(last, descent=replace(last.descent, derived=derived), start=time)
 
 
 def _first_weights(setup: Setup, start: Mapping[str, Any] | None) -> dict[str, np.ndarray]:

@@ -1,6 +1,6 @@
 """The experiment of Section 7: its settings, and what is kept of it; figures and verdicts read it without JAX.
 
-    python -m flowsys.systems.lego.section_7 --seeds 3 4 --n_x 64 --batch 32      (or `flowsys figure lego 1b --paper`)
+    python -m flowsys.systems.lego.section_7 --seed 3 4 --n_x 64 --hidden 240      (or `flowsys figure lego 1b --paper`)
 
 A model is trained at L = 5; for symmetric groups it goes on to longer lengths on answers of its own (Fig. 1b). Every
 length leaves its weights, from which training goes on where it stopped, and once trained its results: accuracy of the
@@ -8,14 +8,14 @@ model's own rollouts by length (Figs. 1a, 1b) and along training, attention maps
 (Figs. 6, 7). A run is kept by everything that determines it. A seed takes some 5 minutes of one core at L = 5.
 """
 
-from argparse import ArgumentParser
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
+from flowsys.experiments.command import asked
 from flowsys.experiments.stored import StoredRuns
 from flowsys.systems.lego import groups
 from flowsys.systems.lego.data import Vocabulary, check_length
@@ -100,7 +100,7 @@ def stages(first: Experiment, lengths: Sequence[int] = DOUBLED_LENGTHS, epochs: 
 
 def run(cases: Sequence[Trained], folder: Path | str, on_epochs: Callable[[Experiment, int], None]) -> list[Results]:
     """The results of stages that follow each other, each on the answers of the one before; kept ones are only read."""
-    from flowsys.systems.lego.two_heads_training import results, train
+    from flowsys.systems.lego.two_heads import results, train
 
     runs, previous = StoredRuns(Path(folder), COMMAND, keeps_weights=True), None
     for i, case in enumerate(cases):
@@ -126,23 +126,11 @@ def kept(group: str, adds_query: bool = False, longer: int = 0) -> dict[int, lis
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train and keep what is asked for; without arguments, what figures and verdicts read."""
-    asked = ArgumentParser(prog=COMMAND, description="Train the models of Section 7 and keep their results.")
-    asked.add_argument("--folder", default=RUNS.folder)
-    asked.add_argument("--groups", nargs="+", default=("C6", "S5"))
-    asked.add_argument("--seeds", nargs="+", type=int, default=(0, 1, 2))
-    asked.add_argument("--adds_query", action="store_true", help="with a residual around attention")
-    for setting in fields(Experiment)[1:-2]:
-        asked.add_argument(f"--{setting.name}", type=type(setting.default), default=setting.default)
-    given = vars(asked.parse_args(arguments))
-    folder, names, seeds, adds_query = (given.pop(name) for name in ("folder", "groups", "seeds", "adds_query"))
+    about = "Train the models of Section 7 and keep their results."
+    folder, cases = asked(Experiment(), arguments, COMMAND, about, RUNS.folder, group=("C6", "S5"), seed=(0, 1, 2))
     bar = tqdm(bar_format="{desc} {elapsed}")
     told = lambda stage, epoch: bar.set_description(f"{stage.group}, seed {stage.seed}, L = {stage.L}: epoch {epoch}")
-    try:
-        asked_for = [Experiment(name, seed=seed, architecture=Architecture(adds_query=adds_query), **given)
-                     for seed in seeds for name in names]  # fmt: skip
-    except ValueError as error:
-        asked.error(str(error))
-    for first in asked_for:
+    for first in cases:
         goes_on = first.group.startswith("S")
         run(stages(first, first.within(DOUBLED_LENGTHS) if goes_on else ()), folder, told)
         if goes_on:

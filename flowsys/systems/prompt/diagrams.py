@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from flowsys.runs.solving import solve
-from flowsys.sweeps.named import Boundary, Line, NamedDiagram, along, outer_edges
+from flowsys.sweeps.named import Boundary, Line, NamedDiagram, along, upright
 from flowsys.system import Setup
 from flowsys.systems.prompt import SYSTEM
 from flowsys.systems.prompt.planar import late_pattern_score, stage_2_clock
@@ -60,8 +60,7 @@ def _population_losses(setup: Setup, t: np.ndarray, n_tasks: np.ndarray) -> list
     fine = along(t, 200)
     loss = solve(SYSTEM, setup, at=fine, observe=("loss",))["loss"]
     at = lambda power: np.exp(np.interp(-power * np.log(10), -np.log(loss), np.log(fine), np.nan, np.nan))
-    return [Line(np.full(2, at(power)), np.array(outer_edges(n_tasks)), f"population: loss $10^{{{power}}}$")
-            for power in (-1, -2, -3)]  # fmt: skip
+    return [upright(at(power), n_tasks, f"population: loss $10^{{{power}}}$") for power in (-1, -2, -3)]
 
 
 DIAGRAMS = {

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from flowsys.model import numeric
 from flowsys.system.names import observables
 from flowsys.systems.prompt import testing
 from flowsys.systems.prompt.model import MASSES, mass_rates, masses, prompt_attention, prompt_loss, shown
@@ -142,12 +143,7 @@ def observe(p: Any) -> dict[str, Callable]:
 
 def _on_unseen(w: Any, X: Any, p: Any, read: Callable) -> float:
     """What is read off the prompts of unseen random tasks."""
-    import jax
-
-    from flowsys.model import ops
-
-    with jax.enable_x64(True):
-        return float(read(ops, seen(ops, w, unseen(p), p)))
+    return float(read(numeric, seen(numeric, w, unseen(p), p)))
 
 
 def measures(law: Law | None) -> dict[str, Callable]:
