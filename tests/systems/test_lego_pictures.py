@@ -178,7 +178,7 @@ def test_a_round_of_algorithm_2_that_no_step_can_end_says_so():
     # with B = log(d) / 2 no attention makes the right value likely: the first round never reaches its loss
     setup = SYSTEM.setup(group="C3", C_B=0.5, L=8, n_samples=32, t_max=1e6)
     with pytest.raises(
-        InputError, match=r"round at L = 2 of algorithm_2 does not end: .* loss_threshold not reached by t = 1e\+06"
+        InputError, match=r"round at L = 2 of algorithm_2 does not end: loss_threshold not reached by t = 1e\+06"
     ):
         SYSTEM.problem(setup, mode="algorithm_2")
 
@@ -270,7 +270,7 @@ def test_the_command_draws_the_seed_that_it_is_given(tmp_path, monkeypatch, caps
     monkeypatch.setattr("sys.argv", ["flowsys", "figure", "lego", "1b", "--set", "seed=0"])
     with pytest.raises(SystemExit) as end:
         cli.main()
-    assert end.value.code == 0 and "seed 0 to 40" in capsys.readouterr().out
+    assert not end.value.code and "seed 0 to 40" in capsys.readouterr().out
     assert (tmp_path / "lego-figure-1b.png").stat().st_size > 1000
 
 

@@ -104,8 +104,9 @@ def sentences(p) -> fs.Samples:
     """What is trained on: every sentence; in later rounds of Algorithm 2 a fixed sample."""
     if p.mode == "stage_1":
         return one_step(p)
-    if p.mode == "algorithm_2" and p.L > 2:
-        tokens, rng = vocabulary(p), np.random.default_rng((p.seed, p.L))
+    rng = np.random.default_rng((p.seed, p.L)) if p.mode == "algorithm_2" else None
+    if rng is not None and p.L > 2:
+        tokens = vocabulary(p)
         return data.sample(rng, tokens.group, tokens.n_x, p.L, p.n_samples)
     return every_sentence(p, p.L, variables_read=p.L + has_trained_layer(p))
 

@@ -80,7 +80,7 @@ def _unending(setup: Setup, right: float, told: str) -> InputError:
     """The refusal of a round whose loss does not fall to loss_target."""
     n_labels = setup["n_samples"] * max(trained_steps(setup, "algorithm_2", setup["L"]))
     return InputError(
-        f"the round at L = {setup['L']} of algorithm_2 does not end: {told}. {round((1 - right) * n_labels)} of its "
+        f"the round at L = {setup['L']} of algorithm_2 does not end: {told} {round((1 - right) * n_labels)} of its "
         f"{n_labels} self-labels are wrong; a wrong one puts a floor under the loss, and so does the clip, about "
         f"d^(1 - C_B) = {setup['d'] ** (1 - setup['C_B']):.2g}. A smaller loss_target lets the round before it label "
         "better, and another seed or a smaller n_samples draws other chains."
@@ -111,7 +111,7 @@ def _descended(setup: Setup, start: Mapping[str, Any] | None) -> tuple[float, di
     run = train(SYSTEM, setup, mode="algorithm_2", at=["loss_threshold"], steps=MOST_STEPS, records=1,
                 observe=("label_accuracy",), start=start, stop_when_done=True)  # fmt: skip
     if "loss_threshold" not in run.labels:
-        raise _unending(setup, run["label_accuracy"][-1], f"{MOST_STEPS} steps do not reach loss_target")
+        raise _unending(setup, run["label_accuracy"][-1], f"{MOST_STEPS} steps do not reach loss_target.")
     time = run.at("loss_threshold")["t"]
     return time, run.blocks(time)
 
