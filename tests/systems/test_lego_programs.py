@@ -6,7 +6,6 @@ import pytest
 
 from flowsys.errors import InputError
 from flowsys.model import ops
-from flowsys.model.values import Values
 from flowsys.program.arrays import observed, vector_field
 from flowsys.runs.solving import solve
 from flowsys.systems import load
@@ -68,7 +67,7 @@ def test_stage_2_program_is_the_gradient_of_the_model_on_sampled_configurations(
     drawn = {ell: configurations.sequences(group, 7, 40, seed=ell) for ell in (1, 2, 5)}
     tables = [configurations.from_sequences(group, *drawn[ell], [ell])[0] for ell in drawn]
     features = closed_forms.final_features(6, 3, 14.0)
-    nonlinearity = feedforward(np, Values(setup), clip)
+    nonlinearity = feedforward(np, setup, clip)
     problem = stage_2_problem(setup, Layer(group, features, 1e3, nonlinearity), tables)
 
     def loss(y):

@@ -63,13 +63,15 @@ class FeedForward:
 
 def whole_bias(ops, p):
     """`bias`, and the multiple of d^(-1/2) log d that was asked for."""
-    return p.bias + p.bias_scale * ops.log(p.d) / ops.sqrt(p.d)
+    return p["bias"] + p["bias_scale"] * ops.log(p["d"]) / ops.sqrt(p["d"])
 
 
 def feedforward(ops, p, clip: str) -> FeedForward:
     """The nonlinearity at given parameters."""
-    B = p.C_B * ops.log(p.d)
-    return FeedForward(whole_bias(ops, p), p.rho, p.q, p.activation, p.varpi, clip, B, p.clip_width, p.F_0)
+    rho, q, activation, varpi, width, F_0 = (
+        p[name] for name in ("rho", "q", "activation", "varpi", "clip_width", "F_0")
+    )
+    return FeedForward(whole_bias(ops, p), rho, q, activation, varpi, clip, p["C_B"] * ops.log(p["d"]), width, F_0)
 
 
 def value_losses(ops, F, target, d, F_0, axis=-1):

@@ -56,7 +56,7 @@ def _shown(setup: Setup, on_run: OnRun, group: str, lengths: Sequence[int] = ())
     return {seed: runs[seed]}
 
 
-def _in_words(runs: Runs) -> str:
+def _in_words(runs: Mapping[int, Any]) -> str:
     return f"seed {next(iter(runs))}" if len(runs) == 1 else f"{len(runs)} seeds"
 
 
@@ -185,7 +185,7 @@ FIGURES = {
     ),
     "2": _experiment(
         partial(attention_maps, shown="in_order"),
-        "Attention at convergence for $L$ = 5: answer clauses as queries upwards, keys across. Two diagonals: each "
+        "Attention at convergence for $L$ = 5, a row for each answer clause that asks. Two diagonals: each "
         "answer attends to itself and to the predicate that follows.",
     ),
     "5": _experiment(

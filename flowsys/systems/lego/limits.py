@@ -15,7 +15,6 @@ import numpy as np
 
 from flowsys.errors import InputError
 from flowsys.model.stated import program_problem, started_from
-from flowsys.model.values import Values
 from flowsys.program import Program, committed
 from flowsys.program.arrays import in_columns
 from flowsys.runs.solving import solve
@@ -52,7 +51,7 @@ def stage_1_problem(setup: Setup) -> Problem:
     """The isotropic layer from a = c = V_0, b' = e = 0."""
     text = program("stage_1", setup["q"], setup["activation"], setup["clip"])
     n_g, n_y = groups.sizes(setup["group"])
-    values = {**setup, **feedforward(np, Values(setup), setup["clip"]).numbers, "n_g": n_g, "n_y": n_y}
+    values = {**setup, **feedforward(np, setup, setup["clip"]).numbers, "n_g": n_g, "n_y": n_y}
     values["log_miss_target"] = np.log(setup["miss_target"])
     return program_problem(
         SYSTEM.declaration, setup, "stage_1", text, in_columns([setup["V_0"], 0.0, setup["V_0"], 0.0]), values,
@@ -65,7 +64,7 @@ def stage_1_problem(setup: Setup) -> Problem:
 
 def surrogate_problem(setup: Setup, mode: str) -> Problem:
     """Phase I from x_0 = V_0 + b; it ends at ϱ, beyond which it means nothing."""
-    sizes, q, rho, bias = groups.sizes(setup["group"]), setup["q"], setup["rho"], whole_bias(np, Values(setup))
+    sizes, q, rho, bias = groups.sizes(setup["group"]), setup["q"], setup["rho"], whole_bias(np, setup)
     x_0 = setup["V_0"] + bias
     if x_0 >= rho:
         raise InputError(f"V_0 + bias = {x_0:g} is not allowed at L4: phase I needs it below rho = {rho:g}.")
@@ -122,7 +121,7 @@ def ideal_layer(setup: Setup) -> Layer:
     features = closed_forms.final_features(
         *groups.sizes(setup["group"]), closed_forms.clip_level(setup["C_B"], setup["d"])
     )
-    return Layer(groups.named(setup["group"]), features, setup["d"], feedforward(np, Values(setup), "none"))
+    return Layer(groups.named(setup["group"]), features, setup["d"], feedforward(np, setup, "none"))
 
 
 @lru_cache(maxsize=64)
@@ -138,7 +137,7 @@ def _trained_layer(items: tuple) -> Layer:
             "right and wrong values the same logit (F_c = F_w), so that attention has nothing to read; choose a "
             "smaller bias or a larger V_0."
         )
-    clipped = feedforward(np, Values(setup), setup["clip"])
+    clipped = feedforward(np, setup, setup["clip"])
     return ideal_layer(setup)._replace(features=Isotropic(*map(float, run.states[-1])), feedforward=clipped)
 
 

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 import flowsys as fs
-from flowsys.model.values import Values
 from flowsys.system import FINITE
 from flowsys.systems.lego.closed_forms import clip_level, log_loss_threshold, outside_logit
 from flowsys.systems.lego.feedforward import ACTIVATIONS, CLIPS, whole_bias
@@ -17,7 +16,7 @@ GROUPS = (*(f"C{n}" for n in range(2, 13)), *(f"S{n}" for n in range(2, 7)))
 
 def of_neurons(p, m: int) -> float:
     """F_0 = m s(b) of a layer with m neurons a class."""
-    return outside_logit(m, whole_bias(np, Values(p)), p["rho"], p["q"])
+    return outside_logit(m, whole_bias(np, p), p["rho"], p["q"])
 
 
 PARAMETERS: dict[str, Any] = {
