@@ -40,14 +40,13 @@ def step_accuracies(
     scores: Scores, layer: Layer, L: int, at: Sequence[int] | np.ndarray, size: int = 256, seed: int = 0
 ) -> dict[str, np.ndarray]:
     """Teacher-forced accuracy of each step in `at`, by reading, over `size` sequences."""
-    means, F_0 = [], layer.feedforward.F_0
-    for table in _tables(layer.group, L, tuple(map(int, at)), size, seed):
-        F = stage_2.logits(numeric, scores, layer.features, table, layer.feedforward)
-        losses = value_losses(numeric, F, table.target.argmax(axis=1), layer.d, F_0)
-        rivals = np.where(table.target > 0, F_0, F).max(axis=1)
-        is_likeliest = F[table.target > 0] > rivals
-        means.append((np.exp(-losses).mean(), is_likeliest.mean(), -np.expm1(-losses).mean()))
-    return dict(zip(READINGS, np.transpose(means)))
+    tables, F_0 = _tables(layer.group, L, tuple(map(int, at)), size, seed), layer.feedforward.F_0
+    F = np.array([stage_2.logits(numeric, scores, layer.features, table, layer.feedforward) for table in tables])
+    target = np.array([table.target for table in tables])
+    losses = value_losses(numeric, F, target.argmax(axis=-1), layer.d, F_0)
+    is_likeliest = (target * F).sum(axis=-1) > np.where(target > 0, F_0, F).max(axis=-1)
+    means = np.exp(-losses), is_likeliest, -np.expm1(-losses)
+    return {reading: of_each.mean(axis=-1) for reading, of_each in zip(READINGS, means)}
 
 
 def greedy_answers(scores: Scores, layer: Layer, actions, y_0, n_answers: int) -> tuple[np.ndarray, np.ndarray]:
