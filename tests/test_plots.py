@@ -11,15 +11,17 @@ from other_systems import changed
 
 from flowsys.claims import Verdict, Word
 from flowsys.claims.regions import Region
+from flowsys.errors import InputError
 from flowsys.ladder import Rung, compare
 from flowsys.laws.fits import line
 from flowsys.plot import dots, heat, residuals
 from flowsys.plot import phase as draw
 from flowsys.plot.colours import of_values
-from flowsys.plot.drawing import Drawing
+from flowsys.plot.drawing import Drawing, PaperFigure
 from flowsys.plot.drawn import HEAD, as_csv
 from flowsys.plot.ladder import ladder
 from flowsys.plot.region import region
+from flowsys.runs.solving import solve
 from flowsys.sweeps import Axis, PhaseDiagram
 from flowsys.sweeps.diagram import CODES
 from flowsys.sweeps.named import Contour, Line, Phases
@@ -107,6 +109,25 @@ def test_a_curve_of_means_over_seeds_is_dots_with_the_deviation_that_stands_besi
     low, high = np.array([segment[:, 1] for segment in bars[2][0].get_segments()]).T
     assert np.allclose(high - low, 2 * values["std(q@T)"]) and np.allclose((high + low) / 2, values["mean(q@T)"])
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["mean and standard deviation of 8 seeds"]
+
+
+def test_a_figure_refuses_what_plays_no_part_in_it():
+    system, drawn = load("prompt"), []
+
+    def draw(setup):
+        drawn.append(setup)
+        run = solve(system, system.setup(M=4, K=2, alpha=setup["alpha"]), at=[1.0], observe=["loss"])
+        return Drawing(Figure(), {"run": run})
+
+    by_runs, kept = PaperFigure(draw, ""), PaperFigure(draw, "", heeds=("seed", "K"))
+    assert by_runs(system.setup(alpha=0.7, K=2)).data and kept(system.setup(seed=3)).data
+    drawn.clear()
+    with pytest.raises(InputError, match=r"^K = 3 plays no part in this figure: it is drawn at its own\.$"):
+        by_runs(system.setup(alpha=0.7, K=3))
+    assert len(drawn) == 1
+    with pytest.raises(InputError, match=r"^alpha = 0.7 plays no .* at its own; seed, K may be set\.$"):
+        kept(system.setup(alpha=0.7))
+    assert len(drawn) == 1  # before anything is drawn
 
 
 def test_ladders_regions_and_fits_are_labelled_by_the_table_of_names():
