@@ -128,6 +128,8 @@ def test_a_figure_refuses_what_plays_no_part_in_it():
     with pytest.raises(InputError, match=r"^alpha = 0.7 plays no .* at its own; seed, K may be set\.$"):
         kept(system.setup(alpha=0.7))
     assert len(drawn) == 1  # before anything is drawn
+    with pytest.raises(InputError, match=r"^K = 3 plays no part in this figure: it is drawn at its own\.$"):
+        PaperFigure(lambda setup, on_run=None: pytest.fail("hours of training"), "")(system.setup(K=3), on_run=print)
 
 
 def test_ladders_regions_and_fits_are_labelled_by_the_table_of_names():

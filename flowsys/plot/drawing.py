@@ -62,8 +62,9 @@ class PaperFigure:
     """How a figure of the paper is drawn from a setup.
 
     `caption` says what the paper shows there, in a sentence of our own; `mode` is the one whose defaults the figure
-    starts from, None the system's first. `heeds` lists the parameters that play a part, of a figure whose runs do not
-    tell: of kept runs say. What is given and plays none is refused.
+    starts from, None the system's first. `heeds` lists the parameters that play a part, where the runs behind it do not
+    tell; of a figure that has paper sizes, which is drawn from kept runs, they are none unless told. What is given and
+    plays none is refused.
     """
 
     draw: Callable[..., Drawing]
@@ -72,8 +73,8 @@ class PaperFigure:
     heeds: Sequence[str] | None = None
 
     def __call__(self, setup: Setup, **options: Any) -> Drawing:
-        if self.heeds is not None:
-            self._refuse(setup, sorted(setup.given.difference(self.heeds)))
+        if self.heeds is not None or self.has_paper_sizes:
+            self._refuse(setup, sorted(setup.given.difference(self.heeds or ())))
             return self.draw(setup, **options)
         drawing = self.draw(setup, **options)
         self._refuse(setup, drawing.unheeded(setup))
