@@ -56,9 +56,15 @@ def test_margins_of_sampled_neurons_lie_within_the_spill_of_the_closed_form(carr
 
 
 @pytest.mark.parametrize("width", [64, 100])
-def test_counts_drawn_by_words_have_the_moments_of_signs(width):
+def test_drawn_counts_have_the_moments_of_signs(width):
     counts = drawn_counts(0, 3000, width)
-    for found, mean, variance in ((counts.own, width, width / 2), (counts.both, width / 2, 3 * width / 8)):
+    first = counts.own[0, 0]
+    for found, mean, variance in (
+        (counts.own, width, width / 2),
+        (counts.both, width / 2, 3 * width / 8),
+        (counts.with_first[1:], first / 2, first / 4),
+        (counts.balance, 0, width / 2),
+    ):
         assert abs(found.mean() - mean) < 5 * np.sqrt(variance / found.size)
         assert abs(found.var() / variance - 1) < 0.1
     assert counts.with_first[0, 0] == counts.own[0, 0] and np.all(counts.both <= counts.own.min(axis=1))

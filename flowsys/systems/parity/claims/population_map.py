@@ -12,7 +12,7 @@ sequence, own token) is
 
 up to a split of S[n+2]'s tokens by the common mode κ_{q,n+1} at n+2. Attention depends on the query alone after that
 (at n+2 also on the bit of S[n+2]), and the third step follows: K moves by the attended signal, scores by O(1 - s).
-Of the neurons only the counts within a position and with (n+1, 0) are needed, which are drawn bit by bit.
+Of the neurons only the counts within a position and with (n+1, 0) are needed, and these are drawn.
 
 The rates take the place of Assumption 2's, which need astronomical n (Lemma 5). Left out are the outputs on other
 positions' secrets, weighed by the attention off target: `spill` bounds them; at n+2 they would move the scores of the
@@ -23,7 +23,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-AT_A_TIME = 256  # positions
 Rates = tuple[float, float, float]
 
 
@@ -48,27 +47,22 @@ class Counts:
 
 
 def drawn_counts(seed: int, k: int, width: int) -> Counts:
-    """The counts of 2·width neurons with independent signs, position by position."""
+    """The counts of 2·width neurons with independent signs.
+
+    Given those active on (n+1, 0), a later position has every pattern of its two tokens with probability 1/4.
+    """
     rng = np.random.default_rng(seed)
-    n_words = -(-width // 64)
-    last = np.uint64((1 << (width - 64 * (n_words - 1))) - 1) if width % 64 else np.uint64(2**64 - 1)
-
-    def signs(shape: tuple[int, ...]) -> np.ndarray:
-        words = rng.integers(0, 2**64, (*shape, n_words), dtype=np.uint64)
-        words[..., -1] &= last
-        return words
-
-    count = lambda words: np.bitwise_count(words).sum(axis=-1, dtype=np.int64)
-    own, both, with_first, balance, first = [], [], [], [], None
-    for start in range(0, k, AT_A_TIME):
-        active = signs((min(AT_A_TIME, k - start), 2, 2))  # positions × bits × signs of h
-        first = active[0, 0] if first is None else first
-        up, down = np.moveaxis(count(active), -1, 0)
-        own.append(up + down)
-        balance.append(up - down)
-        both.append(count(active[:, 0] & active[:, 1]).sum(axis=-1))
-        with_first.append(count(active & first).sum(axis=-1))
-    return Counts(*(np.concatenate(parts) for parts in (own, both, with_first, balance)))
+    first = rng.binomial(width, 0.5, 2)  # by the sign of h
+    groups = np.stack([first, width - first], axis=-1)  # active on (n+1, 0), and not
+    # positions × signs of h × groups × (neither token, the second, the first, both)
+    patterns = rng.multinomial(groups, [0.25] * 4, (k, 2, 2))
+    second = rng.binomial(groups, 0.5)
+    patterns[0] = 0
+    patterns[0, :, 0, 2], patterns[0, :, 0, 3] = first - second[:, 0], second[:, 0]
+    patterns[0, :, 1, 0], patterns[0, :, 1, 1] = width - first - second[:, 1], second[:, 1]
+    active = patterns @ np.array([[0, 0], [0, 1], [1, 0], [1, 1]])  # on each of the two tokens
+    up, down = np.moveaxis(active.sum(axis=2), 1, 0)
+    return Counts(up + down, patterns[..., 3].sum(axis=(1, 2)), active[:, :, 0].sum(axis=1), up - down)
 
 
 def expected_counts(k: int, width: float) -> Counts:
