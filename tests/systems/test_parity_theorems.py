@@ -154,6 +154,34 @@ def test_theorem_3_width_in_and_out_of_its_regime():
     assert str(outside.word) == "outside the regime" and outside.values["one_hot_error"] < 1e-40
 
 
+def test_theorem_3_at_the_printed_constants_of_its_rates():
+    n, k, ρ, ε = 10**12, 1_200_000, 0.002, 52.0
+    found = CLAIMS["theorem_3_width_rates"].check(PARITY)
+    assert 4 * ρ <= 1 / 120 and ρ**2 * 2 * k * ε**2 / 16 > 40 * np.log(n)
+    scores = ρ**2 * 2 * k * ε**2 / 8  # on S[i] after the second step, an infinite number of neurons
+    assert str(found.word) == "holds" and abs(found.values["log10_error"] * np.log(10) / -scores - 1) < 0.1
+
+
+def test_rates_at_which_gates_flip_are_outside_what_theorem_3_states():
+    inside, outside = (checked("theorem_3_width", rho=ρ) for ρ in (0.33, 0.34))
+    assert str(inside.word) == "holds" and inside.values["shift"] < 1
+    assert str(outside.word) == "outside the regime" and outside.values["shift"] > 1
+
+
+@pytest.mark.parametrize(
+    ("id", "given", "allowed"),
+    [
+        ("lemma_1", {"k": 72, "d": 812_992}, "k d <= 4000000"),
+        ("lemma_7_sums", {"n": 1000, "k": 1, "m": 5900.0}, "width max(k, 8) (n + k) <= 6000000"),
+        ("lemma_10", {"n": 10**6, "k": 1000, "d": 10**6}, "k <= 500"),
+        ("lemma_24", {"n": 10**12, "k": 10**7}, "k <= 2000000"),
+        ("one_hot_elsewhere", {"n": 10**7, "k": 10**6}, "k <= 2000"),
+    ],
+)
+def test_claims_refuse_sizes_that_would_take_minutes_by_name(id, given, allowed):
+    assert allowed in checked(id, **given).note
+
+
 # -- entropy ----------------------------------------------------------------------------------------------------------
 
 

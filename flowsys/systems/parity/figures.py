@@ -105,7 +105,7 @@ FIGURES = {
     "4": PaperFigure(
         ran.epochs_by_shape,
         "Accuracy without a chain on few strings passed over many times, for several layers and heads: almost all "
-        "learn, more heads sooner than more layers; with a chain (dashed) it takes a few epochs.",
+        "learn, more heads sooner than more layers; with a chain (the upright line) it takes a few epochs.",
     ),
     "5": PaperFigure(
         partial(ran.along_training, "5", ran.strings, ran.right_and_entropy, "share; entropy"),

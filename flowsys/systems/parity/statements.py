@@ -24,10 +24,7 @@ STATEMENTS = {
     "Lemmas 1–4": Statement("the embeddings' dual vectors exist and are small off the secret"),
     "Assumption 2": Statement("n, k, m, d and the rates"),
     "Lemma 5": Statement("what Assumption 2 implies as n → ∞"),
-    "Lemma 6": Statement(
-        "(-1)^b[i+1] 1(b[j] = b_1, b[i] = b_2) is a martingale where S[i] ≠ j",
-        "one line of proof (b[S[i]] is independent); its consequence, 0 off S[i] on the population, is lemma_14's",
-    ),
+    "Lemma 6": Statement("(-1)^b[i+1] 1(b[j] = b_1, b[i] = b_2) is a martingale where S[i] ≠ j"),
     "Table 1": Statement("orders of the statistics δ, α, β, ψ, γ, ζ of a batch"),
     "Lemma 7": Statement("batches are balanced"),
     "Lemmas 8, 9": Statement("attention does not move in the first step"),
@@ -44,7 +41,7 @@ STATEMENTS = {
     "Lemma 24": Statement("attention is one-hot to n^-9 after step 3"),
     "Lemma 25": Statement("step 3 moves the inputs of neurons by 2ε/3"),
     "Lemma 26": Statement("|T ∓ ε/3| < ε/3 after step 3"),
-    "Lemma 27": Statement("the same for the hinge loss", "it is linear where |T| < 1, and outputs are below 2ε/3"),
+    "Lemma 27": Statement("the same for the hinge loss"),
     "Lemmas 28, 29, 30, 31": Statement("norms of random matrices; sums of embeddings", _TOOL),
-    "Lemma 32": Statement("scores 2C log n on target, C log n off it: one-hot to 4/n^(C-1)", _TOOL),
+    "Lemma 32": Statement("scores 2C log n on target, C log n off it: one-hot to 4/n^(C-1)"),
 }  # fmt: skip

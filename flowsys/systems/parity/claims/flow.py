@@ -6,9 +6,11 @@ The paper's theorem is about three steps of descent; what follows is about the f
 import numpy as np
 
 from flowsys.claims import Claim, Identity, Inequality, Kit, Limit, Path, Provable, Sides
+from flowsys.errors import InputError
 from flowsys.laws.fits import power_law
 
 SIZES = (300, 1000, 3000, 10_000, 30_000, 100_000)
+MOST_POSITIONS = 2000
 WHERE = "Theorem 3 under gradient flow [ours]"
 
 
@@ -73,6 +75,10 @@ def attention_of_every_string(run: Kit, bit: int = 0) -> dict[str, Sides]:
 def attention_elsewhere(run: Kit, tau: float = 45.0) -> dict[str, Sides]:
     """Attention on S[i] at n+1 and at every i >= n+3, at t = τ n√m, against 0.99."""
     n, k, found = run.p.n, run.p.k, {}
+    if k > MOST_POSITIONS:
+        raise InputError(
+            f"k = {k} is not allowed here: a flow is followed at every position, so k <= {MOST_POSITIONS}."
+        )
     for i in (n + 1, *range(n + 3, n + k + 1)):
         there = run.at(i=i).run(tau * n * run.p.m**0.5, observe=("s_target",))
         found[f"i = n+{i - n}"] = Sides(there["s_target"][0], 0.99)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from flowsys.claims import Claim, Condition, Existence, HighProbability, Identity, Kit, Regime, Sides
+from flowsys.errors import InputError
 from flowsys.systems.parity.claims.construction import construct
 from flowsys.systems.parity.claims.gradients import gradient, largest_entry, order_of_vanishing
 from flowsys.systems.parity.claims.regimes import DELTA, SECRETS
@@ -14,6 +15,7 @@ INSIDE: dict[str, Any] = {"n": 300_000, "k": 3, "d": 180, "tokens": "all"}
 FEW = Condition("d² + dm ≤ nk/log n", lambda p: (p.n * p.k / log(p.n), p.d**2 + p.d * (p.k + 1)))
 MANY = Condition("d ≥ c k log(n/δ)", lambda p, c: (p.d, c * p.k * log(p.n / DELTA)))
 EMBEDDINGS = 2
+MOST_SECRETS, MOST_SIGNS = 100, 4 * 10**6
 
 
 def least_margins(run: Kit, bits: float | None = None, d: int | None = None) -> dict[str, float]:
@@ -35,8 +37,17 @@ def leaks(run: Kit, bound: float = 0.5) -> np.ndarray:
     return np.array([construct(p.n, p.k, p.d, np.random.default_rng(s)).leak / bound for s in run.starts])
 
 
+def check_dimension(run: Kit) -> None:
+    """Refused if the secret tokens of all starts are too much to draw and multiply."""
+    k, d = run.p.k, run.p.d
+    if k > MOST_SECRETS or k * d > MOST_SIGNS:
+        raise InputError(f"k = {k}, d = {d:g} is not allowed here: the secret tokens of every start are drawn, so "
+                         f"k <= {MOST_SECRETS} and k d <= {MOST_SIGNS}.")  # fmt: skip
+
+
 def smallest_eigenvalues(run: Kit, bound: float = 1 / 12) -> np.ndarray:
     """Lemma 1: 1/12 over the least eigenvalue of the Gram matrix of the secret tokens, for every start."""
+    check_dimension(run)
     found = []
     run.note(norm=(2 * run.p.k / bound) ** 0.5)
     for seed in run.starts:
