@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.stats import binom, norm
 
 from flowsys.analysis.attention import attention_entropy
 from flowsys.claims.conditions import Conditions
@@ -166,6 +167,22 @@ def test_rates_at_which_gates_flip_are_outside_what_theorem_3_states():
     inside, outside = (checked("theorem_3_width", rho=ρ) for ρ in (0.33, 0.34))
     assert str(inside.word) == "holds" and inside.values["shift"] < 1
     assert str(outside.word) == "outside the regime" and outside.values["shift"] > 1
+
+
+def test_more_pairs_of_tokens_are_far_from_orthogonal_than_lemma_31_allows():
+    found = CLAIMS["lemma_31"].check(PARITY)
+    n, k, d = 4e9, 11_000, found.values["d"]
+    x = np.sqrt(2 * np.log(8 * n * d * 10))  # the bound in standard deviations of an inner product
+    assert str(found.word) == "does not hold" and n / np.log(10 * n) ** 5 < k < n / np.log(10 * n) ** 4
+    assert np.isclose(found.constant * 0.1, 4 * (n + k) ** 2 * norm.sf(x), rtol=0.02) and found.values["least"] > 0.9
+
+
+def test_pairs_beyond_a_bound_are_as_many_as_the_binomial_says():
+    n, d, bound = 4000, 64, 0.6
+    E = np.random.default_rng(0).choice(np.array([-1, 1], np.float32), (2 * n, d))
+    beyond = (np.abs(E @ E.T) > bound * d).sum() / 2 - n  # the diagonal is not a pair
+    expected = n * (2 * n - 1) * 2 * binom.sf(np.floor(d * (1 + bound) / 2), d, 0.5)
+    assert abs(beyond - expected) < 4 * np.sqrt(expected)
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,7 @@ STATEMENTS = {
     "Lemma 25": Statement("step 3 moves the inputs of neurons by 2ε/3"),
     "Lemma 26": Statement("|T ∓ ε/3| < ε/3 after step 3"),
     "Lemma 27": Statement("the same for the hinge loss"),
-    "Lemmas 28, 29, 30, 31": Statement("norms of random matrices; sums of embeddings", _TOOL),
+    "Lemmas 28, 29, 30": Statement("norms of random matrices; sums of embeddings", _TOOL),
+    "Lemma 31": Statement("tokens are nearly orthogonal"),
     "Lemma 32": Statement("scores 2C log n on target, C log n off it: one-hot to 4/n^(C-1)"),
 }  # fmt: skip

@@ -4,12 +4,14 @@ from math import log, log2
 from typing import Any
 
 import numpy as np
+from scipy.stats import binom
 
-from flowsys.claims import Claim, Condition, Existence, HighProbability, Identity, Kit, Regime, Sides
+from flowsys.claims import Claim, Condition, Existence, HighProbability, Identity, Inequality, Kit, Regime, Sides
+from flowsys.claims.claim import Erratum
 from flowsys.errors import InputError
 from flowsys.systems.parity.claims.construction import construct
 from flowsys.systems.parity.claims.gradients import gradient, largest_entry, order_of_vanishing
-from flowsys.systems.parity.claims.regimes import DELTA, SECRETS
+from flowsys.systems.parity.claims.regimes import DELTA, LARGE, SECRETS
 
 INSIDE: dict[str, Any] = {"n": 300_000, "k": 3, "d": 180, "tokens": "all"}
 FEW = Condition("d² + dm ≤ nk/log n", lambda p: (p.n * p.k / log(p.n), p.d**2 + p.d * (p.k + 1)))
@@ -54,6 +56,19 @@ def smallest_eigenvalues(run: Kit, bound: float = 1 / 12) -> np.ndarray:
         M = np.random.default_rng(seed).choice([-1.0, 1.0], (2 * run.p.k, run.p.d)) / run.p.d**0.5
         found.append(bound / np.linalg.eigvalsh(M @ M.T)[0])
     return np.array(found)
+
+
+def pairs_beyond(run: Kit, dimensions: float = 1.0) -> Sides:
+    """Lemma 31: the expected number of pairs of tokens with |⟨e, e'⟩| > √(2 log(8nd/δ)/d), d that of Assumption 2.
+
+    Inner products are binomial and, pair by pair, independent: none is beyond with probability at most 1/expected.
+    """
+    n, k = run.p.n, run.p.k
+    d, tokens = round(dimensions * k * log(n / DELTA) ** 1.1), 2.0 * (n + k)
+    bound = (2 * log(8 * n * d / DELTA) / d) ** 0.5
+    expected = tokens * (tokens - 1) * float(binom.sf(np.floor(d * (1 + bound) / 2), d, 0.5))
+    run.note(d=d, least=max(0.0, 1 - 1 / expected) if expected else 0.0)
+    return Sides(expected, DELTA)
 
 
 def no_signal(run: Kit, k: int | None = None) -> dict[str, Sides]:
@@ -101,6 +116,11 @@ CLAIMS = (
           regime=Regime(MANY, c=20.0), takes="n k d", control={"bound": 0.1}, is_cheap=False,
           note="the constant of d = Θ(k log(n/δ)) is hidden: {c:.3g} here; with the {there:.3g} of the sizes at which "
           "Theorem 1 is checked the bound fails and the theorem still holds"),
+    Claim("lemma_31", "Lemma 31", "|⟨e, e'⟩ - 1(e = e')| ≤ √(2 log(8nd/δ)/d) for all tokens, with probability 1 - δ",
+          Inequality(), pairs_beyond, at=LARGE, regime=Regime(*SECRETS), takes="n k", control={"dimensions": 1e6},
+          note="the expected number of pairs beyond the bound, against δ: some pair is with probability {least:.3g} at "
+          "least, d = {d}; control: where d exceeds n", erratum=Erratum("log(8nd/δ)", "log(8(n+k)²/δ), a union over "
+          "pairs of tokens", "harmless")),
     Claim("theorem_2_gradient", "Sec. 3.3", "without a chain no token is correlated with the label: the population "
           "gradient at the start is 0 for k ≥ 2", Identity(1e-17, relative=False), no_signal, at=SMALL, takes="n m "
           "seed",
