@@ -39,10 +39,14 @@ TIMES = np.geomspace(0.1, 1e4, 11)
 
 
 def late(run: Kit) -> float:
-    """10^(3(q-2)) d^C_B after phase I: rates fall like e^-B, and what confounders have above -b like t^(-1/(q-2))."""
+    """10^(4(q-2)) n_g n_y ϱ^(q-1) d^C_B after phase I.
+
+    Rates fall like e^-B, and what confounders have above -b like (n_g n_y ϱ^(q-1)/t)^(1/(q-2)).
+    """
     p = run.p
-    first = phase_1_time(p.bias + p.V_0, *sizes(p.group), p.q, p.rho)
-    return first + 1e3 ** (p.q - 2) * float(p.d) ** float(p.C_B)
+    n_g, n_y = sizes(p.group)
+    first = phase_1_time(p.bias + p.V_0, n_g, n_y, p.q, p.rho)
+    return first + 1e4 ** (p.q - 2) * n_g * n_y * p.rho ** (p.q - 1) * float(p.d) ** float(p.C_B)
 
 
 def growth(run: Kit, extra: int = 0) -> Sides:
