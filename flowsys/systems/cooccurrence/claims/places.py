@@ -26,8 +26,11 @@ SMALL_START = Condition("σ_0 √(L m) ≤ k", lambda p, k: (k, p.kappa / max(lo
 IN_PROPORTION = Condition("shares 1/2, 1/6, 1/6, 1/6",
                           lambda p: (1.0, 0.0 if np.allclose(shares_of(p), PROPORTIONS) else 2.0))  # fmt: skip
 """Assumption 2.3 (i)."""
+SMALLER_NEURONS = Condition("σ_1 ≥ σ_0", lambda p: (p.m1**-0.5, sigma_0_squared(p) ** 0.5))
+"""Condition 1, where m ≥ Ω̃(m1): without it the values' start, m1 α = σ_0² m m1, outweighs c = σ_1² m m1."""
 CONDITION_1 = Regime(ENOUGH_SAMPLES, WIDE, IN_PROPORTION, c=1.0)
 PHASES = Regime(ENOUGH_SAMPLES, WIDE, LATE_T_1, IN_PROPORTION, c=1.0)
+SMALLER = Regime(*PHASES.conditions, SMALLER_NEURONS, c=1.0)
 STARTS = Regime(ENOUGH_SAMPLES, WIDE, SMALL_START, IN_PROPORTION, c=1.0, k=1.0)
 
 MORE_SAMPLES = Path("n", (180.0, 600.0, 6000.0, 60000.0))
