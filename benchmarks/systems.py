@@ -3,7 +3,8 @@
     python benchmarks/systems.py [SYSTEM …]
 
 Sweeps run twice in this process, with two threads; the second run counts. `kernel` is the native integration of the
-trajectories, `observed` the native evaluation of observables; the rest is Python: building, derived observables.
+trajectories, `observed` the native evaluation of observables, and what is integrated meanwhile (shares of sweeps of
+several chunks overlap); the rest is Python: building, derived observables.
 CPU seconds are of the whole process; wall seconds depend on what else the machine does.
 """
 
