@@ -188,9 +188,10 @@ class Sign:
     def judge(self, points: Sequence[Point], kit: Any) -> Finding:
         wrong: dict[str, dict] = {}
         least: dict[str, float] = {}
-        by_point = []
+        by_point: list[bool] = []
         for point in points:
-            there, count = point.measured, len(wrong)
+            there = point.measured
+            by_point.append(True)
             t = getattr(there, "t", None)
             for name, sign in self.signs.items():
                 x = sign * np.atleast_1d(np.asarray(there[name], float))
@@ -199,9 +200,9 @@ class Sign:
                 size = float(np.abs(x).max()) or 1.0
                 least[name] = min(least.get(name, np.inf), float(x.min()) / size)
                 row = _first(~(x > 0) if self.strict else ~(x >= -1e-12 * size))
+                by_point[-1] &= row is None
                 if row is not None and name not in wrong:
                     wrong[name] = {"part": name, **point.sets} | ({} if t is None else {"t": float(t[row])})
-            by_point.append(len(wrong) == count)
         n, broken = len(self.signs), next(iter(wrong.values()), None)
         text = f"{n - len(wrong)} of {n} signs hold" + (f"; broken: {', '.join(sorted(wrong))}" if wrong else "")
         return Finding(word_of(name not in wrong for name in self.signs), text, _broken(broken), min(least.values()),

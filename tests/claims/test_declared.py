@@ -119,6 +119,8 @@ def test_the_least_hidden_constant_is_where_the_claim_begins_to_hold():
     found = verdict(fs.Inequality(">="), lambda run: (run.p.n, holds_from), path)
     assert str(found.word) == "holds in part"
     assert found.values["least_c"] == pytest.approx(190 / (25 * log(5) ** 2), rel=1e-6)
+    found = verdict(fs.Sign({"excess": 1}), lambda run: {"excess": run.p.n - holds_from}, path)
+    assert found.values["least_c"] == pytest.approx(190 / (25 * log(5) ** 2), rel=1e-6)
     smaller = fs.Regime(fs.Condition("w ≤ c", lambda p, c: (c, p.w)), c=0.5)
     path = {"path": fs.Path("w", (0.4, 0.2, 0.1, 0.01)), "regime": smaller}
     found = verdict(fs.Inequality("<="), lambda run: (run.p.w, 0.15), path)

@@ -23,7 +23,8 @@ from flowsys.claims import (
 )
 from flowsys.claims.bounded import bounded
 from flowsys.claims.probability import failure_interval
-from flowsys.claims.regime import drawn_value
+from flowsys.claims.regime import drawn_value, equals
+from flowsys.errors import InputError
 from flowsys.system import Parameter
 
 T = np.linspace(0.0, 10.0, 201)
@@ -197,3 +198,20 @@ def test_parameters_without_bounds_are_drawn_on_both_sides():
 def test_a_regime_that_is_just_reached_is_not_empty():
     narrow = Regime(Condition("w ≥ 2/3", lambda p: (p.w, 2 / 3)))
     assert verdict(Inequality("<="), lambda r: (1.0, 2.0), {"regime": narrow}).word == OUTSIDE
+
+
+def test_where_a_parameter_is_fixed_another_value_of_it_lies_outside():
+    fixed = {"regime": Regime(equals("n", 60))}
+    assert verdict(Inequality("<="), lambda r: (1.0, 2.0), fixed).word == HOLDS
+    other = verdict(Inequality("<="), lambda r: (1.0, 2.0), fixed, {"n": 30})
+    assert (other.word, other.margin) == (OUTSIDE, 0.5)
+
+
+def test_what_cannot_be_measured_is_told_from_the_edge_of_the_regime_on():
+    def refuse(run):
+        raise InputError("n is no prime.")
+
+    regime = Regime(Condition("n ≥ 60", lambda p: (p.n, 60)))
+    assert verdict(Inequality("<="), refuse, {"regime": regime}, {"n": 59}).word == OUTSIDE
+    edge = verdict(Inequality("<="), refuse, {"regime": regime}, {"n": 60})
+    assert (edge.word, edge.note) == (UNTESTABLE, "n is no prime.")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from flowsys.claims import Limit
-from flowsys.claims.bounded import bounded
+from flowsys.claims.bounded import bounded, thinned
 from flowsys.claims.measurements import Point, Series
 from flowsys.claims.verdict import Word
 
@@ -158,3 +158,15 @@ def test_what_passes_its_value_at_a_steady_pace_has_not_come_to_rest_there():
 def test_five_places_are_enough_for_a_fit():
     x = np.arange(1.0, 6.0)
     assert found(x, 2 + 1 / x, 2.0).constant == pytest.approx(2.0, abs=1e-3)
+
+
+@pytest.mark.parametrize("off", [0.004, -0.004])
+def test_within_its_tolerance_a_limit_is_told_as_it_is(off):
+    x = np.geomspace(1, 1e4, 13)
+    end = found(x, 1.5 + off + 3 / x, 1.5)
+    assert end.word is Word.HOLDS and end.constant == pytest.approx(1.5 + off, abs=1e-4)
+
+
+def test_places_at_which_there_is_no_logarithm_are_left_out():
+    x, y = thinned(np.array([-1.0, 0.0, 1.0, 2.0]), np.array([5.0, 6.0, 0.0, 7.0]))
+    assert (x.tolist(), y.tolist()) == ([1.0, 2.0], [0.0, 7.0])
