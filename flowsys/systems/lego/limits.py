@@ -24,7 +24,7 @@ from flowsys.systems.lego import SYSTEM, closed_forms, groups
 from flowsys.systems.lego.configurations import Configurations, expectation, program_tables
 from flowsys.systems.lego.feedforward import feedforward, whole_bias
 from flowsys.systems.lego.isotropic import Isotropic, Layer, conserved
-from flowsys.systems.lego.model import trained_steps
+from flowsys.systems.lego.model import divisor, trained_steps
 from flowsys.systems.lego.stage_2 import AT_REST, Scores
 from flowsys.systems.lego.vocabulary import DEAR
 
@@ -85,8 +85,7 @@ def stage_2_problem(
     setup: Setup, layer: Layer, steps: Sequence[Configurations], initial: Scores = AT_REST, start: float = 0.0
 ) -> Problem:
     """Attention over a fixed layer, on the configurations of the steps to train on; of all steps the mean counts."""
-    divisor = len(steps) if setup["trained_steps"] == "all" else 1
-    data = program_tables([step._replace(weight=step.weight / divisor) for step in steps])
+    data = program_tables([step._replace(weight=step.weight / divisor(setup, steps)) for step in steps])
     text = program("stage_2", setup["q"], setup["activation"], layer.feedforward.clip)
     values = {**setup, **layer.feedforward.numbers, **layer.features._asdict(), "n_y": layer.group.n_y, "L": steps[0].L}
     values |= {"inverse_others": 1 / (setup["n_x"] - 1), "log_eps_target": np.log(setup["eps_target"])}

@@ -140,6 +140,11 @@ def trained_steps(p, mode: str, L: int) -> tuple[int, ...]:
     return {"first_two": (1, 2), "first": (1,), "second": (2,), "all": tuple(range(1, L + 1))}[choice]
 
 
+def divisor(p, steps) -> int:
+    """Of all steps the mean loss is trained, else the sum."""
+    return len(steps) if p["trained_steps"] == "all" else 1
+
+
 def step_logits(ops, w, X, p, ell: int):
     """Logits for the value of ans_ℓ given what stands before it: the d classes, or those in Y over the ideal layer."""
     layer, group, L = nonlinearity(ops, p), vocabulary(p).group, X.actions.shape[1]
@@ -172,4 +177,4 @@ def sentence_loss(ops, w, X, p):
         return one_step_loss(ops, w, X, p)
     steps = trained_steps(p, p.mode, X.actions.shape[1])
     losses = [step_loss(ops, w, X, p, ell) for ell in steps]
-    return sum(losses[1:], losses[0]) / (len(steps) if p.trained_steps == "all" else 1)
+    return sum(losses[1:], losses[0]) / divisor(p, steps)

@@ -125,8 +125,8 @@ def _of_velocity(ops, w, X, p) -> dict[str, Any]:
 
 def _step(ell: int) -> Callable:
     def loss(ops, w, X, p):
-        is_trained = ell in model.trained_steps(p, p.mode, X.actions.shape[1])
-        return model.step_loss(ops, w, X, p, ell) if is_trained else 0.0 * w.Q_43.sum()
+        steps = model.trained_steps(p, p.mode, X.actions.shape[1])
+        return model.step_loss(ops, w, X, p, ell) / model.divisor(p, steps) if ell in steps else 0.0 * w.Q_43.sum()
 
     return loss
 
