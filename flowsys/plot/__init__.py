@@ -6,6 +6,7 @@ Theory is a line, simulation is dots with error bars over seeds, in every pictur
 
 from flowsys.plot.beside import panels_beside as panels_beside
 from flowsys.plot.beside import titled as titled
+from flowsys.plot.curves import curves as curves
 from flowsys.plot.diagrams import diagram as diagram
 from flowsys.plot.diagrams import diagram_figure as diagram_figure
 from flowsys.plot.experiments import Course as Course

@@ -11,14 +11,11 @@ from prompt_oracle import Population
 from test_prompt_model import entries_of
 
 from flowsys import load, solve
-from flowsys.systems.prompt import inference, testing, transitions
-from flowsys.systems.prompt.examples import sampled_prompts
+from flowsys.systems.prompt import examples, inference, testing
 from flowsys.systems.prompt.symmetric import SymmetricScores, orbits_from_zero
-from flowsys.systems.prompt.transitions import Law
 
 SYSTEM = load("prompt")
-TASK = transitions.shifting_task(10, 3)
-DEFAULT = Law(transitions.runner_up_transitions(TASK, 0.5, 0.8), TASK)
+DEFAULT = examples.law_of(SYSTEM.setup())
 N = 4000
 
 
@@ -71,7 +68,7 @@ def test_tabulated_inference_is_algorithm_2_on_explicit_columns(trained):
     W[:, :20], W[:, 40:] = S[:, :20], S[:, 20:]
     mu = frame_patterns()
     tables = inference.Scorer.of(S, mu)
-    prompts = next(iter(sampled_prompts(rng(4), DEFAULT, 30, 6, 0.5, 1 << 15)))
+    prompts = next(iter(DEFAULT.prompts(rng(4), 30, 6, 0.5, 1 << 15)))
     noises = testing.noise(rng(6), prompts.chains.shape, tables.n_felt, 10, 0.5)
     vectors = mu[prompts.chains] + noises @ np.linalg.svd(mu)[2][10:]
     ours, masses = inference.chain_of_thought(rng(), tables, prompts, noises)
@@ -178,7 +175,7 @@ def test_a_longer_prompt_repairs_blindness_above_one_over_the_number_of_patterns
 def test_the_model_errs_less_where_the_attractor_ends_at_the_querys_own_pattern():
     """Fig. 4: b < 0 takes attention from such labels; the attractor of shifts, 9 → 0 → 2 → 5, does so for query 5."""
     setup = SYSTEM.setup(style="attractor", tau=0.7**3, beta=0.8, l_ts=160, n_prompts=150)
-    law = testing.law_of(setup)
+    law = examples.law_of(setup)
     y = solve(SYSTEM, setup, at=[2e5], observe=["b"]).states[0]
     error = lambda query, y: testing.tested(setup, y, None, replace(law, queries=np.array([query]))).icl
     assert law.targets[-1, 9] == 5 and y[1] < -0.2

@@ -7,14 +7,7 @@ from flowsys import load
 from flowsys.ladder import compare
 from flowsys.sweeps import make_sweep, parse_axis, run
 from flowsys.systems.prompt import figures
-from flowsys.systems.prompt.transitions import (
-    attractor_of,
-    attractor_transitions,
-    composed,
-    input_label_primacy,
-    satisfies_condition_1,
-    shifting_task,
-)
+from flowsys.systems.prompt.examples import attractor_law, attractor_of, shifting_task
 
 SYSTEM = load("prompt")
 
@@ -86,10 +79,10 @@ def test_training_on_more_tasks_generalises_better_at_every_time():
 
 @pytest.mark.parametrize("holds", [True, False])
 def test_attractors_of_figure_4_have_the_stated_primacy(holds):
-    A = attractor_transitions(shifting_task(10, 3), *attractor_of(0.4, 0.1, holds))
-    assert composed(A)[0].max() == pytest.approx(0.4, abs=1e-6)
-    assert satisfies_condition_1(A, shifting_task(10, 3)) is holds
-    assert input_label_primacy(A) <= 0.1 + 1e-6
+    law = attractor_law(shifting_task(10, 3), *attractor_of(0.4, 0.1, holds))
+    assert law.composed[0].max() == pytest.approx(0.4, abs=1e-6)
+    assert law.satisfies_condition_1 is holds
+    assert law.output_primacy <= 0.1 + 1e-6
 
 
 @pytest.mark.parametrize("error", ["cot", "icl"])

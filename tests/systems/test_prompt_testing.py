@@ -7,24 +7,23 @@ import numpy as np
 import pytest
 
 from flowsys import load, solve
-from flowsys.systems.prompt import inference, plurality, transitions
+from flowsys.systems.prompt import examples, inference, plurality
 from flowsys.systems.prompt import prompt_model as declared
-from flowsys.systems.prompt.examples import sampled_prompts
-from flowsys.systems.prompt.transitions import Law
+from flowsys.systems.prompt.examples import Law, attractor_law, runner_up_law
 
-TASK = transitions.shifting_task(10, 3)
-DEFAULT = transitions.runner_up_transitions(TASK, 0.5, 0.8)
-N = 4000
+TASK = examples.shifting_task(10, 3)
+DEFAULT = runner_up_law(TASK, 0.5, 0.8)
+A, N = DEFAULT.transitions, 4000
 
 
 def rng(seed=0):
     return np.random.default_rng(seed)
 
 
-def errors(A, n_examples, alpha_test=0.8, n_prompts=N, queries=None):
-    law, draws = Law(A, TASK, queries), rng(n_examples)
-    prompts = sampled_prompts(draws, law, n_prompts, n_examples, alpha_test, 1 << 20)
-    return inference.tested(prompts, law.targets, lambda block: inference.voted(draws, block, 10))
+def errors(law, n_examples, alpha_test=0.8, n_prompts=N):
+    draws = rng(n_examples)
+    prompts = law.prompts(draws, n_prompts, n_examples, alpha_test, 1 << 20)
+    return inference.Tested.on(prompts, law.targets, lambda block: inference.voted(draws, block, 10))
 
 
 def deviation(error, n_prompts=N):
@@ -52,8 +51,8 @@ def test_a_shared_table_gives_every_smaller_number_of_labels():
 def test_chain_of_votes_succeeds_as_in_exhaustive_enumeration_of_two_steps():
     """M' = 3, three examples of which one starts at the query: all 3³ · 3³ outcomes and the 2² other starts."""
     p, l = 0.5, 3
-    task = transitions.shifting_task(3, 2)
-    A = transitions.runner_up_transitions(task, p**2, 1.0)
+    task = examples.shifting_task(3, 2)
+    A = runner_up_law(task, p**2, 1.0).transitions
     success = np.zeros(2)
     for starts in product((1, 2), repeat=2):
         for middle in product(range(3), repeat=l):
@@ -79,9 +78,9 @@ def test_chain_success_of_the_spec():
 
 
 def test_exact_chain_success_is_the_mean_of_sampled_votes():
-    A = transitions.runner_up_transitions(TASK, 0.6**3, 1.0)
-    assert A[0, 0] == pytest.approx([0.4 / 9, 0.6, *[0.4 / 9] * 8]), "uniform errors"
-    sampled = errors(A, 10, 0.4, n_prompts=40000)
+    law = runner_up_law(TASK, 0.6**3, 1.0)
+    assert law.transitions[0, 0] == pytest.approx([0.4 / 9, 0.6, *[0.4 / 9] * 8]), "uniform errors"
+    sampled = errors(law, 10, 0.4, n_prompts=40000)
     exact = plurality.Chains.of(0.6, 10, 10).correct_through(3, 10, 0.4)
     right_through = (sampled.is_wrong.cumsum(axis=1) == 0).mean(axis=0)
     assert np.abs(right_through - exact).max() < 4 * 0.5 / 200
@@ -89,7 +88,7 @@ def test_exact_chain_success_is_the_mean_of_sampled_votes():
 
 
 def test_exact_one_step_success_is_the_mean_of_sampled_votes():
-    B = transitions.composed(DEFAULT)
+    B = DEFAULT.composed
     for n_examples in (5, 20):
         n = round(0.8 * n_examples)
         exact = 1 - plurality.win_table(B[0], 6, n)[n].sum()
@@ -123,72 +122,76 @@ def test_least_number_of_examples_is_where_the_target_is_first_met():
     assert np.isnan(plurality.examples_needed(0.99, 0.3, 10, 3, 0.1, n_most=20))
 
 
-def trajectory_probability(A, task):
+def trajectory_probability(law):
     """τ^f (Eq. 20)."""
-    reached = transitions.trajectories(task)
-    return np.prod([A[k][reached[k], reached[k + 1]] for k in range(len(task))], axis=0).min()
+    A, reached = law.transitions, law.targets
+    return np.prod([A[k][reached[k], reached[k + 1]] for k in range(len(A))], axis=0).min()
 
 
-def primacy(A, task):
+def primacy(law):
     """ρ^f (Eq. 15)."""
     right = lambda step, target: step[np.arange(len(step)), target]
     others = lambda step, target: np.where(np.eye(len(step))[target] > 0, 0, step).max(axis=1)
-    return min((1 - others(step, target) / right(step, target)).min() for step, target in zip(A, task))
+    return min((1 - others(*at) / right(*at)).min() for at in zip(law.transitions, law.task))
 
 
 def test_runner_up_matrices_have_the_asked_trajectory_probability_and_primacy():
-    assert DEFAULT.sum(axis=2) == pytest.approx(1)
-    assert trajectory_probability(DEFAULT, TASK) == pytest.approx(0.5)
-    assert primacy(DEFAULT, TASK) == pytest.approx(0.8)
-    assert transitions.input_label_probability(DEFAULT) == pytest.approx(0.506, abs=5e-4)
-    assert transitions.input_label_primacy(DEFAULT) == pytest.approx(0.404, abs=5e-4)
+    assert DEFAULT.transitions.sum(axis=2) == pytest.approx(1)
+    assert trajectory_probability(DEFAULT) == pytest.approx(0.5)
+    assert primacy(DEFAULT) == pytest.approx(0.8)
+    assert DEFAULT.output_probability == pytest.approx(0.506, abs=5e-4)
+    assert DEFAULT.output_primacy == pytest.approx(0.404, abs=5e-4)
 
 
 def test_a_primacy_that_steps_cannot_have_becomes_the_nearest_one_and_one_noisy_step_can_have_more():
-    assert primacy(transitions.runner_up_transitions(TASK, 0.5, 0.2), TASK) == pytest.approx(0.7401, abs=5e-5)
-    assert primacy(transitions.runner_up_transitions(TASK, 0.5, 0.99), TASK) == pytest.approx(0.9711, abs=5e-5)
-    one = transitions.runner_up_transitions(TASK, 0.5, 0.2, noisy_step=2)
-    assert primacy(one, TASK) == pytest.approx(0.2) and trajectory_probability(one, TASK) == pytest.approx(0.5)
+    assert primacy(runner_up_law(TASK, 0.5, 0.2)) == pytest.approx(0.7401, abs=5e-5)
+    assert primacy(runner_up_law(TASK, 0.5, 0.99)) == pytest.approx(0.9711, abs=5e-5)
+    one = runner_up_law(TASK, 0.5, 0.2, noisy_step=2)
+    assert primacy(one) == pytest.approx(0.2) and trajectory_probability(one) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(
     "p_correct, beta, holds", [(0.70, 0.9, False), (0.75, 0.9, True), (0.6, 0.9, False), (0.6, 0.3, True)]
 )
 def test_condition_1_for_attractor_errors(p_correct, beta, holds):
-    A = transitions.attractor_transitions(TASK, p_correct, beta)
-    assert A.sum(axis=2) == pytest.approx(1)
-    assert primacy(A, TASK) > 0, "every single step is right on average"
-    assert transitions.satisfies_condition_1(A, TASK) == holds
-    assert (transitions.attractor_boundary(beta, 3) < p_correct) == holds
+    law = attractor_law(TASK, p_correct, beta)
+    assert law.transitions.sum(axis=2) == pytest.approx(1)
+    assert primacy(law) > 0, "every single step is right on average"
+    assert law.satisfies_condition_1 == holds
+    assert (examples.attractor_boundary(beta, 3) < p_correct) == holds
+
+
+def lumped_masses(p, beta, K, M_test):
+    """r_K and x_K of a chain that is right, on the wrong chain or elsewhere; M' = inf neglects returns."""
+    e = 1 - p
+    to_right, to_wrong = np.array([p, e / (M_test - 1), e * (1 - beta) / (M_test - 2)]), np.array([e * beta, p, e * beta])
+    step = np.column_stack([to_right, to_wrong, 1 - to_right - to_wrong])
+    return np.linalg.matrix_power(step, K)[0, :2]
 
 
 @pytest.mark.parametrize("p, beta", [(0.75, 0.9), (0.6, 0.3), (0.4, 0.5)])
-def test_right_mass_is_the_composed_probability_of_the_right_chain_with_all_returns(p, beta):
-    B = transitions.composed(transitions.attractor_transitions(TASK, p, beta))
-    assert B[0, 6] == pytest.approx(transitions.attractor_masses(p, beta, 3, 10)[0], abs=1e-14)
+def test_masses_of_the_right_and_of_the_wrong_chain_are_those_of_three_places_with_all_returns(p, beta):
+    for M_test, K in ((10, 3), (4, 2), (30, 5)):
+        ours = examples.attractor_masses(p, beta, K, M_test)
+        assert ours == pytest.approx(lumped_masses(p, beta, K, M_test), abs=1e-14)
+    assert examples.attractor_masses(0.75, 0.9, 3, 10) == pytest.approx((0.436, 0.405), abs=5e-4)
 
 
 @pytest.mark.parametrize("beta", [0.3, 0.5, 0.9])
 def test_condition_1_changes_at_its_boundary_and_not_where_returns_are_neglected(beta):
-    holds = lambda p: transitions.satisfies_condition_1(transitions.attractor_transitions(TASK, p, beta), TASK)
-    exact, plain = (transitions.attractor_boundary(beta, 3, M_test) for M_test in (10, np.inf))
-    assert holds(exact + 1e-6) and not holds(exact - 1e-6)
-    assert plain > exact + 0.005
-    assert np.isnan(transitions.attractor_boundary(0.05, 3)), "errors that favour no pattern"
+    exact, p = examples.attractor_boundary(beta, 3, 10), np.linspace(0.3, 0.95, 6501)
+    law = lambda p: attractor_law(TASK, p, beta)
+    assert law(exact + 1e-6).satisfies_condition_1 and not law(exact - 1e-6).satisfies_condition_1
+    right, wrong = np.array([lumped_masses(x, beta, 3, np.inf) for x in p]).T
+    assert p[np.argmax(right > wrong)] > exact + 0.005
+    assert np.isnan(examples.attractor_boundary(0.05, 3)), "errors that favour no pattern"
 
 
 def test_runner_up_matrices_have_no_negative_entry_where_all_errors_go_to_the_runner_up():
-    A = transitions.runner_up_transitions(TASK, 0.7, 0.8)
+    A = runner_up_law(TASK, 0.7, 0.8).transitions
     assert A.min() == 0 and A.sum(axis=2) == pytest.approx(1)
     with pytest.raises(ValueError, match="no probability negative"):
         plurality.win_table([0.8, 0.3, -0.1], 0, 5)
-
-
-def test_attractor_mass_is_the_composed_probability_of_the_wrong_chain():
-    B = transitions.composed(transitions.attractor_transitions(TASK, 0.75, 0.9))
-    wrong_end = transitions.trajectories(TASK)[-1, 9]
-    assert B[0, wrong_end] == pytest.approx(transitions.attractor_masses(0.75, 0.9, 3, 10)[1], abs=1e-12)
-    assert (B[0, 6], B[0, wrong_end]) == pytest.approx((0.436, 0.405), abs=5e-4)
 
 
 @pytest.mark.parametrize(
@@ -204,37 +207,35 @@ def test_voting_errors_of_the_default_test(n_examples, cot, icl):
     "alpha_test, tau, cot", [(0.2, 0.5, 0.160), (0.4, 0.5, 0.052), (0.8, 0.1, 0.222), (0.8, 0.7, 0.0002)]
 )
 def test_voting_errors_depend_on_alpha_and_tau_as_measured(alpha_test, tau, cot):
-    A = transitions.runner_up_transitions(TASK, tau, 0.8)
-    assert errors(A, 20, alpha_test).cot == pytest.approx(cot, abs=deviation(cot))
+    assert errors(runner_up_law(TASK, tau, 0.8), 20, alpha_test).cot == pytest.approx(cot, abs=deviation(cot))
 
 
 @pytest.mark.parametrize("rho", [0.2, 0.4, 0.8])
 def test_one_noisy_first_step_spoils_the_chain_and_one_noisy_last_step_a_third_of_it(rho):
-    A = transitions.runner_up_transitions(TASK, 0.5, rho, 1)
-    cot = 1 - plurality.win_table(A[0, 0], 1, 16)[16].sum()
-    first = errors(A, 20)
-    last = errors(transitions.runner_up_transitions(TASK, 0.5, rho, 3), 20)
+    law = runner_up_law(TASK, 0.5, rho, 1)
+    cot = 1 - plurality.win_table(law.transitions[0, 0], 1, 16)[16].sum()
+    first = errors(law, 20)
+    last = errors(runner_up_law(TASK, 0.5, rho, 3), 20)
     assert first.cot == pytest.approx(cot, abs=deviation(cot))
     assert last.cot == pytest.approx(cot / 3, abs=deviation(cot / 3))
     assert first.icl == pytest.approx(last.icl, abs=deviation(cot))
 
 
 def test_one_step_inference_fails_without_condition_1_where_the_chain_succeeds():
-    A = transitions.attractor_transitions(TASK, 0.6, 0.9)
-    ours = [errors(A, n, queries=range(9), n_prompts=2000) for n in (20, 80, 320)]
+    ours = [errors(attractor_law(TASK, 0.6, 0.9), n, n_prompts=2000) for n in (20, 80, 320)]
     assert [e.icl for e in ours] == pytest.approx([0.845, 0.985, 1.0], abs=0.035)
     assert [e.cot for e in ours] == pytest.approx([0.35, 0.10, 0.004], abs=0.035)
-    holds = errors(transitions.attractor_transitions(TASK, 0.8, 0.9), 320, queries=range(9), n_prompts=2000)
+    holds = errors(attractor_law(TASK, 0.8, 0.9), 320, n_prompts=2000)
     assert holds.icl < 0.01 and holds.cot == 0
 
 
 def test_at_least_one_example_of_a_prompt_starts_at_the_query():
-    prompts = next(iter(sampled_prompts(rng(), Law(DEFAULT, TASK), 50, 5, 0.01, 1000)))
+    prompts = next(iter(DEFAULT.prompts(rng(), 50, 5, 0.01, 1000)))
     assert ((prompts.chains[:, :, 0] == prompts.query[:, None]).sum(axis=1) == 1).all()
 
 
 def test_blocks_of_prompts_do_not_change_the_law_of_examples():
-    blocks = list(sampled_prompts(rng(), Law(DEFAULT, TASK), 1000, 10, 0.4, n_held=999))
+    blocks = list(DEFAULT.prompts(rng(), 1000, 10, 0.4, n_held=999))
     assert sum(len(block.query) for block in blocks) == 1000 and len(blocks) > 5
     chains = np.concatenate([block.chains for block in blocks])
     query = np.concatenate([block.query for block in blocks])
@@ -246,10 +247,10 @@ def test_blocks_of_prompts_do_not_change_the_law_of_examples():
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: Law(DEFAULT, TASK, [10]).checked(3, 10), "queries = .*10.*, but they must be pattern indices"),
-        (lambda: Law(DEFAULT[:2], TASK).checked(3, 10), r"transitions of shape \(2, 10, 10\) must be"),
-        (lambda: Law(2 * DEFAULT, TASK).checked(3, 10), "every row probabilities that sum to 1"),
-        (lambda: Law(DEFAULT, TASK + 5).checked(3, 10), "task of shape .* of pattern indices"),
+        (lambda: Law(A, TASK, [10]).checked(3, 10), "queries = .*10.*, but they must be pattern indices"),
+        (lambda: Law(A[:2], TASK).checked(3, 10), r"transitions of shape \(2, 10, 10\) must be"),
+        (lambda: Law(2 * A, TASK).checked(3, 10), "every row probabilities that sum to 1"),
+        (lambda: Law(A, TASK + 5).checked(3, 10), "task of shape .* of pattern indices"),
     ],
 )  # fmt: skip
 def test_what_no_test_can_be_is_refused_in_one_sentence(call, message):

@@ -24,13 +24,14 @@ examples; `prompt_model(tasks=…, law=…)` is the system with tasks and test p
 | C_k' + G_k'k | `H[k' - 1, k - 1]` | score of a column of step k' for a query at step k | (K, K) |
 | p_n(t) | `p` | attention on columns of the query's pattern and step (Eq. 29) | scalar |
 | A_k^f | `law.transitions[k - 1]` | transition matrix of step k in test examples (Eq. 15) | (K, M', M') |
-| B^f | `composed(transitions)` | K-step transition matrix | (M', M') |
+| B^f | `law.composed` | K-step transition matrix | (M', M') |
 | l_tr, l_ts | `l_tr`, `l_ts` | examples in a training, a testing prompt | int |
 """
 
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -38,17 +39,56 @@ import numpy as np
 import flowsys as fs
 from flowsys.errors import InputError
 from flowsys.system import FINITE, late, packaged
+from flowsys.systems.prompt.examples import Law
 from flowsys.systems.prompt.model import blocks, prompt_loss
 from flowsys.systems.prompt.notation import LATEX
 from flowsys.systems.prompt.observables import measures, observe
-from flowsys.systems.prompt.parameters import PARAMETERS
 from flowsys.systems.prompt.tasks import batches, checked_tasks, population, training_tasks
 from flowsys.systems.prompt.testing import CONSTANT, TESTED
-from flowsys.systems.prompt.transitions import Law
 
-COLUMNS = ("alpha", "epsilon_1", "p_2", "epsilon", "t_given", "t_max",
-           "alpha_test", "tau", "beta", "rho", "overlap", "noise", "l_ts", "success")  # fmt: skip
-"""What the stated limit takes as arrays too: numbers of the flow, and what only tests of its states read."""
+N_DEFAULT_TASKS = 16
+PARAMETERS: dict[str, Any] = {
+    "M": fs.Size(20, 2, 10**9, "training patterns"),
+    "K": fs.Size(3, 2, 8, "reasoning steps"),
+    "alpha": fs.Real(0.4, 1e-4, 0.99, "fraction of a training prompt's examples that start at the query's pattern"),
+    "epsilon_1": fs.Real(0.1, 1e-12, 0.49, "T_1: attention left on other steps"),
+    "p_2": fs.Real(0.5, 1e-3, 1 - 1e-9, "T_2: attention on the query's pattern and step"),
+    "epsilon": fs.Real(0.1, 1e-9, 0.9, "T_3: how far the attention on the query's pattern and step may be from 1"),
+    "T_3_rule": fs.Choice("missed", "squared",
+                          meaning="T_3 at 1 - p = epsilon (missed) or at (1 - p)^2 = epsilon (squared)",
+                          words={"missed": r"$T_3$: $1 - p = \epsilon$", "squared": r"$T_3$: $(1 - p)^2 = \epsilon$"}),
+    "t_given": fs.Real(200.0, 0.0, 1e12, "T_given: a time to look at, as a parameter", open_low=True),
+    "l_tr": fs.Size(20, 1, 10**4, "examples in a training prompt (SGD); at least one matches the query",
+                    levels=("L0",), infinite=True),
+    "batch_size": fs.Size(lambda p: 4 * p["K"] * p["M"], 2, 10**12, "prompts in a batch (SGD), a multiple of K M",
+                          "4 K M", ("L0",)),
+    "family": fs.Choice("cycles", "permutations", levels=FINITE,
+                        meaning="training tasks: powers of one random cycle, or independent random permutations"),
+    "n_tasks": fs.Size(lambda p: inf if p["M"] <= 6 and p["family"] == "cycles" else N_DEFAULT_TASKS, 1, 4096,
+                       "training tasks: random ones, or all (M - 1)! cycles (inf; M <= 8); SGD draws fresh ones",
+                       f"inf for cycles at M <= 6, else {N_DEFAULT_TASKS}", FINITE, True),
+    "xi": fs.Real(1e-3, 0.0, 1.0, "standard deviation of the initial weights", levels=FINITE),
+    "d_X": fs.Size(lambda p: max(30, min(p["M"], 4096)), 2, 4096, "dimension of the patterns, at least M",
+                   "max(30, M)", FINITE),
+    "M_test": fs.Size(lambda p: min(10, p["M"]), 2, 200, "test patterns, at most M", "min(10, M)"),
+    "alpha_test": fs.Real(0.8, 0.01, 1.0, "fraction of a test prompt's examples that start at the query's pattern (at "
+                          "least one does)"),
+    "test_task": fs.Choice("shifts", "cycle", meaning="task of test examples: f_k(i) = i + k, or powers of a random "
+                           "cycle of the seed"),
+    "l_ts": fs.Size(20, 1, 20000, "examples in a test prompt"),
+    "tau": fs.Real(0.5, 0.01, 1.0, "probability that an example is right at every step"),
+    "rho": fs.Real(0.8, 0.0, 0.99, "primacy of the right pattern over the runner-up (or the nearest possible)"),
+    "style": fs.Choice("equal", "one", "uniform", "attractor", meaning="errors of examples: runner-up at every step or "
+                       "at step 1 only, uniform, or towards an attractor",
+                       words={"equal": "errors at every step", "one": "errors at step 1 alone",
+                              "uniform": "uniform errors", "attractor": "errors towards a wrong chain"}),
+    "beta": fs.Real(0.9, 0.0, 1.0, "fraction of attractor errors that go to the attractor"),
+    "overlap": fs.Real(1.0, 0.0, 1.0, "overlap of the queried test pattern with the blind direction "
+                       "(cot_error_overlap)"),
+    "success": fs.Real(0.99, 0.01, 0.9999, "probability that a chain is right at every step (examples_needed)"),
+    "noise": fs.Real(0.2, 0.0, 10.0, "norm of the noise on test examples"),
+    "n_prompts": fs.Size(1000, 1, 10**6, "test prompts sampled"),
+}  # fmt: skip
 
 
 def _validate(values: Mapping[str, Any]) -> None:
@@ -58,10 +98,10 @@ def _validate(values: Mapping[str, Any]) -> None:
 
 def prompt_model(tasks: Any = None, law: Law | None = None) -> fs.Model:
     """The system; with training tasks (n, K, M) of one's own at finite levels, or test prompts drawn from a law."""
-    given, sizes = None if tasks is None else checked_tasks(tasks), dict(PARAMETERS)
+    given, parameters = None if tasks is None else checked_tasks(tasks), dict(PARAMETERS)
     if given is not None:  # its sizes are the only ones
         of_tasks = zip(("K", "M"), given.shape[1:])
-        sizes |= {name: replace(sizes[name], default=n, low=n, high=n) for name, n in of_tasks}
+        parameters |= {name: replace(parameters[name], default=n, low=n, high=n) for name, n in of_tasks}
     return fs.Model(
         "prompt",
         paper=fs.Paper(
@@ -70,7 +110,7 @@ def prompt_model(tasks: Any = None, law: Law | None = None) -> fs.Model:
             "ICML 2024, workshop on high-dimensional learning dynamics",
         ),
         summary="chain-of-thought prompting learnt by a one-layer attention-only transformer",
-        parameters=sizes,
+        parameters=parameters,
         blocks=blocks,
         samples=lambda p: population(training_tasks(p) if given is None else given),
         batches=batches,
@@ -119,13 +159,13 @@ def prompt_model(tasks: Any = None, law: Law | None = None) -> fs.Model:
         },
         dear=dict.fromkeys(TESTED, (*FINITE, "L3")),
         constants=CONSTANT,
-        columns=lambda setup, level, variant, mode: COLUMNS if level == "L3" and variant != "found" else (),
+        columns="L3",
         validate=_validate,
         learning_rate=1.0,
         steps=200,
         t_max=1e12,
         latex=LATEX,
-        **packaged(__name__),
+        **packaged(__name__, ladder="derive"),
     )  # fmt: skip
 
 

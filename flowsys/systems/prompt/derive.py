@@ -1,22 +1,35 @@
-"""The population system derived at run time: stated with M as a symbol, found by the engine at a small size.
+"""The population system derived at run time, and its ladder.
 
-From W = 0 the input × step and output × step entries stay 0, and 4 + K + K² classes move (fewer for K = 2, where the
-conserved sums over two steps pair them up to sign). The enumeration has (M - 1)! cycles, so it is done at small M. The
-two are compared at random points of the found classes through what both have: a, b, H, their rates, and what is
-observed of them.
+Stated with M as a symbol, it is found by the engine at few patterns, as there are (M - 1)! cycles. From W = 0 the
+input × step and output × step entries stay 0, and 4 + K + K² classes move (fewer for K = 2, where the conserved sums
+over two steps pair them up to sign). Both are compared at random points of the found classes through what both have:
+a, b, H, their rates, and what is observed of them.
+
+What stands for width here is the size ξ of the random start (L2 → L3) and the length l_tr of the prompts (L0). SGD
+(Algorithm 1) differs from the flow by its step, by its short prompts and by its random batches; set against descent on
+the exact population with the same step, short prompts shift the mean over seeds like 1/l_tr. With endless prompts
+batches move a, b, H only through the spread they cause over patterns, which falls like batch_size^-1/2.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache, partial
 from math import factorial, inf
+from typing import Any
 
+import numpy as np
+
+from flowsys.ladder import Rung
 from flowsys.model.compared import derived_beside, stated_against_found
 from flowsys.model.concrete import Concrete
 from flowsys.model.derivation import derivation
+from flowsys.model.rungs import limit_error, rungs, surrogate_error
 from flowsys.program.arrays import arguments
+from flowsys.runs.training import train
 from flowsys.symbolic.derivation import Derivation
 from flowsys.system import Setup
 from flowsys.systems.prompt import SYSTEM
-from flowsys.systems.prompt.limits import population_program, wraps
+from flowsys.systems.prompt.limits import population_program
 from flowsys.systems.prompt.notation import LATEX
 from flowsys.systems.prompt.observables import ENTRIES
 from flowsys.systems.prompt.statement import population_statement
@@ -45,8 +58,57 @@ def derive(setup: Setup, variant: str) -> Derivation:
 def apart(concrete: Concrete) -> float:
     """The largest difference of stated and found in rates and observables."""
     M, K = concrete.values["M"], concrete.values["K"]
-    text = population_program(K, M if wraps(M, K) else None)
+    text = population_program(K, M)
     # entries are recovered from a, b, H only where the conserved sums vanish
     shared = [name for name in text.observables if name not in ENTRIES and name[:2] not in ("C_", "G_")]
     data = arguments(text, {"M": M, "alpha": concrete.values["alpha"]})
     return stated_against_found(concrete, text, data, shared)
+
+
+# -- the ladder -------------------------------------------------------------------------------------------------------
+
+END, RATE, N_SEEDS = 200.0, 2.0, 8
+STARTS, LENGTHS = (1e-1, 3e-2, 1e-2, 3e-3), (20, 40, 80, 160)
+
+
+def ladder(setup: Setup) -> list[Rung]:
+    """Descent, closure, symmetric subspace (with a random start, then exact from W = 0), prompts, surrogate."""
+    from_random = lambda xi: limit_error(SYSTEM, small(setup, xi=xi), END, 1, rtol=1e-10)
+    sizes = {name: setup[name] for name in ("M", "K", "alpha")} | {"seed": N_SEEDS * setup["seed"]}
+    batches = tuple(n * setup["K"] * setup["M"] for n in (1, 4, 16))
+    entries = f"every frame entry of W at t = {END:g}, M = {small(setup)['M']}, rtol 1e-10, from "
+    of_seeds = f"at t = {END:g}, mean of {N_SEEDS} seeds, "
+    return [
+        *rungs(SYSTEM, small(setup, xi=setup["xi"])),
+        Rung("L2", "L3", f"{entries}a random start of size xi", from_random, "xi", STARTS, 1.0, 0.15),
+        Rung("L2", "L3 at xi = 0", f"{entries}W = 0", lambda _: from_random(0.0), tolerance=1e-9),
+        Rung("L0", "L0 at l_tr = inf", f"a of SGD {of_seeds}prompts of l_tr examples",
+             partial(prompt_error, sizes, setup["batch_size"]), "l_tr", LENGTHS, -1.0, 0.1),
+        Rung("L0", "symmetric W", f"spread of A_ii over patterns {of_seeds}l_tr = inf",
+             partial(spread, sizes), "batch_size", batches, -0.5, 0.1),
+        Rung("L3", "L4", "T_2 of the surrogate, relative", lambda _: surrogate_error(SYSTEM, setup, "T_2")),
+    ]  # fmt: skip
+
+
+@lru_cache(maxsize=32)
+def descended(variant: str, seeds: int | None, **parameters: Any) -> Mapping[str, np.ndarray]:
+    """a, and of SGD the attention p and the spread of A_ii over patterns, at t = END of descent from W = 0.
+
+    On M-dimensional patterns, which is cheapest and all the same; one number a seed.
+    """
+    setup = SYSTEM.setup(**parameters, learning_rate=RATE, xi=0.0, d_X=parameters["M"])
+    names = ("a", "mass_same_same", "sd_A_s") if variant == "sgd" else ("a",)
+    run = train(SYSTEM, setup, variant=variant, steps=round(END / RATE), records=1, observe=names, seeds=seeds)
+    return {name: np.asarray(run[name][-1]) for name in names}
+
+
+def prompt_error(sizes: dict[str, Any], batch_size: int, l_tr: float) -> float:
+    """|mean over seeds of a(SGD) - a(descent on the exact population)|: the bias of finite prompts."""
+    of_batches = descended("sgd", N_SEEDS, **sizes, l_tr=l_tr, batch_size=batch_size)
+    return abs(float((of_batches["a"] - descended("symmetric", None, **sizes)["a"]).mean()))
+
+
+def spread(sizes: dict[str, Any], batch_size: float) -> float:
+    """Standard deviation of A_ii over patterns, at endless prompts: what random batches do to W."""
+    found = descended("sgd", N_SEEDS, **sizes, l_tr=inf, batch_size=int(batch_size))
+    return float(found["sd_A_s"].mean())

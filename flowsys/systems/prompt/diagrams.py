@@ -12,8 +12,8 @@ from flowsys.runs.solving import solve
 from flowsys.sweeps.named import Boundary, Line, NamedDiagram, along, upright
 from flowsys.system import Setup
 from flowsys.systems.prompt import SYSTEM
+from flowsys.systems.prompt.examples import attractor_boundary
 from flowsys.systems.prompt.planar import late_pattern_score, stage_2_clock
-from flowsys.systems.prompt.transitions import attractor_boundary
 
 BLIND_AT = 2e5
 

@@ -5,7 +5,7 @@ on many prompts); dots are the model at t = 2e5, mean and spread over random tas
 patterns and prompts of its own. The paper's sweep values are not in its text; those of the specification are used.
 """
 
-from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,123 +13,103 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from flowsys.claims import Kit
-from flowsys.plot import dots, grid, line, titled, trajectory
+from flowsys.plot import curves, grid, line, titled, trajectory
 from flowsys.plot.drawing import Drawing, PaperFigure
 from flowsys.runs.solving import solve
 from flowsys.runs.training import train
+from flowsys.sweeps import Axis, PhaseDiagram, make_sweep
+from flowsys.sweeps.memory import run_in_memory
 from flowsys.system import Setup
-from flowsys.systems.prompt import SYSTEM, testing
+from flowsys.systems.prompt import SYSTEM
 from flowsys.systems.prompt.claims import stage_1
 from flowsys.systems.prompt.claims.regimes import many_patterns
+from flowsys.systems.prompt.examples import attractor_of, law_of
 from flowsys.systems.prompt.model import MASSES
-from flowsys.systems.prompt.tasks import cycle_powers
-from flowsys.systems.prompt.transitions import Law, attractor_of, input_label_primacy, input_label_probability
 
 LENGTHS = (5, 10, 20, 40, 80)
-TRAINED = 2e5
 N_TASKS = 4
-MANY = 20  # times the prompts of a dot, where the line is a vote on prompts
+MANY = 5  # times the prompts of a dot, where the line is a vote on prompts
 NAMES = {"cot": "CoT", "icl": "ICL"}
 PANELS: tuple[tuple, ...] = (
-    ("alpha_test", (0.2, 0.4, 0.6, 0.8), r"\alpha'", {}, "(A) share of matching examples", None),
-    ("tau", (0.1, 0.3, 0.5, 0.7), r"\tau", {}, "(B) probability of a right chain", input_label_probability),
-    ("rho", (0.2, 0.4, 0.6, 0.8), r"\rho", {"style": "one"}, "(C) primacy, one noisy step", input_label_primacy),
+    ("alpha_test", (0.2, 0.4, 0.6, 0.8), {}, "(A) share of matching examples", None),
+    ("tau", (0.1, 0.3, 0.5, 0.7), {}, "(B) probability of a right chain", "output_probability"),
+    ("rho", (0.2, 0.4, 0.6, 0.8), {"style": "one"}, "(C) primacy, one noisy step", "output_primacy"),
 )
-"""A parameter of Figs. 2 and 3, its values and symbol, and what of the composed transitions one step sees of it."""
+"""A parameter of Figs. 2 and 3, its values, and what one step sees of it."""
 
 
-def _laws(setup: Setup) -> list[Law]:
-    """The errors asked for on random cycles, one for each dot."""
-    patterns = np.tile(np.arange(setup["M_test"]), (N_TASKS, 1))
-    cycles = np.random.default_rng([setup["seed"], 6]).permuted(patterns, axis=1)
-    return [testing.law_of(setup, task) for task in cycle_powers(cycles, setup["K"])]
+def _seeds(setup: Setup) -> tuple[int, ...]:
+    return tuple(range(setup["seed"], setup["seed"] + N_TASKS))
 
 
-def _concentrated(there: Setup, error: str, law: Law) -> float:
-    """The error with all attention on matching examples: of ICL, and of CoT that can err at step 1 only, exactly."""
-    if error == "icl" or there["style"] == "one":
-        return testing.one_step_error(there, law)
-    n = MANY * there["n_prompts"] // N_TASKS
-    return testing.limit_errors({**there, "n_prompts": n}, law).cot
+def _draw_errors(ax: Axes, setup: Setup, axes: list[Axis], labels: dict[str, list[str]], **fixed: Any) -> PhaseDiagram:
+    """Errors over numbers of examples on random tasks; lines have all attention on matching examples.
 
-
-def _draw_errors(ax: Axes, setup: Setup, y: np.ndarray, lengths: tuple, shown: dict[str, tuple[str, str]]) -> None:
-    """A line and dots over the number of examples, for each error shown with its colour and label."""
-    laws, places = _laws(setup), [setup.replace(l_ts=n) for n in lengths]
-    of_model = [[testing.tested({**there, "seed": there["seed"] + i}, y, None, law) for i, law in enumerate(laws)]
-                for there in places]  # fmt: skip
-    for error, (colour, label) in shown.items():
-        counted = [np.mean([_concentrated(there, error, law) for law in laws]) for there in places]
-        line(ax, lengths, counted, label, colour)
-        dots(ax, lengths, [[getattr(found, error) for found in row] for row in of_model], "", colour)
-    ax.set_xscale("log")
-    ax.set_xticks(lengths, labels=[str(n) for n in lengths])
+    These are counted exactly, CoT where it can err at step 1 only; else they are votes on more prompts.
+    """
+    given = {name: setup[name] for name in setup.given - {axis.name for axis in axes} - {"seed"}}
+    given |= {**fixed, "test_task": "cycle"}
+    swept = lambda quantities, **more: run_in_memory(
+        make_sweep(SYSTEM, [*axes, Axis("seed", _seeds(setup), "list")], quantities, fixed=given | more))  # fmt: skip
+    model = {error: f"{error}_error@t=2e5" for error in labels}
+    is_exact = lambda error: error == "icl" or given.get("style") == "one"
+    limit = {error: f"{'icl_error_exact' if is_exact(error) else 'cot_error_limit'}@t=0" for error in labels}
+    found = swept([*model.values()])
+    votes = swept([*dict.fromkeys(limit.values())], n_prompts=MANY * setup["n_prompts"])
+    found = replace(found, quantities={**found.quantities, **votes.quantities})
+    for number, (error, of_error) in enumerate(labels.items()):
+        curves(found, limit[error], model[error], ax, of_error, first_colour=number)
+    ax.plot([], [], "o", color="0.4", markersize=4, label=f"model at $t = 2\\times 10^5$, {N_TASKS} tasks")
+    ax.set_xticks(axes[-1].values, labels=map(str, axes[-1].values))
     ax.minorticks_off()
-    ax.set_xlabel(f"examples ${SYSTEM.names.symbol('l_ts')}$")
-
-
-def _key_of_dots(ax: Axes, label: str, **legend: Any) -> None:
-    """The legend, one entry of which stands for the dots of all colours."""
-    ax.plot([], [], "o", color="0.4", markersize=4, label=label)
-    ax.legend(frameon=False, fontsize="small", **legend)
-
-
-def _errors(
-    setup: Setup, size: tuple[float, float], panels: list[tuple], told: str, notes: str, **legend: Any
-) -> Drawing:
-    """Panels of errors over the number of examples: a title, the numbers, and set-ups with the errors shown of them."""
-    run = solve(SYSTEM, setup, at=[TRAINED], observe=("loss", "p_min"))
-    figure, axes = grid(len(panels), len(panels), size, sharey=True)
-    for ax, (title, lengths, curves) in zip(axes, panels):
-        for there, shown in curves:
-            _draw_errors(ax, there, run.states[0], lengths, shown)
-        _key_of_dots(ax, f"model at $t = 2\\times 10^5$, {N_TASKS} tasks", **legend)
-        ax.set_title(title, fontsize="medium")
-    figure.suptitle(f"lines: all attention on matching examples, {told}", fontsize="medium")
-    return Drawing(figure, {"training": run}, notes)
+    ax.set_xlabel(f"examples {found.symbol('l_ts')}")
+    return found
 
 
 def errors_over_examples(setup: Setup, error: str) -> Drawing:
     """Figs. 2 (CoT) and 3 (ICL): the error over l_ts for several α', τ and ρ (one noisy step)."""
-
-    def curve(i: int, name: str, value: float, symbol: str, fixed: dict, of_one_step: Callable | None) -> tuple:
-        there, label = setup.replace(**fixed, **{name: value}), f"${symbol} = {value:g}$"
+    figure, places = grid(3, 3, (4.0, 4.4), sharey=True)
+    data = {}
+    for ax, (name, values, fixed, title, of_one_step) in zip(places, PANELS):
+        symbol = SYSTEM.names.symbol(name)
+        labels = [f"${symbol} = {value:g}$" for value in values]
         if error == "icl" and of_one_step is not None:
-            seen = np.mean([of_one_step(law.transitions) for law in _laws(there)])
-            label += f", ${symbol}_o = {seen:.2f}$"
-        return there, {error: (f"C{i}", label)}
-
-    panels = [(title, LENGTHS, [curve(i, name, value, symbol, fixed, of) for i, value in enumerate(values)])
-              for name, values, symbol, fixed, title, of in PANELS]  # fmt: skip
-    votes = "" if error == "icl" else f", in (A) and (B) by a vote on {MANY * setup['n_prompts']} prompts"
-    drawing = _errors(
-        setup, (4.0, 4.4), panels,
-        f"by exact counting{votes}; dots: {setup['n_prompts']} prompts a task\nM = {setup['M']}, K = {setup['K']}, "
-        f"M' = {setup['M_test']}, else α' = {setup['alpha_test']:g}, τ = {setup['tau']:g}, ρ = {setup['rho']:g}",
-        "errors fall with l_ts, more slowly for smaller values; at τ = 0.7 equal steps cannot have primacy 0.8: the "
-        "nearest one is used", loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2,
+            tasks = [setup.replace(**fixed, seed=seed, test_task="cycle") for seed in _seeds(setup)]
+            seen = [np.mean([getattr(law_of(x.replace(**{name: v})), of_one_step) for x in tasks]) for v in values]
+            labels = [f"{label}, ${symbol}_o = {x:.2f}$" for label, x in zip(labels, seen)]
+        axes = [Axis(name, values, "list"), Axis("l_ts", LENGTHS, "log")]
+        data[name] = _draw_errors(ax, setup, axes, {error: labels}, **fixed)
+        ax.set_title(title, fontsize="medium")
+        ax.legend(frameon=False, fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
+    places[0].set_ylabel(f"{NAMES[error]} error")
+    votes = "" if error == "icl" else f", in (A) and (B) by a vote on {MANY * N_TASKS * setup['n_prompts']} prompts"
+    figure.suptitle(
+        f"lines: all attention on matching examples, by exact counting{votes}; dots: {setup['n_prompts']} prompts a "
+        f"task\nM = {setup['M']}, K = {setup['K']}, M' = {setup['M_test']}, else α' = {setup['alpha_test']:g}, "
+        f"τ = {setup['tau']:g}, ρ = {setup['rho']:g}", fontsize="medium",
     )  # fmt: skip
-    drawing.figure.axes[0].set_ylabel(f"{NAMES[error]} error")
-    return drawing
+    return Drawing(figure, data, "errors fall with l_ts, more slowly for smaller values; at τ = 0.7 equal steps cannot "
+                   "have primacy 0.8: the nearest one is used")  # fmt: skip
 
 
 def condition_1(setup: Setup) -> Drawing:
     """Fig. 4: τ_o = 0.4, ρ_o = 0.1; with Condition 1 ICL improves with l_ts, without it ICL fails; CoT works."""
-    small, panels = setup.replace(K=3, M_test=10, style="attractor"), []
-    shown = {error: (f"C{i}", name) for i, (error, name) in enumerate(NAMES.items())}
-    for is_satisfied in (True, False):
-        p, beta = attractor_of(0.4, 0.1, is_satisfied)
-        title = f"Condition 1 {'holds' if is_satisfied else 'fails'} (p = {p:.3f}, β = {beta:.3f})"
-        panels.append((title, (*LENGTHS, 160, 320), [(small.replace(tau=p**3, beta=beta), shown)]))
-    drawing = _errors(
-        small, (4.2, 4.6), panels,
-        f"ICL by exact counting, CoT by a vote on {MANY * setup['n_prompts']} prompts\ndots: {setup['n_prompts']} "
-        "prompts a task; ICL errs less than its line, as $b < 0$ takes attention from\nlabels that are the query's own "
-        "pattern, where the attractor of some tasks ends",
-        "CoT falls to 0 in both; ICL only where Condition 1 holds, and slowly: ρ_o is small",
+    figure, places = grid(2, 2, (4.2, 4.6), sharey=True)
+    lengths, labels, data = Axis("l_ts", (*LENGTHS, 160, 320), "log"), {e: [name] for e, name in NAMES.items()}, {}
+    for ax, is_satisfied in zip(places, (True, False)):
+        (p, beta), said = attractor_of(0.4, 0.1, is_satisfied), "holds" if is_satisfied else "fails"
+        errors = {"K": 3, "M_test": 10, "style": "attractor", "tau": p**3, "beta": beta}
+        data[said] = _draw_errors(ax, setup, [lengths], labels, **errors)
+        ax.set_title(f"Condition 1 {said} (p = {p:.3f}, β = {beta:.3f})", fontsize="medium")
+        ax.legend(frameon=False, fontsize="small")
+    places[0].set_ylabel("error, mean over queries off the attractor")
+    figure.suptitle(
+        "lines: all attention on matching examples, ICL by exact counting, CoT by a vote on "
+        f"{MANY * N_TASKS * setup['n_prompts']} prompts\ndots: {setup['n_prompts']} prompts a task; ICL errs less than "
+        "its line, as $b < 0$ takes attention from\nlabels that are the query's own pattern, where the attractor of "
+        "some tasks ends", fontsize="medium",
     )  # fmt: skip
-    drawing.figure.axes[0].set_ylabel("error, mean over queries off the attractor")
-    return drawing
+    return Drawing(figure, data, "CoT falls to 0 in both; ICL only where Condition 1 holds, and slowly: ρ_o is small")
 
 
 def attention_along_training(setup: Setup, n_seeds: int = 3) -> Drawing:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flowsys.systems.prompt.examples import Examples
+from flowsys.systems.prompt.examples import Prompts
 
 TIE = 1e-12  # attention closer than this is a tie, broken uniformly
 
@@ -27,6 +27,13 @@ class Tested(NamedTuple):
     is_wrong: np.ndarray  # (n, K): v_k ≠ z_k along the chain of thought
     is_wrong_at_once: np.ndarray  # (n,): the answer in one step is not z_K
     masses: np.ndarray  # (K, 4): mean attention on the four kinds of columns (Fig. 5), of those S_k* first
+
+    @classmethod
+    def on(cls, blocks: Iterable[Prompts], targets: np.ndarray, answers: Callable[[Prompts], tuple]) -> "Tested":
+        """Blocks of prompts with correct patterns (K + 1, M'); answers are v_1..v_K, the one in one step, attention."""
+        parts = [(prompts.query, *answers(prompts)) for prompts in blocks]
+        query, steps, at_once, masses = map(np.concatenate, zip(*parts))
+        return cls(steps != targets[1:, query].T, at_once != targets[-1, query], masses.mean(axis=0))
 
     @property
     def cot(self) -> float:
@@ -44,13 +51,6 @@ class Tested(NamedTuple):
         return self.masses[:, 0]
 
 
-def tested(blocks: Iterable[Examples], targets: np.ndarray, answers: Callable[[Examples], tuple]) -> Tested:
-    """Of blocks of prompts with correct patterns `targets` (K + 1, M'): v_1..v_K, the answer in one step, attention."""
-    parts = [(prompts.query, *answers(prompts)) for prompts in blocks]
-    query, steps, at_once, masses = map(np.concatenate, zip(*parts))
-    return Tested(steps != targets[1:, query].T, at_once != targets[-1, query], masses.mean(axis=0))
-
-
 def tallied(weights: np.ndarray, index: np.ndarray, m: int) -> np.ndarray:
     """Weights (n, c) summed by an index below m: (n, m)."""
     flat = np.arange(len(index))[:, None] * m + index
@@ -62,16 +62,18 @@ def decoded(rng: np.random.Generator, output: np.ndarray, tie: float) -> np.ndar
     return (output + tie * rng.random(output.shape)).argmax(axis=1)
 
 
-def voted(rng: np.random.Generator, prompts: Examples, M_test: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def voted(rng: np.random.Generator, prompts: Prompts, M_test: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """All attention on matching examples: v_1..v_K (n, K), the answer in one step (n,), attention (n, K, 4)."""
     query, chains = prompts
-    vote = lambda asked, start, end: decoded(
-        rng, tallied(chains[:, :, start] == asked[:, None], chains[:, :, end], M_test), 1.0)  # fmt: skip
-    steps = [query]
+
+    def vote(asked: np.ndarray, start: int, end: int) -> np.ndarray:
+        return decoded(rng, tallied(chains[:, :, start] == asked[:, None], chains[:, :, end], M_test), 1.0)
+
+    answers = [query]
     for k in range(1, chains.shape[2]):
-        steps.append(vote(steps[-1], k - 1, k))
-    at_once = vote(query, 0, -1)
-    return np.stack(steps[1:], axis=1), at_once, np.broadcast_to(np.eye(4)[0], (len(query), len(steps) - 1, 4))
+        answers.append(vote(answers[-1], k - 1, k))
+    steps = np.stack(answers[1:], axis=1)
+    return steps, vote(query, 0, -1), np.broadcast_to(np.eye(4)[0], (*steps.shape, 4))
 
 
 class Scorer(NamedTuple):
@@ -105,8 +107,7 @@ class Scorer(NamedTuple):
         if noises is not None:
             tables = self.input_noise[k][asked], self.label_noise[k][asked]
             flat = [noise.reshape(len(asked), -1, self.n_felt) for noise in noises]
-            felt = sum(noise @ table[:, :, None] for noise, table in zip(flat, tables))
-            found += felt.reshape(found.shape)
+            found += sum(noise @ table[:, :, None] for noise, table in zip(flat, tables)).reshape(found.shape)
         return found
 
     def answer(self, rng: np.random.Generator, scores: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -122,7 +123,7 @@ def beside(asked: np.ndarray, columns: np.ndarray) -> np.ndarray:
 
 
 def chain_of_thought(
-    rng: np.random.Generator, tables: Scorer, prompts: Examples, noises: np.ndarray | None
+    rng: np.random.Generator, tables: Scorer, prompts: Prompts, noises: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Algorithm 2: v_1..v_K (n, K), and attention (n, K, 4) on the kinds of columns (`model.MASSES`)."""
     K, masses, answers = tables.steps.shape[0], [], [prompts.query]
@@ -140,7 +141,7 @@ def chain_of_thought(
     return np.stack(answers[1:], axis=1), np.stack(masses, axis=1)
 
 
-def in_context(rng: np.random.Generator, tables: Scorer, prompts: Examples, noises: np.ndarray | None) -> np.ndarray:
+def in_context(rng: np.random.Generator, tables: Scorer, prompts: Prompts, noises: np.ndarray | None) -> np.ndarray:
     """The answers in one step (Eq. 8)."""
     asked, inputs, outputs = prompts.query, prompts.chains[:, :, 0], prompts.chains[:, :, -1]
     noisy = None if noises is None else (noises[:, :, 0], noises[:, :, -1])

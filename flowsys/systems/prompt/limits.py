@@ -15,25 +15,17 @@ from flowsys.runs.training import Training
 from flowsys.system import Setup
 from flowsys.system.problem import Problem
 from flowsys.systems.prompt import SYSTEM
+from flowsys.systems.prompt.examples import Law
 from flowsys.systems.prompt.symmetric import least_unwrapped_M
 from flowsys.systems.prompt.testing import TESTED, value
-from flowsys.systems.prompt.transitions import Law
 
 packaged = partial(committed, "flowsys.systems.prompt")
 PACKAGED = (2, 3, 4, 5)
 """The numbers of steps whose programs are packaged."""
 
 
-def wraps(M: int, K: int) -> bool:
-    """Whether marked labels meet around Z_M, so that M cannot be a symbol."""
-    return least_unwrapped_M(K) > M
-
-
 @lru_cache(maxsize=64)
-def population_program(K: int, wrapped_M: int | None = None) -> Program:
-    """The program of K steps for every M, or of one small M: packaged, or derived here."""
-    if wrapped_M is None and K in PACKAGED:
-        return packaged(f"POPULATION_{K}")
+def _derived(K: int, wrapped_M: int | None) -> Program:
     from flowsys.symbolic.assemble import assemble
     from flowsys.symbolic.kept import kept
     from flowsys.systems.prompt.statement import population_statement
@@ -44,6 +36,12 @@ def population_program(K: int, wrapped_M: int | None = None) -> Program:
     return kept(name, lambda: assemble(population_statement(K, wrapped_M)), sources)
 
 
+def population_program(K: int, M: int) -> Program:
+    """The program of K steps for every M, or of one small M around which labels wrap."""
+    wraps = least_unwrapped_M(K) > M
+    return _derived(K, M) if wraps else packaged(f"POPULATION_{K}") if K in PACKAGED else _derived(K, None)
+
+
 def _problem(setup: Setup, mode: str, program: Program, **more) -> Problem:
     return program_problem(SYSTEM.declaration, setup, mode, program, np.zeros(len(program.state)), setup, **more)
 
@@ -52,11 +50,10 @@ def limit_problem(law: Law | None, setup: Setup, mode: str) -> Problem:
     """The population flow, or its planar limit; test prompts by the parameters, or by a law."""
     if mode == "planar":
         return _problem(setup, mode, packaged("PLANAR"))
-    M, K = setup["M"], setup["K"]
     tested = {name: lambda y, name=name: value(name, setup, y, law) for name in TESTED}
-    return _problem(setup, mode, population_program(K, M if wraps(M, K) else None),
+    return _problem(setup, mode, population_program(setup["K"], setup["M"]),
                     derived=tested | {"sd_A_s": lambda y: 0.0},
-                    conserved=lambda states: states[:, 2:].reshape(-1, K, K).sum(axis=1))  # fmt: skip
+                    conserved=lambda states: states[:, 2:].reshape(-1, *[setup["K"]] * 2).sum(axis=1))  # fmt: skip
 
 
 def surrogate_problem(setup: Setup, mode: str) -> Problem:

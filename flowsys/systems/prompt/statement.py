@@ -11,6 +11,8 @@ no two marked labels meet around Z_M (`symmetric.least_unwrapped_M`); below that
 """
 
 from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -20,15 +22,15 @@ from flowsys.symbolic.assemble import Statement, symbol
 from flowsys.symbolic.flow import Direct, Given
 from flowsys.systems.prompt import model
 from flowsys.systems.prompt.model import MASSES
-from flowsys.systems.prompt.observables import Seen, mass_readings, mean, readings
+from flowsys.systems.prompt.observables import mass_readings, mean, readings
 from flowsys.systems.prompt.symmetric import Orbits, SymmetricScores, kinds, orbits_from_zero
 
 M, K, α = symbol("M"), symbol("K"), symbol("alpha")
 
 
-def read(readings: Mapping[str, Callable], seen: Seen) -> dict[str, sp.Expr]:
+def read(readings: Mapping[str, Callable], **seen: Any) -> dict[str, sp.Expr]:
     """What is read off symbols."""
-    return {name: sp.sympify(of(ops, seen)) for name, of in readings.items()}
+    return {name: sp.sympify(of(ops, SimpleNamespace(**seen))) for name, of in readings.items()}
 
 
 def variables(K: int, prefix: str = "") -> SymmetricScores:
@@ -47,20 +49,22 @@ def population_statement(K: int, wrapped_M: int | None = None) -> Statement:
     """The symmetric population system of K steps, for every M (or for one small M whose labels wrap around)."""
     y, dy, steps = variables(K), variables(K, "d_"), range(1, K + 1)
     columns = kinds(ops, M if wrapped_M is None else wrapped_M, K, α, wrapped_M)
-    attention = [model.attention(ops, y, kind) for kind in columns]
-    losses = {f"loss_{k}": ops.name(f"L_{k}", model.loss(*of)) for k, of in enumerate(zip(attention, columns), start=1)}
-    masses = {f"mass_{name}_{k}": mass for k, of in enumerate(zip(attention, columns), start=1)
-              for name, mass in zip(MASSES, model.masses(ops, *of))}  # fmt: skip
-    seen = Seen(
-        scores=lambda: y,
-        losses=lambda: [symbol(f"loss_{k}") for k in steps],
-        masses=lambda: [[symbol(f"mass_{kind}_{k}") for kind in MASSES] for k in steps],
-        entries=lambda: orbits_from_zero(y, M),
-        gradients=lambda: Orbits(*(-rate for rate in orbits_from_zero(dy, M))),
-        rate=lambda: mean([model.mass_rates(ops, π, dy, kind)[2] for π, kind in zip(attention, columns)]),
+    parts = [(model.attention(ops, y, kind), kind) for kind in columns]
+    losses = {f"loss_{k}": ops.name(f"L_{k}", model.loss(*part)) for k, part in zip(steps, parts)}
+    masses = {f"mass_{name}_{k}": mass for k, part in zip(steps, parts)
+              for name, mass in zip(MASSES, model.masses(ops, *part))}  # fmt: skip
+    of_steps = [*map(symbol, losses)]
+    observables = read(
+        readings(K),
+        scores=y,
+        losses=of_steps,
+        masses=[[symbol(f"mass_{kind}_{k}") for kind in MASSES] for k in steps],
+        entries=orbits_from_zero(y, M),
+        gradients=Orbits(*(-rate for rate in orbits_from_zero(dy, M))),
+        rate=mean([model.mass_rates(ops, π, dy, kind)[2] for π, kind in parts]),
     )
-    return Statement(flow(K), (M, α), sum(losses.values()) / K, totals=losses | masses,
-                     observables=read(readings(K), seen) | {"loss": mean(seen.losses())})  # fmt: skip
+    return Statement(flow(K), (M, α), mean([*losses.values()]), totals=losses | masses,
+                     observables=observables | {"loss": mean(of_steps)})  # fmt: skip
 
 
 def planar_statement() -> Statement:
@@ -73,11 +77,11 @@ def planar_statement() -> Statement:
         lambda π: ops.array([π[0], π[2] / (K - 1)]), ops.array([1, 0]), ops.array([1, K - 1]),
     )  # fmt: skip
     π = model.attention(ops, (a, g), columns)
-    loss, seen = model.loss(π, columns), Seen(masses=lambda: [model.masses(ops, π, columns)])
+    loss, seen = model.loss(π, columns), read(mass_readings(), masses=[model.masses(ops, π, columns)])
     observables = {"a": a, "g": g, "loss": symbol("total_loss"), "mass_chain_other": π[2],
                    "rate_mass_other_same": model.mass_rates(ops, π, moving, columns)[2]}  # fmt: skip
     return Statement([Direct((a, g), (M - 1, K - 1))], (M, K, α), loss, totals={"total_loss": loss},
-                     observables=observables | read(mass_readings(), seen))  # fmt: skip
+                     observables=observables | seen)  # fmt: skip
 
 
 def surrogate_statement() -> Statement:
@@ -91,6 +95,7 @@ def surrogate_statement() -> Statement:
     s, u = symbol("s"), symbol("u")
     other_step, other_pattern, odds = (K - 1) * ops.exp(-s), ops.exp(-u), (1 - α) / α
     p = 1 / (1 + other_step + odds * (other_step + other_pattern))
-    seen = Seen(masses=lambda: [[p, p * other_step, p * odds * other_pattern, p * odds * other_step]])
+    masses = [[p, p * other_step, p * odds * other_pattern, p * odds * other_step]]
     rates = {s: 2 * α**2 / K**3 * (1 - p) ** 2, u: p * (1 - p) ** 2 / (K * M)}
-    return Statement([Given(rates)], (M, K, α), sp.S.Zero, observables={"s": s, "u": u} | read(mass_readings(), seen))
+    observables = {"s": s, "u": u} | read(mass_readings(), masses=masses)
+    return Statement([Given(rates)], (M, K, α), sp.S.Zero, observables=observables)

@@ -27,11 +27,15 @@ N_TEST_TASKS = 20
 MOST_TEST_PROMPTS = 4096
 
 
+def stream(p: Any, number: int) -> np.random.Generator:
+    """Random numbers of the seed for one purpose: tasks, test patterns, test prompts, votes."""
+    return np.random.default_rng([int(p["seed"]), number])
+
+
 def cycle_powers(cycles: Any, K: int) -> Any:
     """Tasks (n, K, M) with f_k = σ^k (App. E); cycles (n, M) list σ's orbit: σ moves cycles[i] to cycles[i + 1]."""
     M = cycles.shape[-1]
-    position = (cycles[:, None, :] == np.arange(M).reshape(1, M, 1)).argmax(axis=-1)
-    shifted = (position[:, None, :] + np.arange(1, K + 1).reshape(1, K, 1)) % M
+    shifted = (cycles.argsort(axis=-1)[:, None, :] + np.arange(1, K + 1).reshape(1, K, 1)) % M
     return cycles[np.arange(cycles.shape[0]).reshape(-1, 1, 1), shifted]
 
 
@@ -55,7 +59,7 @@ def training_tasks(p: Any) -> np.ndarray:
     if p.M > MOST_PATTERNS:
         raise InputError(f"M = {p.M} is not allowed at finite levels: it must be at most {MOST_PATTERNS}.")
     if p.n_tasks != np.inf:
-        return random_tasks(np.random.default_rng([p.seed, 1]), p.n_tasks, p)
+        return random_tasks(stream(p, 1), p.n_tasks, p)
     if p.family != "cycles" or p.M > N_MOST_CYCLE_PATTERNS:
         raise InputError(f"n_tasks = inf is not allowed for M = {p.M} and family = {p.family}: all (M - 1)! cycles are "
                          f"written out, up to M = {N_MOST_CYCLE_PATTERNS}, and of permutations none.")  # fmt: skip
@@ -76,11 +80,7 @@ def chains(tasks: Any) -> Any:
     row, reached = np.arange(n).reshape(n, 1), [np.broadcast_to(np.arange(M), (n, M))]
     for k in range(K):
         reached.append(tasks[row, k, reached[-1]])
-    if isinstance(tasks, np.ndarray):
-        return np.stack(reached, axis=1)
-    import jax.numpy as jnp
-
-    return jnp.stack(reached, axis=1)
+    return tasks.__array_namespace__().stack(reached, axis=1)
 
 
 def prompts(reached: Any, step: np.ndarray, start: np.ndarray, listed: Any = None) -> fs.Samples:
@@ -108,7 +108,7 @@ def population(tasks: np.ndarray) -> fs.Samples:
 def unseen(p: Any) -> fs.Samples:
     """The population of fresh random tasks."""
     n = max(1, min(N_TEST_TASKS, MOST_TEST_PROMPTS // (p.M * p.K)))
-    return population(random_tasks(np.random.default_rng([int(p.seed), 2]), n, p))
+    return population(random_tasks(stream(p, 2), n, p))
 
 
 def batches(key: Any, p: Any) -> fs.Samples:

@@ -12,36 +12,24 @@ at every state, so errors at two times differ by the model alone. The law of the
 (`law_of`), or one of one's own.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from flowsys.systems.prompt import inference, transitions
-from flowsys.systems.prompt.examples import Examples, n_matching_examples, sampled_prompts
+from flowsys.model.values import Remembered
+from flowsys.systems.prompt import inference
+from flowsys.systems.prompt.examples import Law, Prompts, law_of, n_matching_examples
 from flowsys.systems.prompt.inference import Scorer, Tested
 from flowsys.systems.prompt.model import MASSES, orthonormal_rows
 from flowsys.systems.prompt.plurality import N_MOST_EXAMPLES, chain_success, examples_needed, win_table
 from flowsys.systems.prompt.symmetric import SymmetricScores, orbits_from_zero
-from flowsys.systems.prompt.transitions import Law
+from flowsys.systems.prompt.tasks import stream
 
 LEAST_TEST_PATTERNS = 3
 EXAMPLES_HELD, VOTES_HELD = 1 << 15, 1 << 20  # in memory at a time: with K + 1 noise vectors each, and without
-
-
-def law_of(setup: Mapping[str, Any], task: np.ndarray | None = None) -> Law:
-    """The errors asked for, on a task or on shifts; a primacy that such steps cannot have becomes the nearest one.
-
-    With attractor errors only patterns that are not on the attractor themselves are asked about.
-    """
-    M_test, K, tau, style = (setup[name] for name in ("M_test", "K", "tau", "style"))
-    task = transitions.shifting_task(M_test, K) if task is None else task
-    if style == "attractor":
-        return Law(transitions.attractor_transitions(task, tau ** (1 / K), setup["beta"]), task, np.arange(M_test - 1))
-    rho = 1.0 if style == "uniform" else setup["rho"]
-    return Law(transitions.runner_up_transitions(task, tau, rho, 1 if style == "one" else None), task)
 
 
 def frame_entries(y: np.ndarray, M: int, blind: np.ndarray) -> np.ndarray:
@@ -59,14 +47,14 @@ def blind_direction(setup: Mapping[str, Any], overlap: float | None = None) -> n
     if overlap is not None:
         overlaps = overlap * np.eye(M_test)[0]
     else:
-        direction = np.random.default_rng([setup["seed"], 3]).standard_normal(min(M, 10**6))
+        direction = stream(setup, 3).standard_normal(min(M, 10**6))
         overlaps = direction[:M_test] / np.sqrt(direction @ direction * M / len(direction))
     return np.append(overlaps, np.sqrt(max(0.0, 1 - overlaps @ overlaps)))
 
 
 def test_patterns(setup: Mapping[str, Any], overlap: float | None) -> np.ndarray:
     """M' random orthonormal patterns (M', M) of the span, or the first with the given overlap and the others blind."""
-    rng, M, M_test = np.random.default_rng([setup["seed"], 3]), setup["M"], setup["M_test"]
+    rng, M, M_test = stream(setup, 3), setup["M"], setup["M_test"]
     if overlap is None:
         return orthonormal_rows(rng, M_test, M)
     blind = np.full((1, M), M**-0.5)
@@ -92,32 +80,33 @@ def tested(setup: Mapping[str, Any], state: np.ndarray, overlap: float | None = 
 
     Test patterns are random, or the queried one has the given overlap with the blind direction.
     """
-    M, M_test, K, level = (setup[name] for name in ("M", "M_test", "K", "noise"))
+    M, M_test, K = setup["M"], setup["M_test"], setup["K"]
     law = law_of(setup) if law is None else law.checked(K, M_test)
     law = law if overlap is None else replace(law, queries=np.zeros(1, dtype=int))
-    if state.ndim == 1:
-        state, patterns = frame_entries(state, M, blind_direction(setup, overlap)), np.eye(M_test, M_test + 1)
+    if state.size == 2 + K * K:
+        entries, patterns = frame_entries(state, M, blind_direction(setup, overlap)), np.eye(M_test, M_test + 1)
     else:
-        patterns = test_patterns(setup, overlap)
-    tables, rng = Scorer.of(state, patterns), np.random.default_rng([setup["seed"], 4])
+        entries, patterns = state.reshape(2 * M + K, M + K), test_patterns(setup, overlap)
+    tables, rng = Scorer.of(entries, patterns), stream(setup, 4)
 
-    def answers(prompts: Examples) -> tuple:
-        noises = noise(rng, prompts.chains.shape, tables.n_felt, max(setup["d_X"], M) - M_test, level)
+    def answers(prompts: Prompts) -> tuple:
+        n_directions = max(setup["d_X"], M) - M_test
+        noises = noise(rng, prompts.chains.shape, tables.n_felt, n_directions, setup["noise"])
         steps, masses = inference.chain_of_thought(rng, tables, prompts, noises)
         return steps, inference.in_context(rng, tables, prompts, noises), masses
 
-    return inference.tested(_prompts(rng, law, setup, EXAMPLES_HELD), law.targets, answers)
+    return Tested.on(law.prompts(rng, *_lengths(setup), EXAMPLES_HELD), law.targets, answers)
 
 
 def limit_errors(setup: Mapping[str, Any], law: Law | None = None) -> Tested:
     """Inference once all attention is on matching examples: a vote."""
-    rng, law = np.random.default_rng([setup["seed"], 5]), law or law_of(setup)
-    prompts = _prompts(rng, law, setup, VOTES_HELD)
-    return inference.tested(prompts, law.targets, lambda block: inference.voted(rng, block, setup["M_test"]))
+    rng, law = stream(setup, 5), law or law_of(setup)
+    prompts = law.prompts(rng, *_lengths(setup), VOTES_HELD)
+    return Tested.on(prompts, law.targets, lambda block: inference.voted(rng, block, setup["M_test"]))
 
 
-def _prompts(rng: np.random.Generator, law: Law, setup: Mapping[str, Any], n_held: int) -> Iterator[Examples]:
-    return sampled_prompts(rng, law, setup["n_prompts"], setup["l_ts"], setup["alpha_test"], n_held)
+def _lengths(setup: Mapping[str, Any]) -> tuple[int, int, float]:
+    return setup["n_prompts"], setup["l_ts"], setup["alpha_test"]
 
 
 def one_step_error(setup: Mapping[str, Any], law: Law | None = None) -> float:
@@ -125,7 +114,7 @@ def one_step_error(setup: Mapping[str, Any], law: Law | None = None) -> float:
     if setup["l_ts"] > N_MOST_EXAMPLES:
         return float("nan")
     law = law or law_of(setup)
-    B, right, asked = transitions.composed(law.transitions), law.targets[-1], law.asked
+    B, right, asked = law.composed, law.targets[-1], law.asked
     n = n_matching_examples(setup["alpha_test"], setup["l_ts"])
     # queries whose rows are the same up to order win alike
     rows = np.column_stack([B[asked, right[asked]], np.sort(B[asked], axis=1)]).round(12)
@@ -133,71 +122,54 @@ def one_step_error(setup: Mapping[str, Any], law: Law | None = None) -> float:
     return float(1 - np.average([win_table(B[i], right[i], n)[n].sum() for i in asked[first]], weights=counts))
 
 
-# -- by name ----------------------------------------------------------------------------------------------------------
+# -- by name, of a state and a law among the parameters; what several names read is found once ------------------------
+
+_on_prompts = Remembered(lambda p: tested(p, np.frombuffer(p.state), None, p.law), 4096)
+_on_overlap = Remembered(lambda p: tested(p, np.frombuffer(p.state), p.overlap, p.law), 4096)
+_by_votes = Remembered(lambda p: limit_errors(p, p.law), 4096)
 
 
-@dataclass(frozen=True)
-class Trained:
-    """A state of training, asked with a law; what several names read is found once."""
-
-    setup: Mapping[str, Any]
-    state: np.ndarray
-    law: Law | None
-
-    chains = cached_property(lambda self: tested(self.setup, self.state, None, self.law))
-    blind = cached_property(lambda self: tested(self.setup, self.state, self.setup["overlap"], self.law))
-    votes = cached_property(lambda self: limit_errors(self.setup, self.law))
-
-    def mass(self, kind: int) -> float:
-        return self.chains.masses[:, kind].mean()
-
-    @property
-    def counted(self) -> tuple[float, int, int, float]:
-        """Steps with uniform errors, for exact counting."""
-        tau, M_test, K, alpha = (self.setup[name] for name in ("tau", "M_test", "K", "alpha_test"))
-        return tau ** (1 / K), M_test, K, alpha
+def _mass(p: Mapping[str, Any], kind: int) -> float:
+    return _on_prompts(p).masses[:, kind].mean()
 
 
-TESTED: dict[str, tuple[str, Callable[[Trained], float]]] = {
+def _steps(p: Mapping[str, Any]) -> tuple[float, int, int, float]:
+    """Steps with uniform errors, for exact counting."""
+    return p["tau"] ** (1 / p["K"]), p["M_test"], p["K"], p["alpha_test"]
+
+
+TESTED: dict[str, tuple[str, Callable[[Mapping[str, Any]], float]]] = {
     "cot_error": ("error of chain-of-thought inference on test prompts (Eq. 7), by Monte-Carlo",
-                  lambda model: model.chains.cot),
-    "icl_error": ("error of one-step inference on the same prompts (Eq. 9)", lambda model: model.chains.icl),
+                  lambda p: _on_prompts(p).cot),
+    "icl_error": ("error of one-step inference on the same prompts (Eq. 9)", lambda p: _on_prompts(p).icl),
     "attention_matching": ("attention on matching examples along chain-of-thought inference (Proposition 1)",
-                           lambda model: model.mass(0)),
-    **{f"test_mass_{kind}": (f"attention on {where} along chain-of-thought inference (Fig. 5)",
-                             partial(Trained.mass, kind=i))
+                           partial(_mass, kind=0)),
+    **{f"test_mass_{kind}": (f"attention on {where} along chain-of-thought inference (Fig. 5)", partial(_mass, kind=i))
        for i, (kind, where) in enumerate(MASSES.items()) if i},
     "cot_error_limit": ("error of chain-of-thought inference with all attention on matching examples",
-                        lambda model: model.votes.cot),
+                        lambda p: _by_votes(p).cot),
     "icl_error_limit": ("error of one-step inference with all attention on matching examples",
-                        lambda model: model.votes.icl),
+                        lambda p: _by_votes(p).icl),
     "cot_error_overlap": ("error of chain-of-thought inference on the test pattern of overlap `overlap` with the "
-                          "blind direction", lambda model: model.blind.cot),
-    "attention_overlap": ("attention on its matching examples at step 1", lambda model: model.blind.attention[0]),
+                          "blind direction", lambda p: _on_overlap(p).cot),
+    "attention_overlap": ("attention on its matching examples at step 1", lambda p: _on_overlap(p).attention[0]),
     "examples_needed": ("least l_ts at which a chain succeeds, all attention on matching examples and uniform errors, "
-                        "by exact counting (nan above 150)",
-                        lambda model: examples_needed(model.setup["success"], *model.counted)),
+                        "by exact counting (nan above 150)", lambda p: examples_needed(p["success"], *_steps(p))),
     "chain_success_exact": ("probability that a chain is right at every step, all attention on matching examples and "
                             "uniform errors, by exact counting (nan for l_ts above 600)",
-                            lambda model: chain_success(model.setup["l_ts"], *model.counted)),
+                            lambda p: chain_success(p["l_ts"], *_steps(p))),
     "icl_error_exact": ("error of one-step inference with all attention on matching examples, by exact counting (nan "
-                        "for l_ts above 600)", lambda model: one_step_error(model.setup, model.law)),
+                        "for l_ts above 600)", lambda p: one_step_error(p, p["law"])),
 }  # fmt: skip
 CONSTANT = ("cot_error_limit", "icl_error_limit", "examples_needed", "chain_success_exact", "icl_error_exact")
 """With all attention on matching examples: training does not move them."""
 READ = ("M", "K", "M_test", "style", "tau", "beta", "rho", "alpha_test", "l_ts", "seed", "n_prompts", "noise",
-        "overlap", "d_X", "success")  # fmt: skip
-
-
-@lru_cache(maxsize=4096)  # a sweep asks one name of a whole chunk of points, then the next
-def _trained(values: tuple, state: bytes, shape: tuple, law: Law | None) -> Trained:
-    return Trained(dict(zip(READ, values)), np.frombuffer(state).reshape(shape), law)
+        "overlap", "d_X", "success", "test_task")  # fmt: skip
 
 
 def value(name: str, p: Any, state: Any, law: Law | None = None) -> float:
     """One of `TESTED` at a state; nan with too few test patterns to ask about, or to choose overlaps of."""
     if p["M_test"] < LEAST_TEST_PATTERNS or ("overlap" in name and p["M_test"] >= p["M"]):
         return float("nan")
-    y = np.asarray(state, dtype=float)
-    values = tuple(int(p[parameter]) if parameter == "seed" else p[parameter] for parameter in READ)
-    return float(TESTED[name][1](_trained(values, y.tobytes(), y.shape, law)))
+    given = {parameter: p[parameter] for parameter in READ}
+    return float(TESTED[name][1]({**given, "law": law, "state": np.asarray(state, dtype=float).tobytes()}))

@@ -11,7 +11,7 @@ from flowsys.systems.prompt.claims import printed
 from flowsys.systems.prompt.claims.regimes import LEARNT, PROOFS
 from flowsys.systems.prompt.inference import Scorer, Tested
 
-AT_TEST = "M_test alpha_test tau rho style beta noise"
+AT_TEST = "M_test alpha_test tau rho style beta noise test_task"
 INSIDE = {"M": 250}
 """The paper's K = 3 and α = 0.4 with the patterns that the proofs ask for."""
 LATE = 1e7

@@ -7,8 +7,9 @@ import numpy as np
 
 from flowsys.claims import Claim, Condition, Experiment, Identity, Inequality, Kit, Order, Path, Regime, Sides
 from flowsys.errors import InputError
-from flowsys.systems.prompt import plurality, transitions
-from flowsys.systems.prompt.testing import law_of, limit_errors, one_step_error
+from flowsys.systems.prompt import examples, plurality
+from flowsys.systems.prompt.examples import law_of
+from flowsys.systems.prompt.testing import limit_errors, one_step_error
 
 MOST_OF_A_CHAIN = 250
 COUNTED = "M_test success"
@@ -72,8 +73,7 @@ def failure_rate(run: Kit, shift: float = 0.0) -> Sides:
 def one_step_errors(run: Kit) -> float:
     """ICL error by exact counting, which Condition 1 is asked of."""
     law = law_of(run.setup)
-    satisfied = transitions.satisfies_condition_1(law.transitions, law.task)
-    run.note(condition_1="holds" if satisfied else "fails")
+    run.note(condition_1="holds" if law.satisfies_condition_1 else "fails")
     return one_step_error(run.setup, law)
 
 
@@ -87,27 +87,26 @@ def chain_errors(run: Kit, n_matching: int = 480) -> Sides:
 def one_step_needed(run: Kit, power: float = 0.0) -> float:
     """l_ts for which ICL errs at most 0.01 under Condition 1, runner-up errors."""
     law, p = law_of(run.setup), run.p
-    needed = least_votes(tuple(transitions.composed(law.transitions)[0]), int(law.targets[-1][0]), 0.99)
+    needed = least_votes(tuple(law.composed[0]), int(law.targets[-1][0]), 0.99)
     return needed / p.alpha_test * p.tau**-power
 
 
 def one_step_order(p) -> float:
     """(α' τ_o ρ_o)^-2 log M of (25)."""
-    A = law_of(p).transitions
-    product = p.alpha_test * transitions.input_label_probability(A) * transitions.input_label_primacy(A)
-    return float(product**-2 * np.log(p.M))
+    law = law_of(p)
+    return float((p.alpha_test * law.output_probability * law.output_primacy) ** -2 * np.log(p.M))
 
 
-def boundary(run: Kit, M_test: float | None = None) -> Sides:
+def boundary(run: Kit, steps_less: int = 0) -> Sides:
     """The p at which Condition 1 changes for attractor errors, by bisection, and where r_K(p, β) = x_K(p, β)."""
     p = run.p
-    task = transitions.shifting_task(p.M_test, p.K)
-    holds = lambda x: transitions.satisfies_condition_1(transitions.attractor_transitions(task, x, p.beta), task)
+    task = examples.shifting_task(p.M_test, p.K)
     low, high = 0.3, 0.95
     for _ in range(30):
         middle = (low + high) / 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return Sides(high, transitions.attractor_boundary(p.beta, p.K, M_test or p.M_test))
+        holds = examples.attractor_law(task, middle, p.beta).satisfies_condition_1
+        low, high = (low, middle) if holds else (middle, high)
+    return Sides(high, examples.attractor_boundary(p.beta, p.K - steps_less, p.M_test))
 
 
 LENGTHS = (5, 10, 20, 40, 80)
@@ -146,7 +145,7 @@ def figure_4(run: Kit, swap: bool = False) -> dict[str, bool]:
     """Fig. 4: τ_o = 0.4, ρ_o = 0.1, with Condition 1 and without."""
     found = {}
     for is_satisfied in (True, False):
-        p, beta = transitions.attractor_of(0.4, 0.1, is_satisfied is not swap)
+        p, beta = examples.attractor_of(0.4, 0.1, is_satisfied is not swap)
         errors = [limit_errors({**run.at(style="attractor", tau=p**3, beta=beta, l_ts=n).setup, "n_prompts": 1500})
                   for n in (20, 80, 320)]  # fmt: skip
         icl, cot = [e.icl for e in errors], [e.cot for e in errors]
@@ -203,7 +202,7 @@ CLAIMS = [
           note="a bound, not the order: only the number α' l of matching examples counts"),
     Claim("condition_1", "Condition 1, Eq. (24) [ours]", "for attractor errors it changes where r_K(p, β) = x_K(p, β)",
           Identity(1e-6), boundary, at=[{"beta": b} for b in (0.3, 0.5, 0.7, 0.9)], levels="L3", takes="",
-          control={"M_test": np.inf}),
+          control={"steps_less": 1}),
     Claim("fig_2", "Fig. 2", "the CoT error falls with l_ts, more slowly for small α', τ, ρ", Experiment(),
           lambda run, lengths=LENGTHS: errors_fall(run, "cot", lengths), levels="L3", takes="M_test",
           control={"lengths": (80, 40, 5)}),

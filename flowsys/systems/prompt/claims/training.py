@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from flowsys.claims import Claim, Inequality, Kit, Order, Path, Sides
-from flowsys.systems.prompt import ladder, tasks
+from flowsys.systems.prompt import derive, tasks
 from flowsys.systems.prompt.claims import printed
 from flowsys.systems.prompt.claims.regimes import FEW_MATCHING, PROOFS, SQUARED, many_patterns
 
@@ -52,7 +52,7 @@ def attention_of_short_prompts(run: Kit, share: float = 2.0) -> Sides:
     p = run.p
     length = max(1, int(np.ceil(share / p.alpha)))
     sizes = {"M": p.M, "K": p.K, "alpha": p.alpha, "seed": 0, "batch_size": 4 * p.K * p.M}
-    short, endless = (ladder.descended("sgd", ladder.N_SEEDS, **sizes, l_tr=l) for l in (length, np.inf))
+    short, endless = (derive.descended("sgd", derive.N_SEEDS, **sizes, l_tr=l) for l in (length, np.inf))
     return Sides(short["mass_same_same"], endless["mass_same_same"].mean())
 
 
