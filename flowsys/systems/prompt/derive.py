@@ -11,11 +11,9 @@ the exact population with the same step, short prompts shift the mean over seeds
 batches move a, b, H only through the spread they cause over patterns, which falls like batch_size^-1/2.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from math import factorial, inf
-from typing import Any
 
 import numpy as np
 
@@ -74,7 +72,6 @@ STARTS, LENGTHS = (1e-1, 3e-2, 1e-2, 3e-3), (20, 40, 80, 160)
 def ladder(setup: Setup) -> list[Rung]:
     """Descent, closure, symmetric subspace (with a random start, then exact from W = 0), prompts, surrogate."""
     from_random = lambda xi: limit_error(SYSTEM, small(setup, xi=xi), END, 1, rtol=1e-10)
-    sizes = {name: setup[name] for name in ("M", "K", "alpha")} | {"seed": N_SEEDS * setup["seed"]}
     batches = tuple(n * setup["K"] * setup["M"] for n in (1, 4, 16))
     entries = f"every frame entry of W at t = {END:g}, M = {small(setup)['M']}, rtol 1e-10, from "
     of_seeds = f"at t = {END:g}, mean of {N_SEEDS} seeds, "
@@ -83,32 +80,27 @@ def ladder(setup: Setup) -> list[Rung]:
         Rung("L2", "L3", f"{entries}a random start of size xi", from_random, "xi", STARTS, 1.0, 0.15),
         Rung("L2", "L3 at xi = 0", f"{entries}W = 0", lambda _: from_random(0.0), tolerance=1e-9),
         Rung("L0", "L0 at l_tr = inf", f"a of SGD {of_seeds}prompts of l_tr examples",
-             partial(prompt_error, sizes, setup["batch_size"]), "l_tr", LENGTHS, -1.0, 0.1),
+             partial(prompt_error, setup), "l_tr", LENGTHS, -1.0, 0.1),
         Rung("L0", "symmetric W", f"spread of A_ii over patterns {of_seeds}l_tr = inf",
-             partial(spread, sizes), "batch_size", batches, -0.5, 0.1),
+             partial(spread, setup), "batch_size", batches, -0.5, 0.1),
         Rung("L3", "L4", "T_2 of the surrogate, relative", lambda _: surrogate_error(SYSTEM, setup, "T_2")),
     ]  # fmt: skip
 
 
-@lru_cache(maxsize=32)
-def descended(variant: str, seeds: int | None, **parameters: Any) -> Mapping[str, np.ndarray]:
-    """a, and of SGD the attention p and the spread of A_ii over patterns, at t = END of descent from W = 0.
-
-    On M-dimensional patterns, which is cheapest and all the same; one number a seed.
-    """
-    setup = SYSTEM.setup(**parameters, learning_rate=RATE, xi=0.0, d_X=parameters["M"])
-    names = ("a", "mass_same_same", "sd_A_s") if variant == "sgd" else ("a",)
-    run = train(SYSTEM, setup, variant=variant, steps=round(END / RATE), records=1, observe=names, seeds=seeds)
-    return {name: np.asarray(run[name][-1]) for name in names}
+def descended(setup: Setup, observable: str, variant: str, seeds: int | None = None, **parameters: float) -> np.ndarray:
+    """An observable at t = END of descent from W = 0, for every seed; on M-dimensional patterns, which is cheapest."""
+    few = {name: setup[name] for name in ("M", "K", "alpha")} | {"xi": 0.0, "d_X": setup["M"], "learning_rate": RATE}
+    there = SYSTEM.setup(**few, **parameters, seed=(seeds or 1) * setup["seed"])
+    run = train(SYSTEM, there, variant=variant, steps=round(END / RATE), records=1, observe=[observable], seeds=seeds)
+    return np.asarray(run[observable][-1])
 
 
-def prompt_error(sizes: dict[str, Any], batch_size: int, l_tr: float) -> float:
+def prompt_error(setup: Setup, l_tr: float) -> float:
     """|mean over seeds of a(SGD) - a(descent on the exact population)|: the bias of finite prompts."""
-    of_batches = descended("sgd", N_SEEDS, **sizes, l_tr=l_tr, batch_size=batch_size)
-    return abs(float((of_batches["a"] - descended("symmetric", None, **sizes)["a"]).mean()))
+    of_batches = descended(setup, "a", "sgd", N_SEEDS, l_tr=l_tr, batch_size=setup["batch_size"])
+    return abs(float((of_batches - descended(setup, "a", "symmetric")).mean()))
 
 
-def spread(sizes: dict[str, Any], batch_size: float) -> float:
+def spread(setup: Setup, batch_size: float) -> float:
     """Standard deviation of A_ii over patterns, at endless prompts: what random batches do to W."""
-    found = descended("sgd", N_SEEDS, **sizes, l_tr=inf, batch_size=int(batch_size))
-    return float(found["sd_A_s"].mean())
+    return float(descended(setup, "sd_A_s", "sgd", N_SEEDS, l_tr=inf, batch_size=int(batch_size)).mean())

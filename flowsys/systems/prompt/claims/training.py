@@ -1,5 +1,6 @@
 """Theorem 1: training time, loss, prompts and batches; and what the flow does outside of the proofs' regime."""
 
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -49,11 +50,9 @@ def sum_of_times(run: Kit, power: float = 0.0) -> float:
 
 def attention_of_short_prompts(run: Kit, share: float = 2.0) -> Sides:
     """p at t = 200 of SGD on prompts of ⌈2/α⌉ examples, and of endless ones, on each of several seeds."""
-    p = run.p
-    length = max(1, int(np.ceil(share / p.alpha)))
-    sizes = {"M": p.M, "K": p.K, "alpha": p.alpha, "seed": 0, "batch_size": 4 * p.K * p.M}
-    short, endless = (derive.descended("sgd", derive.N_SEEDS, **sizes, l_tr=l) for l in (length, np.inf))
-    return Sides(short["mass_same_same"], endless["mass_same_same"].mean())
+    length = max(1, int(np.ceil(share / run.p.alpha)))
+    attention = partial(derive.descended, run.setup, "mass_same_same", "sgd", derive.N_SEEDS)
+    return Sides(attention(l_tr=length), attention(l_tr=np.inf).mean())
 
 
 def batch_noise(run: Kit, power: float = 0.0) -> float:
