@@ -68,7 +68,7 @@ def test_tabulated_inference_is_algorithm_2_on_explicit_columns(trained):
     W[:, :20], W[:, 40:] = S[:, :20], S[:, 20:]
     mu = frame_patterns()
     tables = inference.Scorer.of(S, mu)
-    prompts = next(iter(DEFAULT.prompts(rng(4), 30, 6, 0.5, 1 << 15)))
+    prompts = next(iter(DEFAULT.prompts(rng(4), {"n_prompts": 30, "l_ts": 6, "alpha_test": 0.5}, 1 << 15)))
     noises = testing.noise(rng(6), prompts.chains.shape, tables.n_felt, 10, 0.5)
     vectors = mu[prompts.chains] + noises @ np.linalg.svd(mu)[2][10:]
     ours, masses = inference.chain_of_thought(rng(), tables, prompts, noises)

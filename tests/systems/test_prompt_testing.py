@@ -20,9 +20,17 @@ def rng(seed=0):
     return np.random.default_rng(seed)
 
 
+def setup(p=0.5 ** (1 / 3), M_test=10, K=3, **more):
+    return load("prompt").setup(tau=p**K, M_test=M_test, K=K, **more)
+
+
+def chains(n_most, *sizes, **more):
+    return plurality.Chains.of(setup(*sizes, **more), n_most)
+
+
 def errors(law, n_examples, alpha_test=0.8, n_prompts=N):
     draws = rng(n_examples)
-    prompts = law.prompts(draws, n_prompts, n_examples, alpha_test, 1 << 20)
+    prompts = law.prompts(draws, setup(l_ts=n_examples, alpha_test=alpha_test, n_prompts=n_prompts), 1 << 20)
     return inference.Tested.on(prompts, law.targets, lambda block: inference.voted(draws, block, 10))
 
 
@@ -43,9 +51,9 @@ def test_win_probabilities_equal_exhaustive_enumeration(row, n):
 
 
 def test_a_shared_table_gives_every_smaller_number_of_labels():
-    table = plurality.Chains.of(0.6, 10, 150).wins
+    table = chains(150, 0.6).wins
     for n in (1, 7, 40):
-        assert table[n, : n + 1] == pytest.approx(plurality.Chains.of(0.6, 10, n).wins[n], rel=1e-10)
+        assert table[n, : n + 1] == pytest.approx(chains(n, 0.6).wins[n], rel=1e-10)
 
 
 def test_chain_of_votes_succeeds_as_in_exhaustive_enumeration_of_two_steps():
@@ -64,7 +72,7 @@ def test_chain_of_votes_succeeds_as_in_exhaustive_enumeration_of_two_steps():
                 labels = [e for m, e in zip(middle, end) if m == task[0][0]]
                 joint = weight * prod(A[1][i, j] for i, j in zip(middle, end))
                 success[1] += joint * first * shared_win(labels, task[1][task[0][0]])
-    assert plurality.Chains.of(p, 3, l).correct_through(2, l, 0.3) == pytest.approx(success, abs=1e-14)
+    assert chains(l, p, 3, 2, alpha_test=0.3).right_through(l) == pytest.approx(success, abs=1e-14)
 
 
 def shared_win(labels, correct):
@@ -73,7 +81,7 @@ def shared_win(labels, correct):
 
 
 def test_chain_success_of_the_spec():
-    ours = plurality.Chains.of(0.6, 10, 10).correct_through(3, 10, 0.4)
+    ours = chains(10, 0.6, alpha_test=0.4).right_through(10)
     assert ours == pytest.approx([0.8281, 0.5940, 0.4020], abs=5e-5)
 
 
@@ -81,7 +89,7 @@ def test_exact_chain_success_is_the_mean_of_sampled_votes():
     law = runner_up_law(TASK, 0.6**3, 1.0)
     assert law.transitions[0, 0] == pytest.approx([0.4 / 9, 0.6, *[0.4 / 9] * 8]), "uniform errors"
     sampled = errors(law, 10, 0.4, n_prompts=40000)
-    exact = plurality.Chains.of(0.6, 10, 10).correct_through(3, 10, 0.4)
+    exact = chains(10, 0.6, alpha_test=0.4).right_through(10)
     right_through = (sampled.is_wrong.cumsum(axis=1) == 0).mean(axis=0)
     assert np.abs(right_through - exact).max() < 4 * 0.5 / 200
     assert 1 - sampled.is_wrong.mean(axis=0) == pytest.approx([0.828, 0.6025, 0.4278], abs=0.01)
@@ -97,11 +105,11 @@ def test_exact_one_step_success_is_the_mean_of_sampled_votes():
 
 def test_counting_is_refused_beyond_its_bounded_cost():
     with pytest.raises(ValueError, match=r"n = 601 .* must be at most 600"):
-        plurality.Chains.of(0.6, 10, 601)
+        chains(601, 0.6)
 
 
 def test_counting_stays_a_probability_at_the_largest_size():
-    table = plurality.Chains.of(0.3, 10, plurality.N_MOST_EXAMPLES).wins
+    table = chains(plurality.N_MOST_EXAMPLES, 0.3).wins
     assert np.isfinite(table).all() and (table >= 0).all()
     assert table[0].sum() == pytest.approx(0.1, rel=1e-12)
     assert table[1].sum() == pytest.approx(0.3, rel=1e-12)
@@ -109,17 +117,16 @@ def test_counting_stays_a_probability_at_the_largest_size():
 
 
 def test_examples_needed_fall_like_the_inverse_of_alpha_and_not_of_its_square():
-    needed = [plurality.examples_needed(0.99, 0.5 ** (1 / 3), 10, 3, alpha) for alpha in (0.1, 0.2, 0.4, 0.8)]
+    needed = [plurality.examples_needed(setup(alpha_test=alpha)) for alpha in (0.1, 0.2, 0.4, 0.8)]
     assert needed == sorted(needed, reverse=True)
     assert 0.6 < np.polyfit(np.log([0.1, 0.2, 0.4, 0.8]), -np.log(needed), 1)[0] < 1.1
 
 
 def test_least_number_of_examples_is_where_the_target_is_first_met():
-    n = plurality.examples_needed(0.9, 0.8, 10, 3, 0.4)
-    chains = plurality.Chains.of(0.8, 10, 150)
-    success = [chains.correct_through(3, m, 0.4)[-1] for m in range(2, int(n) + 1)]
+    n = plurality.examples_needed(setup(0.8, success=0.9, alpha_test=0.4))
+    success = [chains(150, 0.8, alpha_test=0.4).right_through(m)[-1] for m in range(2, int(n) + 1)]
     assert success[-1] >= 0.9 > max(success[:-1])
-    assert np.isnan(plurality.examples_needed(0.99, 0.3, 10, 3, 0.1, n_most=20))
+    assert np.isnan(plurality.examples_needed(setup(0.3, alpha_test=0.1), n_most=20))
 
 
 def trajectory_probability(law):
@@ -164,7 +171,10 @@ def test_condition_1_for_attractor_errors(p_correct, beta, holds):
 def lumped_masses(p, beta, K, M_test):
     """r_K and x_K of a chain that is right, on the wrong chain or elsewhere; M' = inf neglects returns."""
     e = 1 - p
-    to_right, to_wrong = np.array([p, e / (M_test - 1), e * (1 - beta) / (M_test - 2)]), np.array([e * beta, p, e * beta])
+    to_right, to_wrong = (
+        np.array([p, e / (M_test - 1), e * (1 - beta) / (M_test - 2)]),
+        np.array([e * beta, p, e * beta]),
+    )
     step = np.column_stack([to_right, to_wrong, 1 - to_right - to_wrong])
     return np.linalg.matrix_power(step, K)[0, :2]
 
@@ -230,12 +240,12 @@ def test_one_step_inference_fails_without_condition_1_where_the_chain_succeeds()
 
 
 def test_at_least_one_example_of_a_prompt_starts_at_the_query():
-    prompts = next(iter(DEFAULT.prompts(rng(), 50, 5, 0.01, 1000)))
+    prompts = next(iter(DEFAULT.prompts(rng(), setup(n_prompts=50, l_ts=5, alpha_test=0.01), 1000)))
     assert ((prompts.chains[:, :, 0] == prompts.query[:, None]).sum(axis=1) == 1).all()
 
 
 def test_blocks_of_prompts_do_not_change_the_law_of_examples():
-    blocks = list(DEFAULT.prompts(rng(), 1000, 10, 0.4, n_held=999))
+    blocks = list(DEFAULT.prompts(rng(), setup(l_ts=10, alpha_test=0.4), n_held=999))
     assert sum(len(block.query) for block in blocks) == 1000 and len(blocks) > 5
     chains = np.concatenate([block.chains for block in blocks])
     query = np.concatenate([block.query for block in blocks])

@@ -87,14 +87,12 @@ class Law:
         others[row, outputs] = 0.0
         return float((1 - others.max(axis=1) / self.composed[row, outputs]).min())
 
-    def prompts(
-        self, rng: np.random.Generator, n_prompts: int, n_examples: int, alpha_test: float, n_held: int
-    ) -> Iterator[Prompts]:
+    def prompts(self, rng: np.random.Generator, setup: Mapping[str, Any], n_held: int) -> Iterator[Prompts]:
         """Prompts in blocks of at most `n_held` examples; the query is uniform on those asked about."""
-        K, M_test = self.task.shape
-        n_matching, per_block = n_matching_examples(alpha_test, n_examples), max(1, n_held // n_examples)
-        for first in range(0, n_prompts, per_block):
-            n = min(per_block, n_prompts - first)
+        (K, M_test), n_examples = self.task.shape, setup["l_ts"]
+        n_matching, per_block = n_matching_examples(setup["alpha_test"], n_examples), max(1, n_held // n_examples)
+        for first in range(0, setup["n_prompts"], per_block):
+            n = min(per_block, setup["n_prompts"] - first)
             query = self.asked[rng.integers(len(self.asked), size=n)]
             found = np.empty((n, n_examples, K + 1), dtype=np.intp)
             others = rng.integers(M_test - 1, size=(n, n_examples))

@@ -10,6 +10,7 @@ With uniform errors the number of examples at the right pattern is Markov as lon
 which gives the CoT success in O(K l³) operations; l is limited so that the Poisson weights stay in range.
 """
 
+from collections.abc import Mapping
 from functools import lru_cache, reduce
 from math import nan
 from typing import Any, NamedTuple
@@ -68,22 +69,26 @@ def _power(f: np.ndarray, n: int, degree: int) -> np.ndarray:
 
 
 class Chains(NamedTuple):
-    """Chains of votes among up to n_most examples, every step right with `p_correct` and else uniform on M'."""
+    """Chains of K votes among up to n_most examples, every step right with p = τ^(1/K) and else uniform on M'."""
 
+    K: int
+    alpha_test: float
     wins: np.ndarray  # (n_most + 1, n_most + 1): `win_table` of a step
     strays: np.ndarray  # (n_most + 1, n_most + 1): row n is the law of how many of n other examples come to z_k
 
     @classmethod
-    def of(cls, p_correct: float, M_test: int, n_most: int) -> "Chains":
-        n, other = np.arange(n_most + 1), (1 - p_correct) / (M_test - 1)
-        return cls(win_table([p_correct, *[other] * (M_test - 1)], 0, n_most), binom.pmf(n[None, :], n[:, None], other))
+    def of(cls, setup: Mapping[str, Any], n_most: int) -> "Chains":
+        K, n, n_others = setup["K"], np.arange(n_most + 1), setup["M_test"] - 1
+        p = setup["tau"] ** (1 / K)
+        row, stray = [p, *[(1 - p) / n_others] * n_others], binom.pmf(n[None, :], n[:, None], (1 - p) / n_others)
+        return cls(K, setup["alpha_test"], win_table(row, 0, n_most), stray)
 
-    def correct_through(self, K: int, n_examples: int, alpha_test: float) -> np.ndarray:
+    def right_through(self, n_examples: int) -> np.ndarray:
         """P(v_1..v_k all right), k = 1..K."""
         law = np.zeros(n_examples + 1)  # of the number of examples at z_k, with the votes right so far
-        law[n_matching_examples(alpha_test, n_examples)] = 1.0
-        success = np.empty(K)
-        for k in range(K):
+        law[n_matching_examples(self.alpha_test, n_examples)] = 1.0
+        success = np.empty(self.K)
+        for k in range(self.K):
             after = np.zeros(n_examples + 1)
             for n in np.flatnonzero(law):
                 others = n_examples - n
@@ -93,18 +98,14 @@ class Chains(NamedTuple):
         return success
 
 
-def chain_success(n_examples: int, p_correct: float, M_test: int, K: int, alpha_test: float) -> float:
-    """P(all K steps right); nan beyond what is counted."""
-    if n_examples > N_MOST_EXAMPLES:
-        return nan
-    return Chains.of(p_correct, M_test, n_examples).correct_through(K, n_examples, alpha_test)[-1]
+def chain_success(setup: Mapping[str, Any]) -> float:
+    """P(all K steps right) with uniform errors; nan beyond what is counted."""
+    n = setup["l_ts"]
+    return nan if n > N_MOST_EXAMPLES else Chains.of(setup, n).right_through(n)[-1]
 
 
-def examples_needed(
-    target: float, p_correct: float, M_test: int, K: int, alpha_test: float, n_most: int = 150
-) -> float:
-    """The least n_examples with P(all K steps right) ≥ target; nan if that is above n_most."""
-    chains = Chains.of(p_correct, M_test, n_most)
-    enough = (n for n in range(1, n_most + 1) if round(alpha_test * n)
-              and chains.correct_through(K, n, alpha_test)[-1] >= target)  # fmt: skip
+def examples_needed(setup: Mapping[str, Any], n_most: int = 150) -> float:
+    """The least l_ts with P(all K steps right) ≥ `success`, at least one example matching; nan if above n_most."""
+    chains, matching = Chains.of(setup, n_most), lambda n: round(setup["alpha_test"] * n)
+    enough = (n for n in range(1, n_most + 1) if matching(n) and chains.right_through(n)[-1] >= setup["success"])
     return float(next(enough, nan))

@@ -95,18 +95,14 @@ def tested(setup: Mapping[str, Any], state: np.ndarray, overlap: float | None = 
         steps, masses = inference.chain_of_thought(rng, tables, prompts, noises)
         return steps, inference.in_context(rng, tables, prompts, noises), masses
 
-    return Tested.on(law.prompts(rng, *_lengths(setup), EXAMPLES_HELD), law.targets, answers)
+    return Tested.on(law.prompts(rng, setup, EXAMPLES_HELD), law.targets, answers)
 
 
 def limit_errors(setup: Mapping[str, Any], law: Law | None = None) -> Tested:
     """Inference once all attention is on matching examples: a vote."""
     rng, law = stream(setup, 5), law or law_of(setup)
-    prompts = law.prompts(rng, *_lengths(setup), VOTES_HELD)
+    prompts = law.prompts(rng, setup, VOTES_HELD)
     return Tested.on(prompts, law.targets, lambda block: inference.voted(rng, block, setup["M_test"]))
-
-
-def _lengths(setup: Mapping[str, Any]) -> tuple[int, int, float]:
-    return setup["n_prompts"], setup["l_ts"], setup["alpha_test"]
 
 
 def one_step_error(setup: Mapping[str, Any], law: Law | None = None) -> float:
@@ -133,11 +129,6 @@ def _mass(p: Mapping[str, Any], kind: int) -> float:
     return _on_prompts(p).masses[:, kind].mean()
 
 
-def _steps(p: Mapping[str, Any]) -> tuple[float, int, int, float]:
-    """Steps with uniform errors, for exact counting."""
-    return p["tau"] ** (1 / p["K"]), p["M_test"], p["K"], p["alpha_test"]
-
-
 TESTED: dict[str, tuple[str, Callable[[Mapping[str, Any]], float]]] = {
     "cot_error": ("error of chain-of-thought inference on test prompts (Eq. 7), by Monte-Carlo",
                   lambda p: _on_prompts(p).cot),
@@ -154,10 +145,9 @@ TESTED: dict[str, tuple[str, Callable[[Mapping[str, Any]], float]]] = {
                           "blind direction", lambda p: _on_overlap(p).cot),
     "attention_overlap": ("attention on its matching examples at step 1", lambda p: _on_overlap(p).attention[0]),
     "examples_needed": ("least l_ts at which a chain succeeds, all attention on matching examples and uniform errors, "
-                        "by exact counting (nan above 150)", lambda p: examples_needed(p["success"], *_steps(p))),
+                        "by exact counting (nan above 150)", examples_needed),
     "chain_success_exact": ("probability that a chain is right at every step, all attention on matching examples and "
-                            "uniform errors, by exact counting (nan for l_ts above 600)",
-                            lambda p: chain_success(p["l_ts"], *_steps(p))),
+                            "uniform errors, by exact counting (nan for l_ts above 600)", chain_success),
     "icl_error_exact": ("error of one-step inference with all attention on matching examples, by exact counting (nan "
                         "for l_ts above 600)", lambda p: one_step_error(p, p["law"])),
 }  # fmt: skip

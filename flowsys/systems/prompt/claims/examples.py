@@ -19,8 +19,7 @@ COUNTED = "M_test success"
 def examples_of_chain(run: Kit, power: float = 0.0) -> float:
     """l_ts for which a chain of votes is right at every step with probability `success`, uniform errors."""
     p = run.p
-    step = p.tau ** (1 / p.K)
-    found = plurality.examples_needed(p.success, step, p.M_test, p.K, p.alpha_test, n_most=MOST_OF_A_CHAIN)
+    found = plurality.examples_needed(p, n_most=MOST_OF_A_CHAIN)
     if np.isnan(found):
         raise InputError(f"alpha_test = {p.alpha_test:g}, tau = {p.tau:g}: a chain that succeeds with probability "
                          f"{p.success:g} needs more than the {MOST_OF_A_CHAIN} examples that are counted.")  # fmt: skip
