@@ -19,7 +19,6 @@ import numpy as np
 
 from flowsys.ladder import Rung
 from flowsys.model.compared import derived_beside, stated_against_found
-from flowsys.model.concrete import Concrete
 from flowsys.model.derivation import derivation
 from flowsys.model.rungs import limit_error, rungs, surrogate_error
 from flowsys.program.arrays import arguments
@@ -50,17 +49,12 @@ def derive(setup: Setup, variant: str) -> Derivation:
     size = f"M = {M}, K = {K}, all {factorial(M - 1)} cycles, from W = 0"
     if variant == "found":
         return replace(derivation(concrete), size=size)
-    return derived_beside(concrete, population_statement(K), LATEX, size, lambda: apart(concrete))
-
-
-def apart(concrete: Concrete) -> float:
-    """The largest difference of stated and found in rates and observables."""
-    M, K = concrete.values["M"], concrete.values["K"]
     text = population_program(K, M)
     # entries are recovered from a, b, H only where the conserved sums vanish
     shared = [name for name in text.observables if name not in ENTRIES and name[:2] not in ("C_", "G_")]
-    data = arguments(text, {"M": M, "alpha": concrete.values["alpha"]})
-    return stated_against_found(concrete, text, data, shared)
+    data = arguments(text, {"M": M, "alpha": there["alpha"]})
+    agreement = partial(stated_against_found, concrete, text, data, shared)
+    return derived_beside(concrete, population_statement(K), LATEX, size, agreement)
 
 
 # -- the ladder -------------------------------------------------------------------------------------------------------

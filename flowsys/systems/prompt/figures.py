@@ -150,12 +150,10 @@ def gradients_in_bounds(setup: Setup, longest: float = 3.0) -> Drawing:
         ax.axvline(unit, color="0.6", linewidth=1, label="$t = T_1$, the window with $C = 1$")
         ax.set_xlabel("training time $t$" if number > 31 else "")
         ax.legend(frameon=False, fontsize="x-small")
-    K, alpha, epsilon = (setup[name] for name in ("K", "alpha", "epsilon_1"))
-    figure.suptitle(rf"M = {there.p.M}, K = {K}, α = {alpha:g}; $T_1 = \alpha^{{-2}} K^3 \log(K/\epsilon)$ = {unit:.4g}"
-                    f" at ε = {epsilon:g}", fontsize="medium")  # fmt: skip
-    return Drawing(figure, {"flow": run}, "the lemma's window is of the order of α^-2 K³ log(K/ε): within the shaded "
-                   "part of it every bound holds; they end where stage 1 does, as attention on other steps is gone"
-                   )  # fmt: skip
+    titled(figure, SYSTEM, there.setup, ("M", "K", "alpha", "epsilon_1"),
+           rf"$T_1 = \alpha^{{-2}} K^3 \log(K/\epsilon_1)$ = {unit:.4g} at ")  # fmt: skip
+    return Drawing(figure, {"flow": run}, "the lemma's window is of the order of T_1: within the shaded part of it "
+                   "every bound holds; they end where stage 1 does, as attention on other steps is gone")  # fmt: skip
 
 
 FIGURES = {

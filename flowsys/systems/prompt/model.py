@@ -123,16 +123,12 @@ def columns(X: Any, p: Any) -> Columns:
     )
 
 
-def shown(w: Any, X: Any, p: Any) -> Columns:
-    """The columns of the prompts at hand."""
-    return w.once("columns", X, lambda: columns(X, p))
-
-
-def prompt_attention(ops: Any, w: Any, X: Any, p: Any) -> Any:
-    """Attention (n, K M) on every column."""
-    return w.once("attention", X, lambda: attention(ops, w.W, shown(w, X, p)))
+def shown(ops: Any, w: Any, X: Any, p: Any) -> tuple[Any, Columns]:
+    """Attention (n, K M) on every column of the prompts at hand, and these."""
+    found = w.once("columns", X, lambda: columns(X, p))
+    return w.once("attention", X, lambda: attention(ops, w.W, found)), found
 
 
 def prompt_loss(ops: Any, w: Any, X: Any, p: Any) -> Any:
     """½ ‖F - z_k‖² of every prompt."""
-    return loss(prompt_attention(ops, w, X, p), shown(w, X, p))
+    return loss(*shown(ops, w, X, p))

@@ -16,7 +16,7 @@ from flowsys.model import numeric
 from flowsys.system.names import observables
 from flowsys.systems.prompt import testing
 from flowsys.systems.prompt.examples import Law
-from flowsys.systems.prompt.model import MASSES, mass_rates, masses, prompt_attention, prompt_loss, shown
+from flowsys.systems.prompt.model import MASSES, loss, mass_rates, masses, shown
 from flowsys.systems.prompt.symmetric import Orbits, mean_column_gradients
 from flowsys.systems.prompt.tasks import unseen
 
@@ -100,18 +100,18 @@ class Seen:
     def __init__(self, ops: Any, w: Any, X: Any, p: Any):
         self.ops, self.w, self.X, self.p = ops, w, X, p
 
-    columns = property(lambda self: shown(self.w, self.X, self.p))
-    attention = property(lambda self: prompt_attention(self.ops, self.w, self.X, self.p))
+    shown = property(lambda self: shown(self.ops, self.w, self.X, self.p))
     entries = property(lambda self: orbit_means(self.w.W, self.p.M))
     gradients = property(lambda self: orbit_means(-self.w.rates.W, self.p.M))
     scores = property(lambda self: self.entries.scores)
-    losses = property(lambda self: self._by_step("losses", lambda: prompt_loss(self.ops, self.w, self.X, self.p)))
-    masses = property(lambda self: self._by_step("masses", lambda: masses(self.ops, self.attention, self.columns)))
+    losses = property(lambda self: self._by_step("losses", lambda: loss(*self.shown)))
+    masses = property(lambda self: self._by_step("masses", lambda: masses(self.ops, *self.shown)))
 
     @property
     def rate(self) -> Any:
         """Of mass_other_same."""
-        moving = mass_rates(self.ops, self.attention, self.w.rates.W, self.columns)
+        attention, columns = self.shown
+        moving = mass_rates(self.ops, attention, self.w.rates.W, columns)
         return (self.X.weight * moving[:, KINDS.index("other_same")]).sum()
 
     def _by_step(self, what: str, of_prompts: Callable) -> Any:
@@ -145,9 +145,9 @@ def _on_unseen(w: Any, X: Any, p: Any, read: Callable) -> float:
 
 def measures(law: Law | None) -> dict[str, Callable]:
     """What is measured of recorded states, test prompts drawn from a law or by the parameters."""
-    of_unseen, loss = lambda read: partial(_on_unseen, read=read), lambda ops, s: mean(s.losses)
+    of_unseen, mean_loss = lambda read: partial(_on_unseen, read=read), lambda ops, s: mean(s.losses)
     of_test = lambda name: lambda w, X, p: testing.value(name, p, w.W, law)
-    found = observables("loss_test", "finite levels: loss on unseen random tasks", lambda: of_unseen(loss))
+    found = observables("loss_test", "finite levels: loss on unseen random tasks", lambda: of_unseen(mean_loss))
     found |= observables("mass_same_same_test", "finite levels: attention on the query's pattern and step on unseen "
                          "random tasks", lambda: of_unseen(mass_readings()["mass_same_same"]))  # fmt: skip
     for name, (meaning, _) in testing.TESTED.items():
