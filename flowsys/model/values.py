@@ -1,11 +1,17 @@
 """The parameters as a model's functions see them, `p.omega`, and functions remembered by what they read of them."""
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from flowsys.errors import InputError
+
+
+class Named(Protocol):
+    """Parameters by name: a setup, a mapping, or what a model's functions see."""
+
+    def __getitem__(self, name: str, /) -> Any: ...
 
 
 class Values:

@@ -14,6 +14,7 @@ batches move a, b, H only through the spread they cause over patterns, which fal
 from dataclasses import replace
 from functools import partial
 from math import factorial, inf
+from typing import Any
 
 import numpy as np
 
@@ -81,7 +82,7 @@ def ladder(setup: Setup) -> list[Rung]:
     ]  # fmt: skip
 
 
-def descended(setup: Setup, observable: str, variant: str, seeds: int | None = None, **parameters: float) -> np.ndarray:
+def descended(setup: Setup, observable: str, variant: str, seeds: int | None = None, **parameters: Any) -> np.ndarray:
     """An observable at t = END of descent from W = 0, for every seed; on M-dimensional patterns, which is cheapest."""
     few = {name: setup[name] for name in ("M", "K", "alpha")} | {"xi": 0.0, "d_X": setup["M"], "learning_rate": RATE}
     there = SYSTEM.setup(**few, **parameters, seed=(seeds or 1) * setup["seed"])

@@ -8,15 +8,16 @@ chain w_k = f_k(w_{k-1}) that right steps then follow: they add up over the step
 round(α' l) examples of a prompt, at least one, start at the query's pattern, the others uniformly at the M' - 1 others.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq, fsolve
 
 from flowsys.errors import InputError
+from flowsys.model.values import Named
 from flowsys.systems.prompt.tasks import chains, cycle_powers, stream
 
 
@@ -87,7 +88,7 @@ class Law:
         others[row, outputs] = 0.0
         return float((1 - others.max(axis=1) / self.composed[row, outputs]).min())
 
-    def prompts(self, rng: np.random.Generator, setup: Mapping[str, Any], n_held: int) -> Iterator[Prompts]:
+    def prompts(self, rng: np.random.Generator, setup: Named, n_held: int) -> Iterator[Prompts]:
         """Prompts in blocks of at most `n_held` examples; the query is uniform on those asked about."""
         (K, M_test), n_examples = self.task.shape, setup["l_ts"]
         n_matching, per_block = n_matching_examples(setup["alpha_test"], n_examples), max(1, n_held // n_examples)
@@ -131,7 +132,7 @@ def shifting_task(M_test: int, K: int) -> np.ndarray:
     return (np.arange(M_test)[None, :] + np.arange(1, K + 1)[:, None]) % M_test
 
 
-def law_of(setup: Mapping[str, Any]) -> Law:
+def law_of(setup: Named) -> Law:
     """The errors asked for; a primacy that such steps cannot have becomes the nearest one."""
     M_test, K, tau, style = (setup[name] for name in ("M_test", "K", "tau", "style"))
     task = shifting_task(M_test, K)
@@ -191,6 +192,6 @@ def attractor_boundary(beta: float, K: int, M_test: int = 10) -> float:
 def attractor_of(tau_o: float, rho_o: float, is_satisfied: bool) -> tuple[float, float]:
     """(p, β) of attractor errors, K = 3 and M' = 10, whose most probable output has probability τ_o and primacy ρ_o."""
     wanted = (tau_o, (1 - rho_o) * tau_o) if is_satisfied else ((1 - rho_o) * tau_o, tau_o)
-    missed = lambda x: attractor_masses(*np.clip(x, 1e-6, 1 - 1e-6), 3, 10) - wanted
-    p, beta = map(float, fsolve(missed, (0.72, 0.8)))
-    return p, beta
+    inside = lambda x: np.clip(x, 1e-6, 1 - 1e-6)
+    p, beta = fsolve(lambda x: attractor_masses(inside(x)[0], inside(x)[1], 3, 10) - wanted, (0.72, 0.8))
+    return float(p), float(beta)

@@ -10,7 +10,6 @@ With uniform errors the number of examples at the right pattern is Markov as lon
 which gives the CoT success in O(K l³) operations; l is limited so that the Poisson weights stay in range.
 """
 
-from collections.abc import Mapping
 from functools import lru_cache, reduce
 from math import nan
 from typing import Any, NamedTuple
@@ -20,6 +19,7 @@ from scipy.special import gammaln, xlogy
 from scipy.stats import binom
 
 from flowsys.errors import InputError
+from flowsys.model.values import Named
 from flowsys.systems.prompt.examples import n_matching_examples
 
 N_MOST_EXAMPLES = 600
@@ -77,7 +77,7 @@ class Chains(NamedTuple):
     strays: np.ndarray  # (n_most + 1, n_most + 1): row n is the law of how many of n other examples come to z_k
 
     @classmethod
-    def of(cls, setup: Mapping[str, Any], n_most: int) -> "Chains":
+    def of(cls, setup: Named, n_most: int) -> "Chains":
         K, n, n_others = setup["K"], np.arange(n_most + 1), setup["M_test"] - 1
         p = setup["tau"] ** (1 / K)
         row, stray = [p, *[(1 - p) / n_others] * n_others], binom.pmf(n[None, :], n[:, None], (1 - p) / n_others)
@@ -98,13 +98,13 @@ class Chains(NamedTuple):
         return success
 
 
-def chain_success(setup: Mapping[str, Any]) -> float:
+def chain_success(setup: Named) -> float:
     """P(all K steps right) with uniform errors; nan beyond what is counted."""
     n = setup["l_ts"]
     return nan if n > N_MOST_EXAMPLES else Chains.of(setup, n).right_through(n)[-1]
 
 
-def examples_needed(setup: Mapping[str, Any], n_most: int = 150) -> float:
+def examples_needed(setup: Named, n_most: int = 150) -> float:
     """The least l_ts with P(all K steps right) ≥ `success`, at least one example matching; nan if above n_most."""
     chains, matching = Chains.of(setup, n_most), lambda n: round(setup["alpha_test"] * n)
     enough = (n for n in range(1, n_most + 1) if matching(n) and chains.right_through(n)[-1] >= setup["success"])

@@ -20,6 +20,7 @@ import numpy as np
 
 import flowsys as fs
 from flowsys.errors import InputError
+from flowsys.model.values import Named
 
 MOST_PATTERNS = 200  # at finite levels every entry is written out
 N_MOST_CYCLE_PATTERNS = 8  # (M - 1)! tasks: 5040 there
@@ -27,7 +28,7 @@ N_TEST_TASKS = 20
 MOST_TEST_PROMPTS = 4096
 
 
-def stream(p: Any, number: int) -> np.random.Generator:
+def stream(p: Named, number: int) -> np.random.Generator:
     """Random numbers of the seed for one purpose: tasks, test patterns, test prompts, votes."""
     return np.random.default_rng([int(p["seed"]), number])
 

@@ -12,14 +12,14 @@ at every state, so errors at two times differ by the model alone. The law of the
 (`law_of`), or one of one's own.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from flowsys.model.values import Remembered
+from flowsys.model.values import Named, Remembered
 from flowsys.systems.prompt import inference
 from flowsys.systems.prompt.examples import Law, Prompts, law_of, n_matching_examples
 from flowsys.systems.prompt.inference import Scorer, Tested
@@ -41,7 +41,7 @@ def frame_entries(y: np.ndarray, M: int, blind: np.ndarray) -> np.ndarray:
     return np.block([[symmetric.a * seen, nothing], [symmetric.b * seen, nothing], [steps, orbits.G]])
 
 
-def blind_direction(setup: Mapping[str, Any], overlap: float | None = None) -> np.ndarray:
+def blind_direction(setup: Named, overlap: float | None = None) -> np.ndarray:
     """u on M' uniformly random test patterns, or with `overlap` on the first alone, and on what they leave of it."""
     M, M_test = setup["M"], setup["M_test"]
     if overlap is not None:
@@ -52,7 +52,7 @@ def blind_direction(setup: Mapping[str, Any], overlap: float | None = None) -> n
     return np.append(overlaps, np.sqrt(max(0.0, 1 - overlaps @ overlaps)))
 
 
-def test_patterns(setup: Mapping[str, Any], overlap: float | None) -> np.ndarray:
+def test_patterns(setup: Named, overlap: float | None) -> np.ndarray:
     """M' random orthonormal patterns (M', M) of the span, or the first with the given overlap and the others blind."""
     rng, M, M_test = stream(setup, 3), setup["M"], setup["M_test"]
     if overlap is None:
@@ -75,7 +75,7 @@ def noise(rng: np.random.Generator, shape: tuple, n_felt: int, n_directions: int
     return drawn[..., :n_felt]
 
 
-def tested(setup: Mapping[str, Any], state: np.ndarray, overlap: float | None = None, law: Law | None = None) -> Tested:
+def tested(setup: Named, state: np.ndarray, overlap: float | None = None, law: Law | None = None) -> Tested:
     """A state of the population flow, (a, b, H), or frame entries S (2M + K, M + K), on random test prompts.
 
     Test patterns are random, or the queried one has the given overlap with the blind direction.
@@ -98,14 +98,14 @@ def tested(setup: Mapping[str, Any], state: np.ndarray, overlap: float | None = 
     return Tested.on(law.prompts(rng, setup, EXAMPLES_HELD), law.targets, answers)
 
 
-def limit_errors(setup: Mapping[str, Any], law: Law | None = None) -> Tested:
+def limit_errors(setup: Named, law: Law | None = None) -> Tested:
     """Inference once all attention is on matching examples: a vote."""
     rng, law = stream(setup, 5), law or law_of(setup)
     prompts = law.prompts(rng, setup, VOTES_HELD)
     return Tested.on(prompts, law.targets, lambda block: inference.voted(rng, block, setup["M_test"]))
 
 
-def one_step_error(setup: Mapping[str, Any], law: Law | None = None) -> float:
+def one_step_error(setup: Named, law: Law | None = None) -> float:
     """Error of one vote among the final outputs of matching examples, mean over queries; nan beyond what is counted."""
     if setup["l_ts"] > N_MOST_EXAMPLES:
         return float("nan")
@@ -125,11 +125,11 @@ _on_overlap = Remembered(lambda p: tested(p, np.frombuffer(p.state), p.overlap, 
 _by_votes = Remembered(lambda p: limit_errors(p, p.law), 4096)
 
 
-def _mass(p: Mapping[str, Any], kind: int) -> float:
+def _mass(p: dict[str, Any], kind: int) -> float:
     return _on_prompts(p).masses[:, kind].mean()
 
 
-TESTED: dict[str, tuple[str, Callable[[Mapping[str, Any]], float]]] = {
+TESTED: dict[str, tuple[str, Callable[[dict[str, Any]], float]]] = {
     "cot_error": ("error of chain-of-thought inference on test prompts (Eq. 7), by Monte-Carlo",
                   lambda p: _on_prompts(p).cot),
     "icl_error": ("error of one-step inference on the same prompts (Eq. 9)", lambda p: _on_prompts(p).icl),
