@@ -14,7 +14,7 @@ from flowsys.claims.regions import Region
 from flowsys.errors import InputError
 from flowsys.ladder import Rung, compare
 from flowsys.laws.fits import line
-from flowsys.plot import dots, heat, residuals
+from flowsys.plot import curves, dots, heat, residuals
 from flowsys.plot import phase as draw
 from flowsys.plot.colours import of_values
 from flowsys.plot.drawing import Drawing, PaperFigure
@@ -130,6 +130,25 @@ def test_a_figure_refuses_what_plays_no_part_in_it():
     assert len(drawn) == 1  # before anything is drawn
     with pytest.raises(InputError, match=r"^K = 3 plays no part in this figure: it is drawn at its own\.$"):
         PaperFigure(lambda setup, on_run=None: pytest.fail("hours of training"), "")(system.setup(K=3), on_run=print)
+
+
+def test_curves_are_a_line_of_theory_and_dots_of_what_was_sampled_for_every_value_of_the_first_axis():
+    axes = Axis("b", (0.1, 0.3), "list"), Axis("seed", (0, 1), "list"), Axis("l", (5, 10, 20), "log")
+    exact = np.arange(12.0).reshape(2, 2, 3)
+    swept = PhaseDiagram(axes, {"exact": exact, "drawn": exact**2}, np.zeros((2, 2, 3), dtype=np.uint8))
+    ax = curves(swept, "exact", "drawn", Figure().subplots())
+    lines = [line for line in ax.lines if line.get_linestyle() == "-"]
+    assert [line.get_label() for line in lines] == ["$b$ = 0.1", "$b$ = 0.3"] and ax.get_xscale() == "log"
+    assert np.array([line.get_ydata() for line in lines]).tolist() == exact.mean(axis=1).tolist()
+    for bars, values, line in zip(ax.containers, exact**2, lines):
+        low, high = np.array([segment[:, 1] for segment in bars[2][0].get_segments()]).T
+        assert np.allclose((high + low) / 2, values.mean(axis=0)) and np.allclose(
+            high - low, 2 * values.std(axis=0, ddof=1)
+        )
+        assert bars[0].get_color() == line.get_color()
+    one = PhaseDiagram(axes[2:], {"exact": exact[0, 0]}, np.zeros(3, dtype=np.uint8))
+    (only,) = curves(one, "exact", ax=Figure().subplots(), labels=["counted"], first_colour=3).lines
+    assert (only.get_label(), only.get_color()) == ("counted", "C3")
 
 
 def test_ladders_regions_and_fits_are_labelled_by_the_table_of_names():

@@ -41,6 +41,9 @@ class Values:
         """As a setup has it, so that one function reads both."""
         return getattr(self, name)
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._values
+
     @property
     def reads(self) -> dict[str, Any]:
         return self._reads

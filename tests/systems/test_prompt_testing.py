@@ -268,6 +268,19 @@ def test_what_no_test_can_be_is_refused_in_one_sentence(call, message):
         call()
 
 
+def test_the_task_of_test_examples_may_be_a_random_cycle_of_the_seed():
+    """f_k = σ^k (App. E) with the errors of the shift task: the same trajectory probability, another task a seed."""
+    laws = [examples.law_of(setup(test_task="cycle", seed=seed)) for seed in range(20)]
+    for law in laws:
+        σ = law.task[0]
+        assert (law.task[1] == σ[σ]).all() and (law.task[2] == σ[σ[σ]]).all()
+        assert trajectory_probability(law) == pytest.approx(0.5) and len({*law.targets[:, 0].tolist()}) == 4
+    assert len({tuple(law.task[0]) for law in laws}) > 15
+    found = [solve(load("prompt"), setup(test_task=task, n_prompts=4000), at=[2e5], observe=["cot_error"])["cot_error"][0]
+             for task in ("shifts", "cycle")]  # fmt: skip
+    assert found[1] == pytest.approx(found[0], abs=deviation(0.01)) and found[0] != found[1]
+
+
 def test_examples_may_be_drawn_from_a_law_of_ones_own():
     """Another task than the shift, with the same errors: the same error rates; a law that misleads at every step: 1."""
     order = rng(3).permuted(np.tile(np.arange(10), (3, 1)), axis=1)

@@ -12,7 +12,8 @@ at every state, so errors at two times differ by the model alone. The law of the
 (`law_of`), or one of one's own.
 """
 
-from collections.abc import Callable
+from collections import ChainMap
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -125,11 +126,11 @@ _on_overlap = Remembered(lambda p: tested(p, np.frombuffer(p.state), p.overlap, 
 _by_votes = Remembered(lambda p: limit_errors(p, p.law), 4096)
 
 
-def _mass(p: dict[str, Any], kind: int) -> float:
+def _mass(p: Mapping[str, Any], kind: int) -> float:
     return _on_prompts(p).masses[:, kind].mean()
 
 
-TESTED: dict[str, tuple[str, Callable[[dict[str, Any]], float]]] = {
+TESTED: dict[str, tuple[str, Callable[[Mapping[str, Any]], float]]] = {
     "cot_error": ("error of chain-of-thought inference on test prompts (Eq. 7), by Monte-Carlo",
                   lambda p: _on_prompts(p).cot),
     "icl_error": ("error of one-step inference on the same prompts (Eq. 9)", lambda p: _on_prompts(p).icl),
@@ -153,13 +154,10 @@ TESTED: dict[str, tuple[str, Callable[[dict[str, Any]], float]]] = {
 }  # fmt: skip
 CONSTANT = ("cot_error_limit", "icl_error_limit", "examples_needed", "chain_success_exact", "icl_error_exact")
 """With all attention on matching examples: training does not move them."""
-READ = ("M", "K", "M_test", "style", "tau", "beta", "rho", "alpha_test", "l_ts", "seed", "n_prompts", "noise",
-        "overlap", "d_X", "success", "test_task")  # fmt: skip
 
 
 def value(name: str, p: Any, state: Any, law: Law | None = None) -> float:
     """One of `TESTED` at a state; nan with too few test patterns to ask about, or to choose overlaps of."""
     if p["M_test"] < LEAST_TEST_PATTERNS or ("overlap" in name and p["M_test"] >= p["M"]):
         return float("nan")
-    given = {parameter: p[parameter] for parameter in READ}
-    return float(TESTED[name][1]({**given, "law": law, "state": np.asarray(state, dtype=float).tobytes()}))
+    return float(TESTED[name][1](ChainMap({"law": law, "state": np.asarray(state, dtype=float).tobytes()}, p)))
