@@ -137,15 +137,13 @@ def test_curves_are_a_line_of_theory_and_dots_of_what_was_sampled_for_every_valu
     exact = np.arange(12.0).reshape(2, 2, 3)
     swept = PhaseDiagram(axes, {"exact": exact, "drawn": exact**2}, np.zeros((2, 2, 3), dtype=np.uint8))
     ax = curves(swept, "exact", "drawn", Figure().subplots())
-    lines = [line for line in ax.lines if line.get_linestyle() == "-"]
-    assert [line.get_label() for line in lines] == ["$b$ = 0.1", "$b$ = 0.3"] and ax.get_xscale() == "log"
-    assert np.array([line.get_ydata() for line in lines]).tolist() == exact.mean(axis=1).tolist()
-    for bars, values, line in zip(ax.containers, exact**2, lines):
+    drawn = [of for of in ax.lines if of.get_linestyle() == "-"]
+    assert [of.get_label() for of in drawn] == ["$b$ = 0.1", "$b$ = 0.3"] and ax.get_xscale() == "log"
+    assert np.array([of.get_ydata() for of in drawn]).tolist() == exact.mean(axis=1).tolist()
+    for bars, values, of in zip(ax.containers, exact**2, drawn):
         low, high = np.array([segment[:, 1] for segment in bars[2][0].get_segments()]).T
-        assert np.allclose((high + low) / 2, values.mean(axis=0)) and np.allclose(
-            high - low, 2 * values.std(axis=0, ddof=1)
-        )
-        assert bars[0].get_color() == line.get_color()
+        assert np.allclose((high + low) / 2, values.mean(axis=0))
+        assert np.allclose(high - low, 2 * values.std(axis=0, ddof=1)) and bars[0].get_color() == of.get_color()
     one = PhaseDiagram(axes[2:], {"exact": exact[0, 0]}, np.zeros(3, dtype=np.uint8))
     (only,) = curves(one, "exact", ax=Figure().subplots(), labels=["counted"], first_colour=3).lines
     assert (only.get_label(), only.get_color()) == ("counted", "C3")

@@ -276,9 +276,9 @@ def test_the_task_of_test_examples_may_be_a_random_cycle_of_the_seed():
         assert (law.task[1] == σ[σ]).all() and (law.task[2] == σ[σ[σ]]).all()
         assert trajectory_probability(law) == pytest.approx(0.5) and len({*law.targets[:, 0].tolist()}) == 4
     assert len({tuple(law.task[0]) for law in laws}) > 15
-    found = [solve(load("prompt"), setup(test_task=task, n_prompts=4000), at=[2e5], observe=["cot_error"])["cot_error"][0]
-             for task in ("shifts", "cycle")]  # fmt: skip
-    assert found[1] == pytest.approx(found[0], abs=deviation(0.01)) and found[0] != found[1]
+    asked = {"n_prompts": 4000, "at": [2e5], "observe": ["cot_error"]}
+    shifts, cycle = (solve("prompt", test_task=task, **asked)["cot_error"][0] for task in ("shifts", "cycle"))
+    assert cycle == pytest.approx(shifts, abs=deviation(0.01)) and cycle != shifts
 
 
 def test_examples_may_be_drawn_from_a_law_of_ones_own():
