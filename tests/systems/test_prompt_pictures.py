@@ -91,7 +91,7 @@ def test_figures_2_and_3_fall_with_the_number_of_examples(error, tmp_path):
     theory = [line.get_ydata() for ax in drawing.figure.axes for line in ax.lines if len(line.get_xdata()) == 5
               and line.get_linestyle() == "-"]  # fmt: skip
     assert len(theory) == 12 and all(y[-1] < y[0] for y in theory)
-    assert len(drawing.save(tmp_path / "2.png")) == 3
+    assert len(drawing.save(tmp_path / "2.png")) == 5, "the picture, its numbers, and the sweep of every panel"
     labels = [text.get_text() for ax in drawing.figure.axes for text in ax.get_legend().get_texts()]
     assert any("tau_o = 0.51" in label for label in labels) == (error == "icl")
 

@@ -87,7 +87,7 @@ DIAGRAMS = {
         boundary=_levels_of_clock,
     ),
     "least_fraction": NamedDiagram(
-        title="Loss at t = 1e6: too few matching examples are never learnt from",
+        title="Loss at $t = 10^6$: too few matching examples are never learnt from",
         axes=("M=8:100:24:log", "alpha=0.01:0.2:24:log"),
         observables=("loss@t=1e6", "a@t=1e6"),
         fixed={"K": 3},

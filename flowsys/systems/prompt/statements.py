@@ -15,6 +15,11 @@ STATEMENTS = {
     "Eqs. (15), (16)": Statement("primacy ρ^f of the steps, ρ_o^f of the whole", _DEFINITION),
     "Theorem 1": Statement("T = α^-1 K³ log(K/ε) + M K (α^-1 + ε^-1) steps reach loss O(ε)"),
     "Eqs. (17), (18), (19)": Statement("prompt length Ω(1/α); training time; loss O(ε)"),
+    "Appendix C.1": Statement(
+        "no two steps lead to one pattern: f_k(x) = f_k'(x') for x = x' and f_k = f_k' alone",
+        "an assumption that steps on the same M patterns cannot meet (K M pairs, M values): the tasks of Appendix E do "
+        "not, and the population system has the labels that meet",
+    ),
     "Definition C.1": Statement("min-max trajectory and input-label probabilities τ^f, τ_o^f", _DEFINITION),
     "Eqs. (20), (21)": Statement("τ^f and τ_o^f", _DEFINITION),
     "Theorem 2": Statement("zero CoT error with l_ts ∝ (α' τ ρ)^-2 log M examples"),
