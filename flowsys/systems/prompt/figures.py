@@ -156,21 +156,26 @@ def gradients_in_bounds(setup: Setup, longest: float = 3.0) -> Drawing:
                    "every bound holds; they end where stage 1 does, as attention on other steps is gone")  # fmt: skip
 
 
+TRAINED_AND_ASKED = ("M", "alpha", "alpha_test", "noise", "d_X", "n_prompts", "seed")
+OF_ERRORS = ("K", "M_test", "tau", "rho", "style", "beta")
 FIGURES = {
     "2": PaperFigure(
         partial(errors_over_examples, error="cot"),
         r"Testing error of chains of thought over the number of examples, for several (A) $\alpha'$, (B) $\tau^f$, "
         r"(C) $\rho^f$: the smaller they are, the more examples it takes.",
+        heeds=TRAINED_AND_ASKED + OF_ERRORS,
     ),
     "3": PaperFigure(
         partial(errors_over_examples, error="icl"),
         r"Testing error of in-context learning over the number of examples, for several (A) $\alpha'$, (B) $\tau_o^f$, "
         r"(C) $\rho_o^f$.",
+        heeds=TRAINED_AND_ASKED + OF_ERRORS,
     ),
     "4": PaperFigure(
         condition_1,
         "Chains of thought and in-context learning over the number of examples: where Condition 1 fails, the error of "
         "in-context learning stays large, whatever the number.",
+        heeds=TRAINED_AND_ASKED,
     ),
     "5": PaperFigure(
         attention_along_training,
