@@ -23,7 +23,7 @@ from flowsys.claims import (
 )
 from flowsys.claims.bounded import bounded
 from flowsys.claims.probability import failure_interval
-from flowsys.claims.regime import drawn_value, equals
+from flowsys.claims.regime import DECADES, drawn_value, equals
 from flowsys.errors import InputError
 from flowsys.system import Parameter
 
@@ -190,9 +190,18 @@ def test_where_every_start_fails_the_rate_may_be_one_and_no_more():
     assert failure_interval(20, 20)[1] == 1.0 and failure_interval(0, 20)[0] == 0.0
 
 
-def test_parameters_without_bounds_are_drawn_on_both_sides():
+def test_parameters_without_bounds_are_drawn_some_decades_to_both_sides():
     free = Parameter("z", 0.0, "any number", low=-inf, high=inf)
-    assert drawn_value(free, 0.0, 0.0) < 0 < drawn_value(free, 1.0, 0.0)
+    for default, size in ((0.0, 1.0), (-50.0, 50.0)):
+        ends = [drawn_value(free, u, default) for u in (0.0, 1.0)]
+        assert ends == pytest.approx([-size * 10.0**DECADES, size * 10.0**DECADES])
+
+
+def test_parameters_from_zero_on_are_drawn_by_decades_below_their_default():
+    size = Parameter("z", inf, "a size", low=0.0, high=1e6)
+    assert drawn_value(size, 0.0, inf) == pytest.approx(10.0**-DECADES)
+    assert drawn_value(size, 0.0, 100.0) == pytest.approx(10.0 ** (2 - DECADES))
+    assert drawn_value(Parameter("z", 0.0, "nothing", low=0.0, high=0.0), 0.5, 0.0) == 0
 
 
 def test_a_regime_that_is_just_reached_is_not_empty():

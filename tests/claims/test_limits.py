@@ -170,3 +170,9 @@ def test_within_its_tolerance_a_limit_is_told_as_it_is(off):
 def test_places_at_which_there_is_no_logarithm_are_left_out():
     x, y = thinned(np.array([-1.0, 0.0, 1.0, 2.0]), np.array([5.0, 6.0, 0.0, 7.0]))
     assert (x.tolist(), y.tolist()) == ([1.0, 2.0], [0.0, 7.0])
+
+
+@pytest.mark.parametrize("last", [2.0, 3.0])
+def test_a_window_that_is_short_shows_an_exponential_fall(last):
+    x = np.linspace(1, last, 12)
+    assert found(x, 1.5 + np.exp(-9 * (x - 1) / (last - 1)), 1.5).constant == pytest.approx(1.5, abs=1e-4)
