@@ -51,6 +51,10 @@ def plan_of(
     if steps is not None and steps < 1:
         raise InputError(f"steps = {steps} is not allowed: it must be at least 1.")
     first = round(training.start / η)
+    if steps is not None and first + steps > np.ceil(t_max / η):
+        raise InputError(
+            f"steps = {steps} is not allowed: they end at t = {(first + steps) * η:g}, beyond t_max = {t_max:g}."
+        )
     if steps is not None:
         total = first + int(steps)
     else:
