@@ -137,8 +137,9 @@ WRONG = {  # what was written, and what of the answer helps
     "analyse mixture --linearise T_99": "at = T_99",
 }
 FILES = {  # what stands where the lines are written, none of it of use
-    "empty.npz": "", "broken.npz": "no arrays", "broken.nc": "no numbers", "broken.json": '{"a":', "list.json": "[1, 2]",
-    "syntax.py": "def f(:", "zero.py": "1 / 0", "exits.py": "raise SystemExit(3)", "none.py": "x = 1",
+    "empty.npz": "", "broken.npz": "no arrays", "broken.nc": "no numbers", "broken.json": '{"a":',
+    "list.json": "[1, 2]", "syntax.py": "def f(:", "zero.py": "1 / 0", "exits.py": "raise SystemExit(3)",
+    "none.py": "x = 1",
 }  # fmt: skip
 
 ALL = """

@@ -4,6 +4,7 @@ A figure is kept between moves, and only what has moved is told to it: axes, leg
 take most of the time from a slider to its picture.
 """
 
+from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
@@ -55,6 +56,7 @@ class Curves:
         self._ax.clear()
         draw(run, self._ax, list(names), logarithmic=logarithmic)
         if trained is not None:
+            trained = replace(trained, labels=("",) * len(trained))  # rules stand at the theory's events
             draw(trained, self._ax, list(names), label=f"training, width {trained.origin.parameters['width']}")
             self._ax.set_xlim(right=1.02 * run.t[-1])
 

@@ -20,6 +20,12 @@ from flowsys.runs.trajectory import Trajectory
 
 DOTS = 40
 MOST_STEPS = 200_000  # of training behind the curves
+_WRAPPED = "white-space: pre-wrap; word-break: normal; overflow-wrap: anywhere; line-height: 1.3"
+_STYLE = """<style>
+.flowsys-equations { max-width: 68rem; max-height: 44rem; overflow: auto; white-space: normal; line-height: 1.4; }
+.flowsys-equations .formula { overflow-x: auto; overflow-y: hidden; padding: .4rem 0; }
+.flowsys-equations td { padding: .1rem .8rem .1rem 0; vertical-align: top; }
+</style>"""
 _WIDE = w.Layout(width="330px")
 
 
@@ -63,6 +69,7 @@ class Explorer(w.VBox):
 
     def __init__(self, view: View):
         self.view, self.run = view, view.run()
+        self._asked = view.system.given_of(view.setup)  # where sliders that stand still are
         self.trained: Trajectory | None = None
         self.controls = {c.name: c for c in controls(view.system, view.setup, view.level)}
         self._quiet = False
@@ -169,9 +176,8 @@ class Explorer(w.VBox):
         values = {name: self.controls[name].nearest(slider.value) for name, slider in self.sliders.items()}
         start = {name: control.nearest(control.value) for name, control in self.controls.items()}
         changed = {name: value for name, value in values.items() if value != start[name]}
-        given = {k: v for k, v in self.view.system.given_of(self.view.setup).items() if k not in values}
         try:
-            setup = self.view.system.setup(self.view.mode, **{**given, **changed})
+            setup = self.view.system.setup(self.view.mode, **{**self._asked, **changed})
         except InputError as refusal:
             self.told.value = f"<b style='color:#b3261e'>{escape(str(refusal))}</b>"
             return
@@ -210,7 +216,7 @@ class Explorer(w.VBox):
 
     def _code(self) -> str:
         lines = "\n".join(["import flowsys as fs", "", self.python, "", f"# {self.command}"])
-        return f"<pre class='flowsys-code' style='white-space: pre-wrap; line-height: 1.3'>{escape(lines)}</pre>"
+        return f"<pre class='flowsys-code' style='{_WRAPPED}'>{escape(lines)}</pre>"
 
     # -- training in the background -----------------------------------------------------------------------------
 
@@ -288,7 +294,7 @@ class Explorer(w.VBox):
 
     def _show_equations(self, view: View, page: str | InputError) -> None:
         said = f"<p>{escape(str(page))}</p>" if isinstance(page, InputError) else page
-        self.equations.value = f"<div class='flowsys-equations'>{said}</div>"
+        self.equations.value = f"{_STYLE}<div class='flowsys-equations'>{said}</div>"
 
     def _on_main(self, call: Callable) -> Callable:
         """The call, made on the thread that draws: a kernel's loop, where there is one."""
