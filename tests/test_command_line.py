@@ -102,7 +102,7 @@ WRONG = {  # what was written, and what of the answer helps
     "solve --from zero.py": "ZeroDivisionError",
     "solve --from exits.py": "SystemExit",
     "solve --from none.py": "holds no model",
-    "train mixture --steps 99999999999999": "beyond t_max",
+    "train mixture --steps 99999999999999": "at most",
     "train mixture --set width=1000000000000": "more memory than there is",
     "train mixture --steps 10 --seeds 99999999999 --out w.nc": "more memory than there is",
     "train mixture --steps 10 --save-weights w.txt": "must end in .npz",
