@@ -57,7 +57,7 @@ def form(asked: str | None, formats: Sequence[str], out: str | None = None) -> s
         raise InputError(f"--format {asked} is not known: it must be one of {', '.join(formats)}.")
     ending = Path(out or "").suffix.lower()
     said = ENDINGS.get(ending[1:])
-    if said not in formats:
+    if said is None or said not in formats:
         if asked is None and ending not in ("", ".txt"):
             endings = [f".{short}" for short, long in ENDINGS.items() if long in formats]
             raise InputError(
