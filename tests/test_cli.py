@@ -59,7 +59,7 @@ def test_an_event_that_does_not_come_is_a_row_not_a_failure():
 @pytest.mark.parametrize("name", ["a.json", "a.nc"])
 def test_a_full_disk_gets_one_sentence_and_leaves_nothing(name, tmp_path):
     full = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))"
-    run = flowsys(*SOLVE, "--at", "T_1", "--format", "json", "--out", name, cwd=tmp_path, first=full)
+    run = flowsys(*SOLVE, "--at", "T_1", "--out", name, cwd=tmp_path, first=full)
     assert run.returncode == 2, run.stderr
     assert f"file = {name} cannot be written" in run.stderr and len(run.stderr.strip().splitlines()) == 1
     assert not list(tmp_path.iterdir())

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+import xarray as xr
 
 from flowsys.version import VERSION
 
@@ -83,7 +84,63 @@ WRONG = {  # what was written, and what of the answer helps
     "train mixture --records 0": "records = 0",
     "train mixture --at t=1e9": "t_max = 1e+06",
     "train mixture --out no/such/dir/a.nc": "no/such/dir",
+    "solve ''": "system =  is not known",
+    "check ''": "system =  is not known",
+    "solve mixture --out run.xyz": "end in .json, .csv, .nc or .txt",
+    "solve mixture --format csv --out run.json": "two formats",
+    "solve mixture --format netcdf": "needs --out FILE.nc",
+    "solve mixture --at t=1 --out /dev/full": "No space left",
+    "solve mixture --at t=0:10:999999999999999": "at most",
+    "solve mixture --until 10 --points 999999999999999": "points = 999999999999999",
+    "solve mixture --until nan": "until = nan",
+    "solve mixture --max-steps 99999999999999999999999999": "at most",
+    "solve mixture --level L2 --set width=1000000000000": "more memory than there is",
+    "solve mixture --start empty.npz": "no NPZ file",
+    "solve mixture --start broken.npz": "no NPZ file",
+    "solve mixture --start .": "no file",
+    "solve --from syntax.py": "line 1: SyntaxError",
+    "solve --from zero.py": "ZeroDivisionError",
+    "solve --from exits.py": "SystemExit",
+    "solve --from none.py": "holds no model",
+    "train mixture --steps 99999999999999": "at most",
+    "train mixture --set width=1000000000000": "more memory than there is",
+    "train mixture --steps 10 --seeds 99999999999 --out w.nc": "more memory than there is",
+    "train mixture --steps 10 --save-weights w.txt": "must end in .npz",
+    "phase mixture --x b=1:2:99999999999999 --observable T_2": "at most",
+    "phase mixture --x b=nan:2:3 --observable T_2": "finite",
+    "phase mixture --x b=1:2:3 --observable T_2 --cluster nowhere": "tcp://HOST:PORT",
+    "phase mixture --x b=1:2:3 --observable T_2@T_3": "write T_2 alone",
+    "phase mixture --x b=1:2:3 --observable los@T_3": "Did you mean loss?",
+    "phase mixture --x b=1:2:3 --observable T_2 --out a.png": "name it .nc",
+    "phase mixture --refine broken.nc": "no netCDF-4 file",
+    "plot broken.nc": "no netCDF-4 file",
+    "plot foreign.nc": "of something else",
+    "derive mixture --out page.nc": "no format has this ending",
+    "derive lego --set group=nope": "group = nope",
+    "compare mixture --rung L9-L10": "L2-L3",
+    "check mixture --claim E.3 --constant c": "--constant c is not understood",
+    "check mixture --claim E.3 --constant c=nan": "--constant c=nan",
+    "check mixture --claim E.3 --map b=1:2:3 b=1:2:3": "not b twice",
+    "figure mixture one": "figure = one",
+    "report mixture --html no/such/dir/a.html": "no/such/dir",
+    "cache --clean": "--clear",
+    "prove --verify broken.json": "is no JSON",
+    "prove --verify list.json": "is no certificate",
+    "prove mixture --state 'w_v >'": "must read like",
+    "prove mixture --interval b=2:1": "is empty",
+    "prove mixture --tolerance nan": "tolerance = nan",
+    "analyse mixture": "none is given",
+    "analyse mixture --exponents b=0.1:1 --equilibria": "exponents and equilibria are given",
+    "analyse mixture --exponents nosuch=1:2": "no parameter 'nosuch'",
+    "analyse mixture --exponents b=2:1": "0 < low < high",
+    "analyse mixture --sensitivities b --rtol 5": "rtol = 5",
+    "analyse mixture --linearise T_99": "at = T_99",
 }
+FILES = {  # what stands where the lines are written, none of it of use
+    "empty.npz": "", "broken.npz": "no arrays", "broken.nc": "no numbers", "broken.json": '{"a":',
+    "list.json": "[1, 2]", "syntax.py": "def f(:", "zero.py": "1 / 0", "exits.py": "raise SystemExit(3)",
+    "none.py": "x = 1",
+}  # fmt: skip
 
 ALL = """
 import io, json, shlex, sys
@@ -104,17 +161,21 @@ json.dump(answers, sys.stdout)
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
-    """What the command line says to every wrong line; one process for all of them, which leaves no file."""
-    place = tmp_path_factory.mktemp("empty")
+    """What the command line says to every wrong line; one process for all of them, which leaves no file behind."""
+    place = tmp_path_factory.mktemp("broken")
+    for name, text in FILES.items():
+        (place / name).write_text(text)
+    xr.Dataset({"a": ("x", [1.0, 2.0])}).to_netcdf(place / "foreign.nc", engine="h5netcdf")
+    there = {path.name: path.read_bytes() for path in place.iterdir()}
     done = subprocess.run([sys.executable, "-c", ALL], input=json.dumps([*WRONG, "", "--version", "figure mixture"]),
                           capture_output=True, text=True, cwd=place)  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert not list(place.iterdir())
+    assert {path.name: path.read_bytes() for path in place.iterdir()} == there
     return json.loads(done.stdout)
 
 
-def test_there_are_forty_wrong_lines():
-    assert len(WRONG) >= 40
+def test_there_are_a_hundred_wrong_lines():
+    assert len(WRONG) >= 100
 
 
 @pytest.mark.parametrize("line", WRONG)

@@ -5,6 +5,7 @@ from typing import Any
 
 from flowsys.analysis.result import Analysis
 from flowsys.errors import InputError
+from flowsys.runs.solving import check_numbers
 from flowsys.system import Setup, System, asked
 
 
@@ -54,9 +55,12 @@ def analyse(
     given = [name for name, value in questions.items() if value not in (None, False)]
     if len(given) != 1:
         what = "none" if not given else " and ".join(given)
-        raise InputError(f"analyse takes exactly one of {', '.join(questions)}: {what} is given.")
+        raise InputError(
+            f"analyse takes exactly one of {', '.join(questions)}: {what} {'are' if given else 'is'} given."
+        )
     common: dict[str, Any] = {"level": level, "variant": variant, "mode": mode, "command": command}
     if rtol is not None:
+        check_numbers(rtol)
         common["rtol"] = rtol
     if exponents is not None:
         from flowsys.analysis.exponents import exponents as laws

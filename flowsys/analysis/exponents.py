@@ -159,7 +159,8 @@ def axis_of(text: str) -> tuple[str, list[float]]:
         if len(numbers) not in (2, 3) or not 0 < numbers[0] < numbers[1] < np.inf:
             raise InputError(f"exponents = {text} is not allowed: a range needs 0 < low < high.")
         low, high = numbers[:2]
-        count = int(numbers[2]) if len(numbers) == 3 else round(PER_DECADE * np.log10(high / low)) + 1
+        usual = max(round(PER_DECADE * np.log10(high / low)) + 1, FEWEST + 1)
+        count = int(numbers[2]) if len(numbers) == 3 else usual
         numbers = np.geomspace(low, high, max(count, 0)).tolist()
     if len(set(numbers)) < FEWEST + 1 or min(numbers) <= 0:
         raise InputError(f"exponents = {text} is not allowed: a law needs at least {FEWEST + 1} values above 0.")

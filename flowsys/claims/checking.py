@@ -99,6 +99,8 @@ def selected(systems: Sequence[System], ids: Sequence[str] | None, everything: b
         found = {system.name: lines(system, id) for system in systems}
         if not any(found.values()):
             known = [c.id for s in systems for c in s.claims]
+            if not known:
+                raise InputError(f"claim = {id} is not known: {', '.join(s.name for s in systems)} has no claims.")
             raise InputError(
                 f"claim = {id} is not known: it must be the name of a claim ({', '.join(known[:5])}, …; "
                 f"`flowsys check` lists them) or a number of the paper.{did_you_mean(id, known)}"

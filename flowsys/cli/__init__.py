@@ -54,6 +54,8 @@ def main() -> None:
         _fail("interrupted.", 130)
     except KeyboardInterrupt:
         _fail("interrupted.", 130)
+    except MemoryError as error:
+        _fail(f"this takes more memory than there is: {error}.", 2)
     except OSError as error:
         _fail(f"{error.filename or 'a file'} cannot be used: {error.strerror or error}.", 2)
     except Exception as error:

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from flowsys.cli import options
-from flowsys.errors import InputError
 
 FORMATS = ("table", "json", "csv")
 
@@ -63,14 +62,13 @@ def analyse(
     plot: Annotated[
         str | None, typer.Option(metavar="FILE.png", callback=options.picture, help="Draw the result.")
     ] = None,
-    format: Annotated[str, typer.Option(help="table | json | csv")] = "table",
+    format: options.Format = None,
     out: options.Out = None,
 ) -> None:
     """Analyse a flow locally: ask one question at a time."""
     from flowsys.analysis.asking import analyse as ask
 
-    if format not in FORMATS:
-        raise InputError(f"--format {format} is not known: it must be one of {', '.join(FORMATS)}.")
+    shown = options.form(format, FORMATS, out)
     found = options.system_of(system, source)
     given = options.assignments(set)
     setup = found.setup(mode, **given)
@@ -92,21 +90,11 @@ def analyse(
         rtol=rtol,
         command=options.command_line(),
     )
-    _deliver(result, format, out)
+    options.deliver({"json": _as_json, "csv": _as_csv, "table": _as_table}[shown](result), out)
     if plot:
         _draw(result, plot)
     for remark in result.remarks:
         typer.echo(f"flowsys: {remark}", err=True)
-
-
-def _deliver(result, format: str, out: str | None) -> None:
-    text = {"json": _as_json, "csv": _as_csv, "table": _as_table}[format](result)
-    if out:
-        from flowsys.machine.files import write_text
-
-        write_text(out, text + "\n")
-    else:
-        typer.echo(text)
 
 
 def _as_json(result) -> str:

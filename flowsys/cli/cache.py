@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from flowsys.cli import options
 from flowsys.errors import InputError
 
 
@@ -17,20 +18,19 @@ def cache(
     clear: Annotated[
         bool, typer.Option("--clear", help="Remove all of it; it is made again when it is needed.")
     ] = False,
-    format: Annotated[str, typer.Option(help="table | json")] = "table",
+    format: options.TableOrJson = None,
 ) -> None:
     """Show what is kept to be quicker the next time, or remove it. Nothing that you made is kept there."""
     from flowsys.machine.files import KEPT, cache_directory
 
-    if format not in ("table", "json"):
-        raise InputError(f"--format {format} is not known: it must be table or json.")
+    is_json = options.form(format, ("table", "json")) == "json"
     rows = [_row(kind, meaning, cache_directory(kind)) for kind, meaning in KEPT.items()]
     if clear:
         for row in rows:
             shutil.rmtree(row["place"], ignore_errors=True)
             if Path(row["place"]).exists():
                 raise InputError(f"{row['place']} cannot be removed.")
-    if format == "json":
+    if is_json:
         import json
 
         typer.echo(json.dumps({"cleared": clear, "kept": rows}, indent=2))

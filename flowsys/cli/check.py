@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from flowsys.cli import completion, options
+from flowsys.cli.checked import FORMATS
 from flowsys.errors import InputError
 
 
@@ -68,7 +69,10 @@ def check(
         int | None,
         typer.Option(min=1, help="Processes to measure in (default: the cores with --all or --map, else 1)."),
     ] = None,
-    format: Annotated[str, typer.Option(help="table | json | markdown | html")] = "table",
+    format: Annotated[
+        str | None,
+        typer.Option(callback=options.given, help=f"{' | '.join(FORMATS)} (default: as --out ends, else table)."),
+    ] = None,
     out: options.Out = None,
 ) -> None:
     """Check a paper's claims, by default those that are quick to measure.
@@ -87,17 +91,16 @@ def check(
     from flowsys.cli.progress import counter
     from flowsys.machine.files import cache_directory
 
-    if format not in show.FORMATS:
-        raise InputError(f"--format {format} is not known: it must be one of {', '.join(show.FORMATS)}.")
-    chosen = options.systems_of([system] if system else [], source)
+    form = options.form(format, FORMATS, out)
+    chosen = options.systems_of([] if system is None else [system], source)
     if coverage:
         from flowsys.claims.statements import coverage as covered
         from flowsys.claims.statements import summary
 
-        _write("\n".join(summary(found, covered(found)) for found in chosen), out)
+        options.deliver("\n".join(summary(found, covered(found)) for found in chosen), out)
         return
     if regimes:
-        _write(show.regimes_text(chosen, claim), out)
+        options.deliver(show.regimes_text(chosen, claim), out)
         return
     conditions = _conditions(chosen, level, width, seeds, set, constant)
     if record and not conditions.is_default:
@@ -108,7 +111,7 @@ def check(
         _map(chosen, claim, map, conditions, workers or os.cpu_count() or 1, plot)
         return
     if errata:
-        _errata(chosen, workers or 1, format, out)
+        _errata(chosen, workers or 1, form, out)
         return
     total = sum(len(claims) for claims in selected(chosen, claim, all).values())
     with counter(total, "claims") as told:
@@ -120,8 +123,8 @@ def check(
         for found in chosen:
             write_record(record_file(found), results[found.name], found.claims)
     shown = {name: checked for name, checked in results.items() if checked or claim is None}
-    texts = [show.text_of(name, checked, conditions, format) for name, checked in shown.items()]
-    _write("[" + ",\n".join(texts) + "]" if format == "json" else "\n".join(texts), out)
+    texts = [show.text_of(name, checked, conditions, form) for name, checked in shown.items()]
+    options.deliver("[" + ",\n".join(texts) + "]" if form == "json" else "\n".join(texts), out)
     if plot and claim:
         _draw([(found.names, c) for found in chosen for c in results[found.name]], claim[0], plot)
     compared = [c for found in chosen if found.package for c in results[found.name]]
@@ -168,7 +171,7 @@ def _conditions(systems, level: str | None, width: int | None, seeds: int | None
         given = {"width": str(width)} | given
     if given and len(systems) != 1:
         raise InputError(f"--set {next(iter(given))} needs one system: parameters belong to a system.")
-    hidden = tuple((name, _number(name, text)) for name, text in options.assignments(constants).items())
+    hidden = tuple((name, _number(name, text)) for name, text in options.assignments(constants, "--constant").items())
     if not given:
         return Conditions(level, seeds, (), hidden)
     setup = systems[0].setup(**given)
@@ -183,15 +186,6 @@ def _number(name: str, text: str) -> float:
     if not 0 < value < float("inf"):
         raise InputError(f"--constant {name}={text} is not allowed: it must be a positive number.")
     return value
-
-
-def _write(text: str, out: str | None) -> None:
-    if out:
-        from flowsys.machine.files import write_text
-
-        write_text(out, text + "\n")
-    else:
-        typer.echo(text)
 
 
 def _draw(checked, name: str, path: str) -> None:
@@ -242,4 +236,4 @@ def _errata(systems, workers: int, format: str, out: str | None) -> None:
     for system in systems:
         if ids := ids_of_errata(system):
             found += errata(system, check(system, ids, workers=workers))
-    _write(show.errata_text(found, format), out)
+    options.deliver(show.errata_text(found, format), out)

@@ -22,7 +22,10 @@ def derive(
     variant: options.Variant = None,
     mode: options.Mode = None,
     set: options.Set = None,
-    format: Annotated[str, typer.Option(help=" | ".join(FORMATS))] = "text",
+    format: Annotated[
+        str | None,
+        typer.Option(callback=options.given, help=f"{' | '.join(FORMATS)} (default: as --out ends, else text)."),
+    ] = None,
     out: options.Out = None,
 ) -> None:
     """Derive a system's reduced equations and certify them at the size given by --set.
@@ -31,22 +34,14 @@ def derive(
 
     Exit code 0: what was stated is what was found. 1: they differ, or a certificate does not hold. 2: bad input.
     """
-    if format not in FORMATS:
-        raise InputError(f"--format {format} is not known: it must be one of {', '.join(FORMATS)}.")
+    shown = options.form(format, FORMATS, out)
     found = options.system_of(system, source)
     if found.derive is None:
         raise InputError(f"system = {found.name} has no derivation.")
     setup = options.setup_of(found, mode, set)
     variant = found.variant(found.default_level, variant)
     derivation = found.derive(setup, variant)
-    text = _text(found, setup, derivation, variant, found.mode(mode), format)
-    if out:
-        from flowsys.machine.files import write_text
-
-        write_text(out, text + "\n")
-        typer.echo(f"wrote {out}", err=True)
-    else:
-        typer.echo(text)
+    options.deliver(_text(found, setup, derivation, variant, found.mode(mode), shown), out)
     if derivation.faults:
         typer.echo(f"flowsys: {found.name}: {'; '.join(derivation.faults)}.", err=True)
         raise typer.Exit(1)

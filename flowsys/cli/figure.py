@@ -36,6 +36,8 @@ def figure(
     found = options.system_of(system, source)
     known = ", ".join(found.figures) or "none"
     if number is None:
+        if not found.figures:
+            typer.echo(f"{found.name} has no figures")
         for name, figure in found.figures.items():
             typer.echo(f"{name:8} {figure.caption}")
         return

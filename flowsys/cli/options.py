@@ -42,6 +42,44 @@ def picture(option: typer.CallbackParam, path: str | None) -> str | None:
     return path
 
 
+ENDINGS = {"md": "markdown", "html": "html", "tex": "latex", "jl": "julia", "c": "c", "json": "json", "csv": "csv",
+           "nc": "netcdf"}  # fmt: skip
+Format = Annotated[
+    str | None,
+    typer.Option(callback=given, help="table | json | csv (default: as --out ends, else table)."),
+]
+TableOrJson = Annotated[str | None, typer.Option(callback=given, help="table (the default) | json")]
+
+
+def form(asked: str | None, formats: Sequence[str], out: str | None = None) -> str:
+    """The format that was asked for, or that the ending of a file says, or the first of all."""
+    if asked is not None and asked not in formats:
+        raise InputError(f"--format {asked} is not known: it must be one of {', '.join(formats)}.")
+    ending = Path(out or "").suffix.lower()
+    said = ENDINGS.get(ending[1:])
+    if said is None or said not in formats:
+        if asked is None and ending not in ("", ".txt"):
+            endings = [f".{short}" for short, long in ENDINGS.items() if long in formats]
+            raise InputError(
+                f"--out {out}: no format has this ending; end in {', '.join(endings)} or .txt, or give a --format."
+            )
+        return asked or formats[0]
+    if asked not in (None, said):
+        raise InputError(f"--format {asked} and --out {out} are two formats: leave --format away, or end otherwise.")
+    return said
+
+
+def deliver(text: str, out: str | None) -> None:
+    """Print a text, or write it to the file of --out and say so."""
+    if out is None:
+        typer.echo(text)
+        return
+    from flowsys.machine.files import write_text
+
+    write_text(out, text + "\n")
+    typer.echo(f"wrote {out}", err=True)
+
+
 SystemName = Annotated[
     str | None,
     typer.Argument(
@@ -126,7 +164,7 @@ def system_of(name: str | None, file: str | None):
             "SYSTEM is missing: name one that `flowsys list` shows, or give a model of your own with "
             "--from FILE.py[:VARIABLE]."
         )
-    return systems_of([name] if name else [], file)[0]
+    return systems_of([] if name is None else [name], file)[0]
 
 
 def systems_of(names: Sequence[str], file: str | None) -> list:
@@ -146,15 +184,15 @@ def alone(assignment: str) -> str:
     return f"{assignment} stands alone: every parameter takes a --set of its own, here --set {assignment}."
 
 
-def assignments(texts: list[str] | None) -> dict[str, str]:
+def assignments(texts: list[str] | None, option: str = "--set") -> dict[str, str]:
     """{"K": "3"} from ["K=3"]."""
     found: dict[str, str] = {}
     for text in texts or []:
         name, separator, value = text.partition("=")
         if not separator or not name.strip() or not value.strip():
-            raise InputError(f"--set {text} is not understood: it must be NAME=VALUE.")
+            raise InputError(f"{option} {text} is not understood: it must be NAME=VALUE.")
         if name.strip() in found:
-            raise InputError(f"--set {name.strip()} is given twice.")
+            raise InputError(f"{option} {name.strip()} is given twice.")
         found[name.strip()] = value.strip()
     return found
 

@@ -136,19 +136,19 @@ def phase(
         sweep, finer = refined_sweep(old, found)
         named = named_alike(old, found)
     path = Path(out or refine or f"{found.name}-{diagram or 'phase'}.nc")
-    store = Store(path, sweep)
-    done = store.done()
-    if done:
-        typer.echo(f"resuming: {len(done)} of {sweep.n_chunks} chunks are there already", err=True)
-    size = sweep.chunk_size
-    try:
-        with _evaluator(cluster, threads) as chunks:
+    with _evaluator(cluster, threads) as chunks:
+        store = Store(path, sweep)
+        done = store.done()
+        if done:
+            typer.echo(f"resuming: {len(done)} of {sweep.n_chunks} chunks are there already", err=True)
+        size = sweep.chunk_size
+        try:
             for part in bar(chunks(sweep, done), sweep.size, "points", min(len(done) * size, sweep.size), size):
                 store.write(part)
-    except KeyboardInterrupt:
-        there = f"{len(store.done())} of {sweep.n_chunks} chunks are kept"
-        typer.echo(f"flowsys: interrupted; {there}, and the same command goes on from there.", err=True)
-        sys.exit(130)
+        except KeyboardInterrupt:
+            there = f"{len(store.done())} of {sweep.n_chunks} chunks are kept"
+            typer.echo(f"flowsys: interrupted; {there}, and the same command goes on from there.", err=True)
+            sys.exit(130)
     counts = store.finish(
         finer.merged(old, *store.arrays(), sweep.origin) if finer is not None and old is not None else None
     )

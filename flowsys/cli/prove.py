@@ -36,7 +36,7 @@ def prove(
         typer.Option(metavar="NAME=FROM:TO", callback=options.given, help="Prove for all values of a parameter."),
     ] = None,
     tolerance: Annotated[float, typer.Option(help="The residual that every step must stay below.")] = 1e-24,
-    format: Annotated[str, typer.Option(help="table | json")] = "table",
+    format: options.TableOrJson = None,
     out: Annotated[
         str | None, typer.Option(metavar="FILE.json", callback=options.writable, help="Write the certificate here.")
     ] = None,
@@ -53,8 +53,7 @@ def prove(
     A proof that is interrupted is kept; the same command goes on from there.
     """
     need_flint()
-    if format not in FORMATS:
-        raise InputError(f"--format {format} is not known: it must be one of {', '.join(FORMATS)}.")
+    is_json = options.form(format, FORMATS) == "json"
     if verify is not None:
         return _verified(verify)
     from flowsys.machine.files import cache_directory
@@ -79,9 +78,9 @@ def prove(
 
         for written in Drawing(bound(proof, found.names), {}).save(plot, options.command_line()):
             typer.echo(f"wrote {written}", err=True)
-    if format == "json" or proof.rows:
-        typer.echo(as_json(proof) if format == "json" else as_table(proof))
-    if format == "table":
+    if is_json or proof.rows:
+        typer.echo(as_json(proof) if is_json else as_table(proof))
+    if not is_json:
         for sentence in as_sentences(proof):
             typer.echo(sentence)
     if proof.declined:

@@ -47,7 +47,7 @@ def list_systems(source: options.From = None) -> None:
 def show(
     system: options.SystemName = None,
     source: options.From = None,
-    format: Annotated[str, typer.Option(help="table | json")] = "table",
+    format: options.TableOrJson = None,
     equations: Annotated[bool, typer.Option("--equations", help="Print the reduced equations in LaTeX.")] = False,
     everything: Annotated[bool, typer.Option("--all", help="Every name with its meaning, range and symbol.")] = False,
     template: Annotated[
@@ -61,8 +61,7 @@ def show(
     """
     from flowsys.errors import InputError
 
-    if format not in ("table", "json"):
-        raise InputError(f"--format {format} is not known: it must be table or json.")
+    is_json = options.form(format, ("table", "json")) == "json"
     if template:
         if system or source:
             raise InputError("--template is a file of its own: give no SYSTEM and no --from with it.")
@@ -71,9 +70,9 @@ def show(
     found = options.system_of(system, source)
     if equations:
         for name, text in _equations(found).items():
-            typer.echo(f"{name}: {text}" if format == "table" else text)
+            typer.echo(text if is_json else f"{name}: {text}")
         return
-    if format == "json":
+    if is_json:
         import json
 
         typer.echo(json.dumps(_as_dict(found), indent=2, ensure_ascii=False))

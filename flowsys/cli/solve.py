@@ -11,7 +11,7 @@ import typer
 from flowsys.cli import options
 from flowsys.errors import InputError
 
-FORMATS = ("table", "json", "csv")
+FORMATS = ("table", "json", "csv", "netcdf")
 MOST_COLUMNS = 6  # times that a table shows side by side
 COURSE, LEADING = 13, 6  # times and observables of a training that nothing was asked of
 
@@ -49,14 +49,13 @@ def solve(
     max_steps: Annotated[int, typer.Option(help="Give up after this many steps.")] = 1_000_000,
     kink_width: options.KinkWidth = None,
     start: options.Start = None,
-    format: Annotated[str, typer.Option(help="table | json | csv")] = "table",
+    format: options.Format = None,
     out: options.Out = None,
 ) -> None:
     """Integrate a system and show its observables at events and times."""
     from flowsys.runs.solving import solve as integrate
 
-    if format not in FORMATS:
-        raise InputError(f"--format {format} is not known: it must be one of {', '.join(FORMATS)}.")
+    shown = form(format, out)
     found = options.system_of(system, source)
     given = options.assignments(set)
     setup = found.setup(mode, **given)
@@ -80,7 +79,7 @@ def solve(
         derivatives=options.names(derivative) or (),
         command=options.command_line(),
     )
-    deliver(trajectory, format, out)
+    deliver(trajectory, shown, out)
     for remark in trajectory.outcome.remarks:
         typer.echo(f"flowsys: {remark}", err=True)
     if not trajectory.outcome.is_complete:
@@ -89,16 +88,23 @@ def solve(
         raise typer.Exit(1)
 
 
+def form(asked: str | None, out: str | None) -> str:
+    """The format of a trajectory; netCDF goes to a file alone."""
+    found = options.form(asked, FORMATS, out)
+    if found == "netcdf" and out is None:
+        raise InputError("--format netcdf needs --out FILE.nc.")
+    return found
+
+
 def deliver(trajectory, format: str, out: str | None) -> None:
-    """Print the rows asked for, or write them to a file in the format of its ending; .nc holds the whole trajectory.
+    """Print the rows asked for, or write them to a file; netCDF holds the whole trajectory.
 
     Of a training run that nothing was asked of, a table shows the course, other formats its end.
     """
-    if out and out.endswith(".nc"):
+    if out and format == "netcdf":
         trajectory.save(out)
         typer.echo(f"wrote {out}", err=True)
         return
-    format = (out or "").rpartition(".")[2] if (out or "").endswith((".json", ".csv")) else format
     is_course = format == "table" and not trajectory.requested
     if not trajectory.requested:
         trajectory = replace(trajectory, requested=(float(trajectory.t[-1]),))
@@ -107,13 +113,7 @@ def deliver(trajectory, format: str, out: str | None) -> None:
     text = (
         as_course(trajectory) if is_course else {"json": as_json, "csv": as_csv, "table": as_table}[format](trajectory)
     )
-    if out:
-        from flowsys.machine.files import write_text
-
-        write_text(out, text + "\n")
-        typer.echo(f"wrote {out}", err=True)
-    else:
-        typer.echo(text)
+    options.deliver(text, out)
 
 
 def shortened(trajectory):

@@ -31,7 +31,7 @@ def train(
         str | None,
         typer.Option(metavar="FILE.npz", callback=options.npz, help="Keep the last weights, to start from again."),
     ] = None,
-    format: Annotated[str, typer.Option(help="table | json | csv")] = "table",
+    format: options.Format = None,
     out: Annotated[
         str | None,
         typer.Option(metavar="FILE", callback=options.writable, help="Write to this file; FILE.nc: all that is kept."),
@@ -40,12 +40,11 @@ def train(
     """Train the finite-width model by gradient descent (L0) and show its observables."""
     from tqdm.auto import tqdm
 
-    from flowsys.cli.solve import FORMATS, deliver
+    from flowsys.cli.solve import deliver, form
     from flowsys.runs.training import train as descend
 
-    if format not in FORMATS:
-        raise InputError(f"--format {format} is not known: it must be one of {', '.join(FORMATS)}.")
-    if seeds is not None and not (out and out.endswith(".nc")):
+    shown = form(format, out)
+    if seeds is not None and shown != "netcdf":
         raise InputError(f"seeds = {seeds} needs --out FILE.nc: many seeds do not fit a table.")
     found = options.system_of(system, source)
     given = options.assignments(set)
@@ -63,7 +62,7 @@ def train(
             start=options.start_of(start), save_weights=save_weights,
             command=options.command_line(), progress=progress,
         )  # fmt: skip
-    deliver(trajectory, format, out)
+    deliver(trajectory, shown, out)
     if out:
         typer.echo(f"wrote {out}: {trajectory.outcome.sentence}")
     elif not trajectory.outcome.is_complete:
@@ -78,7 +77,7 @@ def compare(
     mode: options.Mode = None,
     set: options.Set = None,
     rung: Annotated[list[str] | None, typer.Option(help="Only this rung, e.g. L2-L3; repeatable.")] = None,
-    format: Annotated[str, typer.Option(help="table | json")] = "table",
+    format: options.TableOrJson = None,
     out: Annotated[
         str | None, typer.Option(metavar="FILE.png", callback=options.picture, help="Also draw the rungs.")
     ] = None,
@@ -88,8 +87,7 @@ def compare(
 
     from flowsys.ladder import compare as climb
 
-    if format not in ("table", "json"):
-        raise InputError(f"--format {format} is not known: it must be table or json.")
+    is_json = options.form(format, ("table", "json")) == "json"
     found = options.system_of(system, source)
     with tqdm(unit="runs", disable=not sys.stderr.isatty(), leave=False) as bar:
         result = climb(found, options.setup_of(found, mode, set), rung, lambda name: bar.update())
@@ -98,7 +96,7 @@ def compare(
         from flowsys.plot.ladder import ladder as draw
 
         Drawing(draw(result, found.names), {}).save(out, options.command_line())
-    if format == "json":
+    if is_json:
         import json
 
         typer.echo(json.dumps({"system": found.name, "rungs": result.rows()}, indent=2, ensure_ascii=False))

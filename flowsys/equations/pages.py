@@ -84,14 +84,16 @@ def _escaped(words: str) -> str:
 
 def html(page: Page) -> str:
     """One page whose formulas browsers set by themselves."""
-    body = [f"<h1>{escape(page.title)}</h1>"]
-    for section in page.sections:
-        body.append(_html_section(section))
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(page.title)}</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head>'
-        f"<body>{''.join(body)}</body></html>"
+        f"<body><h1>{escape(page.title)}</h1>{sections(page)}</body></html>"
     )
+
+
+def sections(page: Page) -> str:
+    """The sections in HTML, to stand within another page."""
+    return "".join(map(_html_section, page.sections))
 
 
 def _html_section(section: Section) -> str:

@@ -6,7 +6,7 @@ and spacing: it is what is looked at most.
 """
 
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, log10
 from typing import Any
 
 from flowsys.sweeps.axes import Axis, parse_axis
@@ -14,6 +14,7 @@ from flowsys.system import Parameter, Setup, System
 
 LEADING = 6  # sliders shown at once: a system declares what matters most first
 WIDE = 100.0
+STEPS, DECADE = 200, 100  # steps of a slider: over its range, or over a decade of it
 NOT_SLID = ("t_max", "seed", "width", "learning_rate")
 
 
@@ -30,12 +31,30 @@ class Control:
     log: bool = False
     choices: tuple[str, ...] = ()
 
+    @property
+    def step(self) -> float:
+        """How far a step goes, on a logarithmic slider in decades: the value to start at is a whole number of them."""
+        if self.log:
+            step, above = 1 / DECADE, log10(self.value / self.low)
+        else:
+            step, above = (self.high - self.low) / STEPS, self.value - self.low
+        return above / max(1, round(above / step)) if above > 0 and step > 0 else step
+
     def nearest(self, value: Any) -> Any:
-        """The value, inside the range."""
+        """The value, inside the range, in few digits."""
         if self.choices:
             return value
-        inside = min(max(float(value), self.low), self.high)
-        return round(inside) if self.integer else inside
+        if self.integer:
+            return round(min(max(float(value), self.low), self.high))
+        return min(max(float(f"{value:.6g}"), self.low), self.high)
+
+    def on_a_step(self, value: Any) -> Any:
+        """The nearest value that the slider can stand at."""
+        if self.choices or self.integer or not self.step:
+            return self.nearest(value)
+        if self.log:
+            return self.nearest(self.low * 10 ** (round(log10(value / self.low) / self.step) * self.step))
+        return self.nearest(self.low + round((value - self.low) / self.step) * self.step)
 
 
 def controls(system: System, setup: Setup, level: str) -> list[Control]:

@@ -7,7 +7,6 @@ from flowsys.explorer.view import View
 from flowsys.sweeps.asked import phase
 from flowsys.sweeps.diagram import PhaseDiagram
 from flowsys.sweeps.named import NamedDiagram
-from flowsys.system import System
 
 POINTS = 28  # along each axis
 
@@ -23,11 +22,12 @@ def axes_of(view: View, found: Sequence[Control]) -> tuple[str, str] | None:
 
 
 def quantities(view: View) -> list[str]:
-    """What a diagram can show: of the system's own the quantities, the times of events, observables at the end."""
+    """What a diagram can show: quantities of the system's own, times of events, observables at the end."""
     own = _own(view)
     problem = view.system.problem(view.setup, view.level, None, view.mode)
     at_end = [f"{name}@t={view.until!r}" for name in view.names]
-    return list(dict.fromkeys([*(own.observables if own else ()), *reversed(problem.event_names), *at_end]))
+    events = [event.name for event in reversed(problem.events)]  # marks are at the same time everywhere
+    return list(dict.fromkeys([*(own.observables if own else ()), *events, *at_end]))
 
 
 def swept(view: View, found: Sequence[Control], x: str, y: str, quantity: str) -> PhaseDiagram:
@@ -47,12 +47,7 @@ def _axis(control: Control) -> str:
 
 
 def _own(view: View) -> NamedDiagram | None:
-    """The system's first diagram, if it is one of this mode and level, of one run a point."""
-    first = next(iter(_diagrams(view.system)), None)
-    if first is None or first.seeds > 1 or (first.level or view.level) != view.level:
-        return None
-    return first if (first.mode or view.system.mode(None)) == view.mode and not first.kink_width else None
-
-
-def _diagrams(system: System):
-    return system.diagrams.values()
+    """The system's first diagram of this mode and level, of one run a point."""
+    alike = lambda d: (d.level or view.level, d.mode or view.system.mode(None)) == (view.level, view.mode)
+    plain = lambda d: d.seeds == 1 and not d.kink_width and len(d.axes) > 1
+    return next((d for d in view.system.diagrams.values() if alike(d) and plain(d)), None)

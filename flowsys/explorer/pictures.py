@@ -4,6 +4,7 @@ A figure is kept between moves, and only what has moved is told to it: axes, leg
 take most of the time from a slider to its picture.
 """
 
+from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
@@ -16,18 +17,20 @@ from PIL import Image
 from flowsys.explorer.view import View
 from flowsys.plot import diagram as draw_diagram
 from flowsys.plot import trajectory as draw
+from flowsys.plot.trajectory import keep_apart
 from flowsys.runs.trajectory import Trajectory
 from flowsys.sweeps.diagram import PhaseDiagram
 
-DPI = 80
-ROOM = {"left": 0.1, "right": 0.98, "bottom": 0.13, "top": 0.93}  # fixed: laying out anew would take time too
+DPI = 100
+DECADES = 8  # before the end, on a logarithmic axis of time
+ROOM = {"left": 0.09, "right": 0.98, "bottom": 0.12, "top": 0.9}  # fixed: laying out anew would take time too
 
 
 class Curves:
     """Theory as lines, training as dots, events as rules."""
 
     def __init__(self) -> None:
-        figure = Figure(figsize=(7.2, 4.0), dpi=DPI)
+        figure = Figure(figsize=(8.4, 4.4), dpi=DPI)
         self._canvas = FigureCanvasAgg(figure)
         self._ax = figure.subplots()
         figure.subplots_adjust(**ROOM)
@@ -35,6 +38,7 @@ class Curves:
 
     def png(self, run: Trajectory, names: tuple[str, ...], logarithmic: bool, trained: Trajectory | None) -> bytes:
         """The picture of a run, with the dots of its training where they are there."""
+        run = _over_decades(run) if logarithmic else run
         events = [(t, name) for t, name in zip(run.t, run.labels) if name]
         shown = (names, tuple(name for _, name in events), logarithmic)
         if trained is None and shown == self._drawn:
@@ -43,7 +47,8 @@ class Curves:
             self._draw(run, names, logarithmic, trained)
             self._drawn = shown if trained is None else None
         if logarithmic:
-            self._ax.set_xlim(left=max(run.t[-1] / 1e6, float(run.t[run.t > 0].min())))
+            self._ax.set_xlim(left=_first_move(run, names))
+        keep_apart(self._ax, self._called())
         self._canvas.draw()
         return _png(self._canvas)
 
@@ -51,6 +56,7 @@ class Curves:
         self._ax.clear()
         draw(run, self._ax, list(names), logarithmic=logarithmic)
         if trained is not None:
+            trained = replace(trained, labels=("",) * len(trained))  # rules stand at the theory's events
             draw(trained, self._ax, list(names), label=f"training, width {trained.origin.parameters['width']}")
             self._ax.set_xlim(right=1.02 * run.t[-1])
 
@@ -58,20 +64,23 @@ class Curves:
         lines, rules = self._ax.lines[: len(names)], self._ax.lines[len(names) :]
         for line, name in zip(lines, names, strict=True):
             line.set_data(run.t, run[name])
-        called = [text for text in self._ax.texts if isinstance(text, Annotation)]
-        for rule, text, (t, _) in zip(rules, called, events, strict=True):
+        for rule, text, (t, _) in zip(rules, self._called(), events, strict=True):
             rule.set_xdata([t, t])
             text.xy = (t, text.xy[1])
             text.set_position(text.xy)
         self._ax.relim()
         self._ax.autoscale()
 
+    def _called(self) -> list[Annotation]:
+        """The names of events."""
+        return [text for text in self._ax.texts if isinstance(text, Annotation)]
+
 
 class Diagram:
     """A diagram with a ring where the sliders stand; the ring alone moves."""
 
     def __init__(self, result: PhaseDiagram):
-        figure = Figure(figsize=(6.0, 4.6), dpi=DPI, layout="constrained")
+        figure = Figure(figsize=(8.4, 5.2), dpi=DPI, layout="constrained")
         self._canvas = FigureCanvasAgg(figure)
         self._ax = figure.subplots()
         draw_diagram(result, self._ax)
@@ -93,6 +102,19 @@ class Diagram:
             return None
         x, y = map(float, self._ax.transData.inverted().transform(at))
         return x, y
+
+
+def _over_decades(run: Trajectory) -> Trajectory:
+    """The run at times that are evenly spaced on a logarithmic axis; with its events, as before."""
+    times = np.geomspace(run.t[-1] / 10**DECADES, run.t[-1], len(run))
+    return run.look([*times[:-1].tolist(), float(run.t[-1])]) if run.look is not None and len(run) > 1 else run
+
+
+def _first_move(run: Trajectory, names: tuple[str, ...]) -> float:
+    """The last power of ten before something shown has moved by a hundredth of its way."""
+    moved = [np.abs(run[name] - run[name][0]) > np.ptp(run[name]) / 100 for name in names]
+    known = run.t[np.any(moved, axis=0) & (run.t > 0)]
+    return float(10 ** np.floor(np.log10(known[0] if len(known) else run.t[-1] / 10**DECADES)))
 
 
 def caption(view: View, run: Trajectory) -> str:

@@ -1,10 +1,13 @@
 """What is looked at: a system at a setup, some observables, up to a time; and the lines that look at the same again."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from flowsys.errors import InputError
+from flowsys.model.definition import Model
 from flowsys.runs.horizon import Horizon
 from flowsys.runs.solving import solve
 from flowsys.runs.trajectory import Trajectory
@@ -13,6 +16,8 @@ from flowsys.system import Setup, System
 POINTS = 150
 FEW = 3  # observables shown unasked
 BEYOND = 1.15  # of the last event, to where curves go on
+ALIKE = 20  # times: beside much larger or smaller curves the loss is not shown unasked
+EARLY = 1 / 50  # of the time: what has moved half its way by then is looked at in logarithmic time
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,27 @@ def first_view(system: System, mode: str | None = None, level: str | None = None
     run = solve(system, setup, level=level, mode=mode)
     until = BEYOND * float(run.t[-1]) if len(run) and run.t[-1] > 0 else 100.0
     until = float(f"{min(until, setup['t_max']):.3g}")
-    names = tuple(dict.fromkeys([*list(run.series)[:FEW], *(["loss"] if "loss" in run.series else [])]))
+    clocks = system.declaration.integrals if isinstance(system, Model) else {}
+    names = _leading(run, {*clocks, *clocks.values()})
     view = View(system, setup, names, until, mode, level)
     Horizon(view.until)
     return view
+
+
+def _leading(run: Trajectory, clocks: Set[str]) -> tuple[str, ...]:
+    """The first observables that are no clocks, and the loss where it is of their size."""
+    few = tuple(name for name in run.series if name not in clocks)[:FEW]
+    if "loss" in few or "loss" not in run.series:
+        return few
+    size = lambda name: float(np.nanmax(np.abs(run[name]), initial=0.0))
+    loss, others = size("loss"), max(map(size, few))
+    return (*few, "loss") if max(loss, others) < ALIKE * min(loss, others) else few
+
+
+def is_early(run: Trajectory, names: Sequence[str]) -> bool:
+    """Whether what is shown has moved half its way, on average, in a small first part of the time."""
+    shares = [way / way[-1] for name in names if (way := np.abs(np.diff(run[name])).cumsum())[-1] > 0]
+    if len(run) < 3 or not shares:
+        return False
+    half = int(np.argmax(np.mean(shares, axis=0) >= 0.5))
+    return bool(run.t[half + 1] < EARLY * run.t[-1])

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from html import escape
-from math import isclose, log10
+from math import log10
 from typing import Any
 
 import anywidget
@@ -14,12 +14,18 @@ from flowsys.errors import InputError
 from flowsys.explorer import diagrams, pictures
 from flowsys.explorer.background import Background
 from flowsys.explorer.controls import LEADING, Control, controls
-from flowsys.explorer.view import View, first_view
+from flowsys.explorer.view import View, first_view, is_early
 from flowsys.runs.training import train
 from flowsys.runs.trajectory import Trajectory
 
 DOTS = 40
 MOST_STEPS = 200_000  # of training behind the curves
+_WRAPPED = "white-space: pre-wrap; word-break: normal; overflow-wrap: anywhere; line-height: 1.3"
+_STYLE = """<style>
+.flowsys-equations { max-width: 68rem; max-height: 44rem; overflow: auto; white-space: normal; line-height: 1.4; }
+.flowsys-equations .formula { overflow-x: auto; overflow-y: hidden; padding: .4rem 0; }
+.flowsys-equations td { padding: .1rem .8rem .1rem 0; vertical-align: top; }
+</style>"""
 _WIDE = w.Layout(width="330px")
 
 
@@ -63,13 +69,16 @@ class Explorer(w.VBox):
 
     def __init__(self, view: View):
         self.view, self.run = view, view.run()
+        self._asked = view.system.given_of(view.setup)  # where sliders that stand still are
         self.trained: Trajectory | None = None
         self.controls = {c.name: c for c in controls(view.system, view.setup, view.level)}
         self._quiet = False
+        self._progress = self._on_main(self._say_progress)
         self.sliders = {name: _slider(control) for name, control in self.controls.items()}
         self._build()
         self._training = Background(self._train, self._on_main(self._show_dots))
         self._sweeping = Background(self._sweep, self._on_main(self._show_diagram))
+        self._deriving = Background(lambda view, check: derived_page(view), self._on_main(self._show_equations))
         self.diagram: Any = None
         self._drawn: pictures.Diagram | None = None
         self._curves = pictures.Curves()
@@ -84,7 +93,8 @@ class Explorer(w.VBox):
         self.mode = w.Dropdown(options=list(view.system.modes), value=view.mode, description="mode")
         self.until = _slider(Control("until", "the end of the curves", until, until / 100, until * 100, log=True))
         self.names = w.SelectMultiple(options=names, value=view.names, rows=8, description="observe", layout=_WIDE)
-        self.logarithmic = w.Checkbox(value=False, description="logarithmic time", indent=False)
+        early = is_early(self.run, view.names)
+        self.logarithmic = w.Checkbox(value=early, description="logarithmic time", indent=False)
         has_training = view.system.training is not None
         self.dots = w.Checkbox(value=False, description="training (dots)", indent=False, disabled=not has_training)
         self.width = w.IntText(
@@ -104,8 +114,9 @@ class Explorer(w.VBox):
         self.sweep = w.Button(description="phase diagram", tooltip="sweep x and y", disabled=not axes[0])
         self.code = w.Button(description="as code", tooltip="the lines that give these curves")
         self.lines = w.HTML()
-        for slider in (*self.sliders.values(), self.until, self.names, self.logarithmic):
+        for slider in (*self.sliders.values(), self.until, self.names):
             slider.observe(self._moved, names="value")
+        self.logarithmic.observe(lambda _: self._draw(), names="value")
         self.mode.observe(self._other_mode, names="value")
         for box in (self.dots, self.width):
             box.observe(lambda _: self._ask_for_dots(), names="value")
@@ -121,8 +132,10 @@ class Explorer(w.VBox):
         left = w.VBox(shown, layout=w.Layout(flex="0 0 auto"))  # long lines on the right do not squeeze the sliders
         chosen = w.HBox([self.x, self.y, self.quantity, self.sweep], layout=w.Layout(flex_flow="row wrap"))
         right = w.VBox([self.curves, self.told, self.code, self.lines, chosen, self.phase])
-        equations = w.Accordion([w.HTMLMath(_equations(self.view))], titles=["equations"])
-        return [w.HBox([left, right]), equations]
+        self.equations = w.HTML("<p>deriving …</p>")
+        folded = w.Accordion([self.equations], titles=["equations"])
+        folded.observe(lambda change: self._unfolded(change["new"] == 0), names="selected_index")
+        return [w.HBox([left, right]), folded]
 
     # -- curves -------------------------------------------------------------------------------------------------
 
@@ -134,6 +147,8 @@ class Explorer(w.VBox):
             self.told.value = f"<b style='color:#b3261e'>{escape(str(refusal))}</b>"
             return
         self._draw()
+        if self.lines.value:
+            self.lines.value = self._code()
 
     def _draw(self) -> None:
         names = self.view.names
@@ -158,25 +173,27 @@ class Explorer(w.VBox):
     def _moved(self, _: Any) -> None:
         if self._quiet:
             return
-        values = {name: slider.value for name, slider in self.sliders.items()}
-        start = {name: control.value for name, control in self.controls.items()}
-        changed = {name: value for name, value in values.items() if not _same(value, start[name])}
-        given = {k: v for k, v in self.view.system.given_of(self.view.setup).items() if k not in values}
+        values = {name: self.controls[name].nearest(slider.value) for name, slider in self.sliders.items()}
+        start = {name: control.nearest(control.value) for name, control in self.controls.items()}
+        changed = {name: value for name, value in values.items() if value != start[name]}
         try:
-            setup = self.view.system.setup(self.view.mode, **{**given, **changed})
+            setup = self.view.system.setup(self.view.mode, **{**self._asked, **changed})
         except InputError as refusal:
             self.told.value = f"<b style='color:#b3261e'>{escape(str(refusal))}</b>"
             return
         names = self.names.value or self.view.names
         until = float(f"{self.until.value:.6g}")
-        self.view = View(self.view.system, setup, tuple(names), until, self.view.mode, self.view.level)
-        self.trained = None
+        view = View(self.view.system, setup, tuple(names), until, self.view.mode, self.view.level)
+        if view == self.view:  # the browser says once more what it was told, or a refusal was taken back
+            self._draw()
+            return
+        self.view, self.trained = view, None
         self.refresh()
         self._ask_for_dots()
         self._mark_place()
 
     def _other_mode(self, change: Any) -> None:
-        for under_way in (self._training, self._sweeping):
+        for under_way in (self._training, self._sweeping, self._deriving):
             under_way.forget()
         fresh = first_view(self.view.system, change["new"])  # another mode has other observables and events
         self.__init__(fresh)  # type: ignore[misc]  # the same widget, built anew in its place
@@ -194,8 +211,12 @@ class Explorer(w.VBox):
         return self.view.command
 
     def _show_code(self) -> None:
+        """The lines, from now on those of what is shown; shown already, they go away."""
+        self.lines.value = "" if self.lines.value else self._code()
+
+    def _code(self) -> str:
         lines = "\n".join(["import flowsys as fs", "", self.python, "", f"# {self.command}"])
-        self.lines.value = f"<pre class='flowsys-code'>{escape(lines)}</pre>"
+        return f"<pre class='flowsys-code' style='{_WRAPPED}'>{escape(lines)}</pre>"
 
     # -- training in the background -----------------------------------------------------------------------------
 
@@ -204,6 +225,7 @@ class Explorer(w.VBox):
             self._training.ask((self.view, max(1, int(self.width.value))))
         else:
             self._training.forget()
+            self._say_progress(None)
 
     def _train(self, wish: tuple[View, int], check: Callable) -> Trajectory:
         view, width = wish
@@ -212,9 +234,19 @@ class Explorer(w.VBox):
             raise InputError(f"training to t = {view.until:g} takes more than {MOST_STEPS} steps: lower `until`.")
         known = train(view.system, setup, mode=view.mode, steps=1, records=1)
         names = [name for name in view.names if name in known.series]
-        return train(view.system, setup, mode=view.mode, until=view.until, records=DOTS, observe=names, progress=check)
+
+        def told(done: int, total: int) -> None:
+            check()
+            self._progress(done / total)
+
+        return train(view.system, setup, mode=view.mode, until=view.until, records=DOTS, observe=names, progress=told)
+
+    def _say_progress(self, share: float | None) -> None:
+        """How far the training behind the curves is; None: it is over."""
+        self.dots.description = "training (dots)" + ("" if share is None else f": {share:.0%}")
 
     def _show_dots(self, wish: tuple[View, int], trained: Trajectory | InputError) -> None:
+        self._say_progress(None)
         if isinstance(trained, InputError):
             self.told.value += f"<br><small>{escape(str(trained))}</small>"
         elif wish[0] == self.view:
@@ -250,7 +282,19 @@ class Explorer(w.VBox):
             return
         numbers = self._drawn.numbers_at(*change["new"][:2])
         if numbers is not None:
-            self.move(**dict(zip((axis.name for axis in self.diagram.axes), numbers)))
+            names = [axis.name for axis in self.diagram.axes]
+            self.move(**{name: self.controls[name].on_a_step(x) for name, x in zip(names, numbers)})
+
+    # -- the equations ------------------------------------------------------------------------------------------
+
+    def _unfolded(self, is_open: bool) -> None:
+        """Derive the equations at the sliders' sizes, once they are looked at."""
+        if is_open:
+            self._deriving.ask(self.view)
+
+    def _show_equations(self, view: View, page: str | InputError) -> None:
+        said = f"<p>{escape(str(page))}</p>" if isinstance(page, InputError) else page
+        self.equations.value = f"{_STYLE}<div class='flowsys-equations'>{said}</div>"
 
     def _on_main(self, call: Callable) -> Callable:
         """The call, made on the thread that draws: a kernel's loop, where there is one."""
@@ -259,11 +303,6 @@ class Explorer(w.VBox):
         except RuntimeError:
             return call
         return lambda *arguments: loop.call_soon_threadsafe(call, *arguments)
-
-
-def _same(value: Any, start: Any) -> bool:
-    """Whether a slider stands where it started: the browser counts steps, and so rounds."""
-    return isclose(value, start, rel_tol=1e-12) if isinstance(start, float) else value == start
 
 
 def _slider(control: Control) -> w.Widget:
@@ -275,24 +314,19 @@ def _slider(control: Control) -> w.Widget:
         return w.IntSlider(value=control.value, min=int(control.low), max=int(control.high), **look)
     if control.log:
         return w.FloatLogSlider(value=control.value, base=10, min=log10(control.low), max=log10(control.high),
-                                readout_format=".4g", step=0.01, **look)  # fmt: skip
-    step, above = (control.high - control.low) / 200, control.value - control.low
-    if above > 0:  # the browser rounds to whole steps: where the slider starts must be one
-        step = above / max(1, round(above / step))
+                                readout_format=".4g", step=control.step, **look)  # fmt: skip
     return w.FloatSlider(
-        value=control.value, min=control.low, max=control.high, step=step, readout_format=".4g", **look
+        value=control.value, min=control.low, max=control.high, step=control.step, readout_format=".4g", **look
     )
 
 
-def _equations(view: View) -> str:
-    """The reduced equations; of a model, those of its derivation, which the limit has made already."""
+def derived_page(view: View) -> str:
+    """The page of the derivation, as `flowsys derive` writes it: set-up, symbols, loss, flow, start, certificate."""
+    from flowsys.equations import page_of
+    from flowsys.equations.pages import sections
     from flowsys.runs.asking import derive
 
-    system = view.system
-    if system.equations is not None:
-        found = system.equations()
-    elif system.derive is not None and system.default_level == "L3":
-        found = derive(system, view.setup, mode=view.mode).equations
-    else:
-        found = {}
-    return "".join(f"<p>$${text}$$</p>" for text in found.values()) or "none are written down"
+    system, level = view.system, view.system.default_level
+    variant = system.variant(level, None)
+    derivation = derive(system, view.setup, variant=variant, mode=view.mode)
+    return sections(page_of(system, view.setup, derivation, variant, view.mode))

@@ -8,6 +8,15 @@ from pathlib import Path
 from flowsys.errors import InputError
 
 
+def unreadable(path: str | Path, error: Exception) -> str:
+    """Why a netCDF file cannot be read as one of the program's own, in words that do not need HDF5's."""
+    if not Path(path).exists():
+        return "there is no such file"
+    if isinstance(error, OSError):
+        return "it is no netCDF-4 file, or is broken"
+    return "it is a netCDF file of something else"
+
+
 def check_writable(path: str | Path) -> None:
     """Refuse a path that no file can be written to, before something is computed for it."""
     path = Path(path)

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from flowsys.errors import InputError
+from flowsys.machine.memory import check_room
 from flowsys.model.averages import Averages
 from flowsys.model.checks import keeps_spectra, tried
 from flowsys.model.concrete import Concrete
@@ -90,8 +91,11 @@ def training(
                     "a loss or a where of its own, which fresh batches do not know."
                 )
     made = declared.compiled(("L0", variant, concrete.structure), lambda: descent(concrete, variant))
-    states = []
+    states: list = []
     for seed in range(first, first + (seeds or 1)):
+        if len(states) == 1:
+            each = sum(np.size(array) for array in jax.tree.leaves(states[0]))
+            check_room((seeds or 1) * each, f"the weights of {seeds} seeds")
         on_seen = variant in ON_SEEN and start is not None
         weights = seen_from(concrete, start) if on_seen else weights_from(concrete, start, seed)
         states.append(initial_state(concrete, variant, weights, seed))

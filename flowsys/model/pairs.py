@@ -10,11 +10,13 @@ exactly, at every width. Without `read` and with unit rates C = I: dM/dt = -(ΓM
 from collections.abc import Mapping
 from copy import copy
 from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from flowsys.errors import InputError
+from flowsys.machine.memory import check_room
 from flowsys.model.axes import (
     check_rate,
     labels_of,
@@ -137,6 +139,7 @@ class PairBlock:
     def initial(self, rng: np.random.Generator, width: int) -> dict[str, np.ndarray]:
         block, shapes = self.block, self.weight_shapes(width)
         if block.start is None:
+            check_room(sum(map(prod, shapes.values())), f"{' and '.join(block.factors)} of width = {width}")
             drawn = [s / np.sqrt(width) * rng.standard_normal(shape) for s, shape in zip(block.scales, shapes.values())]
             return dict(zip(block.factors, drawn))
         given = block.start

@@ -25,12 +25,16 @@ class Given(dict):
 
 def load(path: str | Path) -> Given | dict[str, np.ndarray]:
     """The arrays of an NPZ file (nothing in it is executed)."""
+    if not Path(path).is_file():
+        raise InputError(f"start = {path} is no file.")
+    if not zipfile.is_zipfile(path):
+        raise InputError(f"start = {path} is no NPZ file, as numpy.savez and --save-weights write them.")
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         with zipfile.ZipFile(path) as archive:
             return Given(arrays) if archive.comment == OF_WEIGHTS else arrays
-    except (OSError, ValueError, zipfile.BadZipFile, AttributeError, TypeError) as error:
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, AttributeError, TypeError) as error:
         said = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"start = {path} cannot be read as an NPZ file of arrays: {said}.") from None
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.text import Annotation
 
 from flowsys.plot.marks import dots, line, new_axes
 from flowsys.runs.trajectory import Trajectory
@@ -12,6 +13,7 @@ from flowsys.system.names import typeset
 
 FEW = 10  # rows that a line alone would not show
 DOTS = 60  # of training beside the flow
+APART, LINE = 0.05, 0.045  # of the axes: between the names of events, and between lines of them
 MOST = 40  # dots of training over time, with error bars where there are seeds
 
 
@@ -50,16 +52,29 @@ def trajectory(
         ax.plot([], [], "o", color="0.4", markersize=3, label=f"{label or 'training'} (dots{over})")
     if len(names) == 1 and not ax.get_ylabel():
         ax.set_ylabel(shown(result, names[0]))
+    named: list[Annotation] = []
     for t, event in zip(result.t, result.labels):
         if event:
             ax.axvline(t, color="0.7", linewidth=0.8, linestyle=":")
             look: dict[str, Any] = {"fontsize": "x-small", "va": "bottom", "ha": "center"}
-            ax.annotate(shown(result, event), (t, 1.0), xycoords=("data", "axes fraction"), **look)
+            named.append(ax.annotate(shown(result, event), (t, 1.0), xycoords=("data", "axes fraction"), **look))
     if logarithmic:
         ax.set_xscale("log")
+    keep_apart(ax, named)
     ax.set_xlabel(shown(result, "t"))
     ax.legend(frameon=False, fontsize="small")
     return ax
+
+
+def keep_apart(ax: Axes, named: Sequence[Annotation]) -> None:
+    """Let the name of an event that would lie on its neighbour's stand a line higher."""
+    last: list[float] = []  # where the names of each line end
+    for text in sorted(named, key=lambda text: text.xy[0]):
+        at = float(ax.transAxes.inverted().transform(ax.transData.transform((text.xy[0], 0.0)))[0])
+        line = next((i for i, end in enumerate(last) if not at - end < APART), len(last))
+        last[line:] = [at]
+        text.xy = (text.xy[0], 1.0 + LINE * line)
+        text.set_position(text.xy)
 
 
 def compared(

@@ -10,6 +10,7 @@ from flowsys.integrate.outcome import Ending, Outcome
 from flowsys.system.problem import Problem
 
 POINTS = 200
+MOST_POINTS = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -50,5 +51,5 @@ class Horizon:
 
 def check_points(points: int) -> None:
     """Refuse a number of points that makes no curve."""
-    if not isinstance(points, int | np.integer) or points < 2:
-        raise InputError(f"points = {points} is not allowed: it must be a whole number of at least 2.")
+    if not isinstance(points, int | np.integer) or not 2 <= points <= MOST_POINTS:
+        raise InputError(f"points = {points} is not allowed: it must be a whole number from 2 to {MOST_POINTS}.")

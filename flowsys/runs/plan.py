@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from flowsys.runs.training import Training
     from flowsys.system import System
 
+MOST_STEPS = 10**10  # weeks of the smallest network
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -48,8 +50,8 @@ def plan_of(
     times = {round(s / η): "" for s in at or () if not isinstance(s, str)}
     times |= {round(training.marks[s] / η): s for s in at or () if isinstance(s, str) and s in training.marks}
     named = frozenset(s for s in at or () if s in events)
-    if steps is not None and steps < 1:
-        raise InputError(f"steps = {steps} is not allowed: it must be at least 1.")
+    if steps is not None and not 1 <= steps <= MOST_STEPS:
+        raise InputError(f"steps = {steps} is not allowed: it must be at least 1 and at most {MOST_STEPS}.")
     first = round(training.start / η)
     if steps is not None:
         total = first + int(steps)

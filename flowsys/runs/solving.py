@@ -24,6 +24,8 @@ from flowsys.system.names import Names
 from flowsys.system.problem import Problem, ProgramField
 from flowsys.version import VERSION
 
+MOST_STEPS = 2**53  # counted exactly in float64
+
 
 def solve(
     system: System | str,
@@ -322,7 +324,9 @@ def _check_observables(system: System, problem: Problem, names: Sequence[str], w
         raise InputError(f"observe = {name} is not an observable of {system.name} at {where}; there are {there}.")
 
 
-def check_numbers(rtol: float, atol: float | None, solver: str, max_steps: int, kink_width: float | None) -> None:
+def check_numbers(
+    rtol: float, atol: float | None = None, solver: str = "auto", max_steps: int = 1, kink_width: float | None = None
+) -> None:
     """Refuse tolerances, solvers, budgets and widths that mean nothing."""
     if not 1e-14 <= rtol <= 1e-1:
         raise InputError(f"rtol = {rtol:g} is not allowed: it must lie between 1e-14 and 0.1.")
@@ -330,7 +334,7 @@ def check_numbers(rtol: float, atol: float | None, solver: str, max_steps: int, 
         raise InputError(f"atol = {atol:g} is not allowed: it must be a positive number.")
     if solver not in SOLVERS:
         raise InputError(f"solver = {solver} is not known: it must be one of {', '.join(SOLVERS)}.")
-    if max_steps < 1:
-        raise InputError(f"max_steps = {max_steps} is not allowed: it must be at least 1.")
+    if not 1 <= max_steps <= MOST_STEPS:
+        raise InputError(f"max_steps = {max_steps} is not allowed: it must be at least 1 and at most {MOST_STEPS}.")
     if kink_width is not None and not (np.isfinite(kink_width) and kink_width > 0):
         raise InputError(f"kink_width = {kink_width:g} is not allowed: it must be a positive number.")

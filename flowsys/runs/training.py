@@ -26,6 +26,7 @@ from flowsys.system.problem import Event, Stage
 from flowsys.version import VERSION
 
 OF_WEIGHTS = b"weights"  # what a file of weights says of itself
+AT_ONCE = 100_000  # steps between which Ctrl-C is heard
 MOST_KEPT = 20_000_000  # numbers: weights are kept beside the records of a run up to here
 
 
@@ -268,7 +269,7 @@ def _run(training: Training, names, plan: Plan, η: float, batched: bool, stop_w
             looked_for = plan.events | {terminal}
             events = [e for e in training.events if e.name in looked_for - reached]
             run = _chunk(training.descent, tuple(e.observable for e in events), batched)
-            target = min([end, *(w for w in plan.wanted if w > done)])
+            target = min([end, done + AT_ONCE, *(w for w in plan.wanted if w > done)])
             thresholds = np.array([e.threshold for e in events])
             directions = np.array([float(e.direction) for e in events])
             n, weights = run(weights, stage.arguments, η, target - done, thresholds, directions)

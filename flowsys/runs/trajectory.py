@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from flowsys.errors import InputError
 from flowsys.integrate.outcome import Ending, Outcome
+from flowsys.machine.files import unreadable
 from flowsys.runs.layout import Placed
 from flowsys.runs.requests import Request
 from flowsys.runs.requests import request as request_of
@@ -280,9 +281,14 @@ def load(path: str | Path) -> Trajectory:
     try:
         with xr.open_dataset(path, engine="h5netcdf") as dataset:
             dataset.load()
-        origin = json.loads(dataset.attrs["origin"])
-    except (OSError, KeyError, ValueError) as error:
-        raise InputError(f"file = {path} cannot be read as a flowsys trajectory: {error}.") from None
+        return _trajectory(dataset)
+    except (OSError, KeyError, ValueError, TypeError) as error:
+        raise InputError(f"file = {path} cannot be read as a flowsys trajectory: {unreadable(path, error)}.") from None
+
+
+def _trajectory(dataset: Any) -> Trajectory:
+    """The trajectory that a dataset holds."""
+    read = lambda name: json.loads(dataset.attrs[name])
     reserved = {"state"}
     return Trajectory(
         t=dataset["t"].values,
@@ -290,13 +296,11 @@ def load(path: str | Path) -> Trajectory:
         labels=tuple(map(str, dataset["label"].values)),
         states=dataset["state"].values,
         state_names=tuple(map(str, dataset["state_name"].values)),
-        outcome=Outcome(
-            Ending(dataset.attrs["ending"]), dataset.attrs["outcome"], tuple(json.loads(dataset.attrs["remarks"]))
-        ),
-        origin=Origin(**origin),
-        statistics=json.loads(dataset.attrs["statistics"]),
-        requested=tuple(json.loads(dataset.attrs["requested"])),
+        outcome=Outcome(Ending(dataset.attrs["ending"]), dataset.attrs["outcome"], tuple(read("remarks"))),
+        origin=Origin(**read("origin")),
+        statistics=read("statistics"),
+        requested=tuple(read("requested")),
         meanings={str(k): v.attrs["long_name"] for k, v in dataset.data_vars.items() if "long_name" in v.attrs},
-        layout={name: Placed.from_dict(plain) for name, plain in json.loads(dataset.attrs["layout"]).items()},
+        layout={name: Placed.from_dict(plain) for name, plain in read("layout").items()},
         symbols=json.loads(dataset.attrs.get("symbols", "{}")),
     )

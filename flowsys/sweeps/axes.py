@@ -12,6 +12,7 @@ import numpy as np
 from flowsys.errors import InputError
 from flowsys.system import System
 
+MOST_VALUES = 10_000_000  # of one axis
 SYNTAX = "write NAME=start:stop:count, add :log, or NAME=a,b,c"
 
 
@@ -90,7 +91,9 @@ def parse_axis(text: str) -> Axis:
     if not (np.isfinite(start) and np.isfinite(stop)):
         raise InputError(f"axis {text} is not allowed: start and stop must be finite numbers.")
     if count < 1:
-        raise InputError(f"axis {text} is not allowed: a sweep needs at least 1 point, not {count}.")
+        raise InputError(f"axis {text} is not allowed: it needs at least 1 point, not {count}.")
+    if count > MOST_VALUES:
+        raise InputError(f"axis {text} is not allowed: it may have at most {MOST_VALUES} points, not {count}.")
     if len(parts) == 4:
         if start <= 0 or stop <= 0:
             raise InputError(f"axis {text} is not allowed: a logarithmic axis needs positive ends.")

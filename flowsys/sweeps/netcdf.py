@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from flowsys.errors import InputError
+from flowsys.machine.files import unreadable
 from flowsys.sweeps.axes import Axis
 
 Slab = tuple[int, np.ndarray, np.ndarray]
@@ -104,7 +105,7 @@ def read(path: str | Path, at_most: int | None = None):
             }
             return axes, quantities, np.asarray(file.variables["outcome"][pick]), origin
     except (OSError, KeyError, ValueError) as error:
-        raise InputError(f"file = {path} cannot be read as a flowsys phase diagram: {error}.") from None
+        raise InputError(f"file = {path} cannot be read as a {KIND}: {unreadable(path, error)}.") from None
 
 
 def _thinning(shape: Sequence[int], at_most: int | None) -> list[int]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from flowsys.derivatives.columns import TIME, Column
 from flowsys.derivatives.columns import check as check_columns
-from flowsys.errors import InputError
+from flowsys.errors import InputError, did_you_mean
 from flowsys.kernels import cannot_compile
 from flowsys.machine.fingerprint import fingerprint
 from flowsys.runs.automatic import NATIVE
@@ -217,7 +217,7 @@ def make_sweep(
     for quantity in parsed:
         for term in quantity.terms:
             if term.observable and term.observable not in observables:
-                raise InputError(f"observable {term.observable} is not one of {system.name}'s at {level}.")
+                raise _unknown_observable(system, level, term, events, observables)
             if not isinstance(term.at, str) and "t_max" not in names and term.at > example["t_max"]:
                 raise InputError(f"observable {quantity.name} lies beyond t_max = {example['t_max']:g}.")
     _check_slopes(system, example, (level, variant, mode), parsed, options.get("kink_width"))
@@ -233,6 +233,14 @@ def make_sweep(
         in_one = (LARGE_CHUNK if n > MANY else CHUNK) if in_batches else CHUNK_ONE_BY_ONE
         options["chunk_size"] = max(1, in_one // seeds)
     return Sweep(system, level, variant, mode, axes, parsed, values, code=system.digest, example=content, **options)
+
+
+def _unknown_observable(system: System, level: str, term: Term, events, observables) -> InputError:
+    """What is said of a name that is none at the level; an event has a time, but nothing else at a place."""
+    if term.observable in events:
+        return InputError(f"observable {term.observable} is an event: write {term.observable} alone for its time.")
+    said = f"observable {term.observable} is not one of {system.name}'s at {level}."
+    return InputError(said + did_you_mean(term.observable, observables))
 
 
 def _vocabulary(system: System, setup: Setup, level: str, variant: str, mode: str):

@@ -158,7 +158,7 @@ def test_sliders_clicks_and_the_printed_line(page, name):
     page.get_by_role("button", name="phase diagram").click()
     page.wait_for_selector("img.flowsys-phase", state="visible")
     box = page.locator("img.flowsys-phase").bounding_box()
-    page.mouse.click(box["x"] + 0.45 * box["width"], box["y"] + 0.35 * box["height"])
+    page.mouse.click(box["x"] + 0.4 * box["width"], box["y"] + 0.25 * box["height"])
     changed(page, numbers, moved)
     clicked = settled(page)
 

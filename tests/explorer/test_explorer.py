@@ -73,6 +73,26 @@ def test_a_click_on_the_diagram_moves_its_two_sliders(mixture):
     assert mixture.view is inside
 
 
+def test_what_was_asked_for_stays_where_another_slider_moves():
+    explorer = fs.explore("mixture", omega=0.2)
+    explorer.move(b=0.7)
+    assert (explorer.view.setup["omega"], explorer.view.setup["b"]) == (0.2, 0.7) and "omega=0.2" in explorer.python
+
+
+def test_equations_unfold_as_the_page_of_the_derivation(mixture):
+    mixture.children[1].selected_index = 0
+    assert waited(lambda: "flowsys-equations" in mixture.equations.value, 60)
+    assert "Lumping and certificate" in mixture.equations.value and "<math" in mixture.equations.value
+
+
+def test_what_happens_early_is_looked_at_in_logarithmic_time():
+    explorer = fs.explore("lego")
+    assert explorer.logarithmic.value and not fs.explore("parity").logarithmic.value
+    before = explorer.curves.png
+    explorer.logarithmic.value = False
+    assert explorer.curves.png != before
+
+
 def test_a_refusal_is_told_and_the_curves_stay(mixture):
     before = mixture.curves.png
     mixture.view = mixture.view.__class__(**{**mixture.view.__dict__, "until": -1.0})

@@ -118,5 +118,5 @@ def test_it_is_refused_once_altered(certificate, tmp_path, alter):
 def test_a_file_that_is_none_is_refused(tmp_path):
     path = tmp_path / "none.json"
     path.write_text("{}")
-    with pytest.raises(Refused, match="no certificate"):
+    with pytest.raises(fs.InputError, match="no certificate"):
         verify(str(path))

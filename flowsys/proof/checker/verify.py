@@ -31,14 +31,14 @@ UNKNOWN = arb(0.5, 0.5)
 
 
 def verify(path: str, on_progress: Callable[[int, int], None] = lambda done, of: None) -> dict[str, Any]:
-    """The content of a certificate that holds; raises Refused where it does not."""
+    """The content of a certificate that holds; raises Refused where it does not, InputError where it is none."""
     with open(path, encoding="utf-8") as file:
         try:
             content = json.load(file)
         except ValueError as error:
-            raise Refused(f"{path} is no certificate: {error}") from error
+            raise InputError(f"file = {path} is no certificate: it is no JSON ({error}).") from error
     if not isinstance(content, dict) or content.get("format") != 1:
-        raise Refused(f"{path} is no certificate of format 1")
+        raise InputError(f"file = {path} is no certificate, as `flowsys prove --out FILE.json` writes them.")
     before = flint.ctx.prec, flint.ctx.cap
     flint.ctx.prec = int(content["bits"]) + _EXTRA_BITS
     try:
