@@ -45,6 +45,8 @@ def test_names_in_words_become_symbols_and_words_stay():
     assert told == (
         r"$a$, $H$ of $G$($\mu_{1}$) at $t$ = 2, $\tau$ = 3 and $T_{0.5}$, Lemma E.3; a start of Student's $t$."
     )
+    told = in_symbols("w_+·c_k of x_{k-1}, W_KᵀW_Q (a 2-head w_ + 1)", load("mixture").names)
+    assert told == r"$w_{+}$·$c_{k}$ of $x_{k-1}$, $W_{K}$ᵀ$W_{Q}$ (a 2-head $w$ + 1)"
 
 
 def test_lines_never_break_inside_a_formula():

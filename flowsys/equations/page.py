@@ -21,7 +21,7 @@ from flowsys.symbolic.flow import Gram
 from flowsys.symbolic.primitives import AttentionMean, LogSumExp, Softmax
 from flowsys.symbolic.written import Definition, Written
 from flowsys.system import Setup, System
-from flowsys.system.names import assignments, told, typeset
+from flowsys.system.names import assignments, in_symbols, told, typeset
 
 
 @dataclass
@@ -67,13 +67,14 @@ def _setting(system: System, setup: Setup) -> Section:
     """The first paragraphs of the system's own description, and the values the derivation was run at."""
     module = sys.modules.get(system.package) if system.package else None
     told_by = ((module.__doc__ or "").split("\n| ")[0] if module else "").strip().split("\n\n")
-    texts = [said for paragraph in told_by if (said := _sentences(paragraph))] or [f"{system.summary}."]
+    texts = [in_symbols(said, system.names) for paragraph in told_by if (said := _sentences(paragraph))]
+    texts = texts or [f"{system.summary}."]
     if system.paper.venue:
         texts.append(f"Paper: {system.paper.title} ({system.paper.venue}).")
     shown = {p.name: setup[p.name] for p in system.parameters[:6] if not p.choices}
     texts.append(f"Shown at {', '.join(assignments(shown, {k: system.names.symbol(k) for k in shown}))}.")
     clock = system.names.clock()
-    texts.append(f"Time {typeset(clock.symbol)}: {clock.words}.")
+    texts.append(f"Time {typeset(clock.symbol)}: {in_symbols(clock.words, system.names)}.")
     return Section("Set-up", texts)
 
 
@@ -125,7 +126,8 @@ class _Writer:
         return self.written.slope.get(x, sp.S.Zero) if x not in self.statement.entries else sp.S.Zero
 
     def _row(self, x: sp.Symbol, otherwise: str) -> tuple[str, str]:
-        return self.notation.of(x), symbol_and_words(self.system.names, str(x))[1] or otherwise
+        words = symbol_and_words(self.system.names, str(x))[1] or otherwise
+        return self.notation.of(x), in_symbols(words, self.system.names)
 
     def variables(self) -> Section:
         found = Section(f"Variables ({len(self.statement.state)})")
@@ -237,11 +239,11 @@ class _Writer:
         if place := self.system.places.get("flow"):
             found.texts.append(f"In the paper: {place}.")
         covered: set[sp.Symbol] = set()
+        clock = self.system.names.clock().symbol
         for block in self.statement.blocks:
             if pair := self.pairs.get(id(block)):
-                found.formulas += written(pair, self.notation.latex, self.system.names.symbol)
+                found.formulas += written(pair, self.notation.latex, self.system.names.symbol, clock)
                 covered |= {*pair.left.free_symbols, *pair.product.free_symbols, *pair.right.free_symbols}
-        clock = self.system.names.clock().symbol
         for x, rate in self.written.rates():
             if x not in covered:
                 found.formulas.append(rf"\frac{{d {self.notation.of(x)}}}{{d{clock}}} = {self.notation.latex(rate)}")
@@ -250,7 +252,7 @@ class _Writer:
     def conserved(self) -> Section:
         found = Section("Conserved quantities")
         for pair in self.pairs.values():
-            A, S, B = map(self.system.names.symbol, pair.names)
+            A, S, B = pair.symbols(self.system.names.symbol)
             rows = rf"{A} & -{S} \\ {{{S}}}^{{\top}} & -{B}"
             matrix = rf"\begin{{bmatrix}} {rows} \end{{bmatrix}}"
             found.formulas.append(rf"\mathrm{{spectrum}} {matrix} = \mathrm{{const}}")

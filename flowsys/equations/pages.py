@@ -25,7 +25,7 @@ def text(page: Page) -> str:
     for section in page.sections:
         lines += ["", section.title, "-" * len(section.title)]
         lines += [fill(plain(t.replace(r"\_", "_")), 110) for t in section.texts]
-        rows = [f"  {in_a_line(symbol):16} {words}" for symbol, words in section.symbols]
+        rows = [f"  {in_a_line(symbol):16} {plain(words)}" for symbol, words in section.symbols]
         lines += _folded(rows) + _folded([f"  {in_a_line(formula)}" for formula in section.formulas])
     return "\n".join(lines)
 
@@ -41,7 +41,7 @@ def markdown(page: Page) -> str:
     lines = [f"# {page.title}"]
     for section in page.sections:
         lines += ["", f"## {section.title}"]
-        lines += [f"\n{t}" for t in section.texts]
+        lines += [f"\n{t}".replace("*", r"\*") for t in section.texts]
         if section.symbols:
             lines += ["", "| symbol | meaning |", "|---|---|"]
             lines += [f"| ${symbol}$ | {words.replace('|', '∣')} |" for symbol, words in section.symbols]
@@ -97,7 +97,7 @@ def html(page: Page) -> str:
 def _html_section(section: Section) -> str:
     parts = [f"<h2>{escape(section.title)}</h2>", *(f"<p>{inline(t)}</p>" for t in section.texts)]
     if section.symbols:
-        rows = (f"<tr><td>{mathml(symbol)}</td><td>{escape(words)}</td></tr>" for symbol, words in section.symbols)
+        rows = (f"<tr><td>{mathml(symbol)}</td><td>{inline(words)}</td></tr>" for symbol, words in section.symbols)
         parts.append(f"<table>{''.join(rows)}</table>")
     parts += [f'<div class="formula">{mathml(formula, display=True)}</div>' for formula in section.formulas]
     return "".join(parts)

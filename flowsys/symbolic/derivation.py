@@ -65,7 +65,9 @@ class Derivation:
     def _repr_markdown_(self) -> str:
         """What a notebook shows: the lumping, its certificates, the equations folded."""
         lumped = f"Lumping at {self.size}: {self.n_coordinates} coordinates fall into {self.n_classes} classes."
-        sentences = "\n".join(f"- {sentence}" for sentence in (*self.alike, *self.certificates()))
+        sentences = "\n".join(
+            f"- {s}".replace("_", r"\_").replace("*", r"\*") for s in (*self.alike, *self.certificates())
+        )
         equations = "\n\n".join(f"$${text}$$" for text in (*self.loss.values(), *self.equations.values()))
         return f"{lumped}\n\n{sentences}\n\n{fold('equations', equations)}"
 

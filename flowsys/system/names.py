@@ -138,11 +138,11 @@ def observables(name: str, meaning: str, make: Callable[..., Callable], **labels
 
 
 def enclosed(symbol: str) -> str:
-    """A symbol as a factor, or where an argument follows: a sum in parentheses."""
+    """A symbol as a factor, or where an argument follows: a sum or a quotient in parentheses."""
     depth = 0
     for place, sign in enumerate(symbol):
         depth += (sign in "{(") - (sign in "})")
-        if sign in "+-" and not depth and place:
+        if sign in "+-/" and not depth and place:
             return rf"({symbol})"
     return symbol
 
@@ -198,16 +198,22 @@ def breadth(text: str) -> int:
     return len(re.sub(r"\\mathrm|\\,|[${}^_]", "", re.sub(r"\\(?!mathrm)[A-Za-z]+ ?", "x", text)))
 
 
+_NAME = re.compile(
+    rf"(?<!(?!ᵀ)[\w$\\'.])[A-Za-z{_GREEK_LETTERS}](?:(?!ᵀ)\w)*(?:(?<=_\d)\.\d|(?<=_)[+−-](?![\w(])|(?<=_)\{{[^{{}}]*\}})?"
+)
+
+
 def in_symbols(text: str, names: Names) -> str:
-    """Words with the names in them that no reader takes for words (n_x, m1, xi, t, μ1) as symbols."""
+    """Words with the names in them that no reader takes for words (n_x, m1, xi, t, μ1, w_+, x_{k-1}) as symbols."""
 
     def symbol(found: re.Match) -> str:
         word, after = found[0].translate(_LETTERS), text[found.end() :]
+        if word.endswith("}"):
+            head, _, below = word.partition("_")
+            return typeset(f"{spelled(head)}_{below}")
         is_article = word in ("A", "I") or (word == "a" and not re.match("[,)]| [=≤≥]| of ", after))
         is_label = re.fullmatch(r"L\d+", word) or re.match(r"\.\d", after)  # a level, a place in a paper
         is_name = "_" in word or word.rstrip("0123456789") in _GREEK or re.fullmatch(r"[A-Za-z]{1,2}\d+|[A-Za-z]", word)
         return typeset(names.symbol(word)) if is_name and not is_label and not is_article else found[0]
 
-    return re.sub(rf"(?<![\w$\\'.])[A-Za-z{_GREEK_LETTERS}]\w*(?:(?<=_\d)\.\d)?", symbol, text).replace(
-        "= inf", r"= $\infty$"
-    )
+    return _NAME.sub(symbol, text).replace("= inf", r"= $\infty$")
