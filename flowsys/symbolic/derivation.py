@@ -5,7 +5,7 @@ lumping. `Derivation` holds the stated program with what was found and how well 
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from flowsys.program import Program
@@ -28,7 +28,8 @@ class Derivation:
     after merging the two classes `unlike` (of order one; None if no two were found that it notices), `agreement` the
     largest difference between the stated program and the found one at random points (None where nothing was stated),
     `autodiff` that between the program and autodiff on the weights, relative; `statement` is what the program was
-    assembled from.
+    assembled from; of a found program, `data` says what the numbers are that are no parameters of the system, and
+    `conserved` (LaTeX) what the flow of its pairs keeps.
     """
 
     program: Program
@@ -46,6 +47,8 @@ class Derivation:
     seconds: float
     autodiff: float | None = None
     statement: "Statement | None" = None
+    data: Mapping[str, str] = field(default_factory=dict)
+    conserved: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         n, operations = len(self.program.state), self.program.operations
