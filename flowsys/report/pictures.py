@@ -8,6 +8,7 @@ from flowsys.equations.pages import inline
 from flowsys.ladder import compare
 from flowsys.report.tables import table, text
 from flowsys.system import System
+from flowsys.system.names import in_symbols
 from flowsys.typeset import plain
 
 LOOKS = {"yes": "holds", "no": "fails", "undecided": "untested"}  # of a rung's answer
@@ -46,8 +47,8 @@ def proof(system: System, id: str) -> str:
     (claim,) = (claim for claim in system.claims if claim.id == id)
     found = prove_claim(claim, system)
     word = "holds" if found.is_proven else "part"
-    theorem = "".join(f"<p>{escape(sentence)}</p>" for sentence in found.theorem)
-    statement = escape(f"{claim.place}: {claim.statement}")
+    theorem = "".join(f"<p>{inline(in_symbols(sentence, system.names))}</p>" for sentence in found.theorem)
+    statement = inline(in_symbols(f"{claim.place}: {claim.statement}", system.names))
     said = f'<p><b>{statement}</b> <span class="{word}">{escape(found.said)}</span></p>'
     command = f"flowsys check {_asked(system)} --claim {id} --prove"
     caption = "Proven bound of every coordinate's error."
