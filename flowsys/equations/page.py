@@ -142,7 +142,8 @@ class _Writer:
     def _row(self, x: sp.Symbol, otherwise: str) -> tuple[str, str]:
         words = symbol_and_words(self.system.names, str(x))[1] or otherwise
         more = self.derivation.data.get(str(x), "")
-        return self.notation.of(x), in_symbols(f"{words}: {more}" if more else words, self.system.names)
+        whole = f"{words}: {more}" if more else words
+        return self.notation.of(x), whole if "$" in whole else in_symbols(whole, self.system.names)
 
     def variables(self) -> Section:
         found = Section(f"Variables ({len(self.statement.state)})")

@@ -77,15 +77,15 @@ def data_in_words(concrete: Concrete, found: Found) -> dict[str, str]:
 def _classes_in_words(words: Description) -> dict[str, str]:
     """What each class stands for, by its name."""
     told = (sentence.partition(" stands for ") for sentence in words.classes)
-    return {name: f"stands for {members}" for name, _, members in told if members}
+    return {name: f"stands for {members}" for name, _, members in told if members and members != "1 coordinate"}
 
 
 def _sample(arrays: Mapping[str, np.ndarray], row: int, n: int) -> str:
     """A sample that stands for n, by the entries of its shorter arrays."""
     short = {name: array[row] for name, array in arrays.items() if array[row].size <= _MOST_TOLD}
-    entries = ", ".join(
-        f"{name} = {np.array2string(array, precision=4, separator=', ')}" for name, array in short.items()
-    )
+    listed = lambda array: ", ".join(f"{x:.4g}" for x in np.ravel(array))
+    told = lambda array: f"({listed(array)})" if np.ndim(array) else listed(array)
+    entries = ", ".join(f"{name} = {told(array)}" for name, array in short.items())
     return f"{n} sample{'s' * (n > 1)} like {entries or f'number {row}'}"
 
 

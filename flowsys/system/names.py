@@ -33,7 +33,9 @@ _GREEK = (
     "omega varpi varrho Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega"
 ).split()
 _GREEK_LETTERS = "αβγδεζηθικλμνξπρστυφχψω"
-_LETTERS = str.maketrans(dict(zip(_GREEK_LETTERS, _GREEK)))
+_LETTERS = dict(zip(_GREEK_LETTERS + "ϖϱΓΔΘΛΞΠΣΦΨΩ", _GREEK))
+_TO_WORDS = str.maketrans({letter: _LETTERS[letter] for letter in _GREEK_LETTERS})
+_SMALL = {"of", "to", "at", "in", "on", "by", "is"}  # words that are no indices
 _SIGNS = {"star": r"\star", "plus": "+", "minus": "-", "prime": r"\prime", "inf": r"\infty", "max": r"\max",
           "min": r"\min", "ell": r"\ell"}  # fmt: skip
 
@@ -84,8 +86,12 @@ def spelled(name: str) -> str:
     stem = head.rstrip("0123456789")
     if stem and stem != head:
         head, labels = stem, [head[len(stem) :], *labels]
-    if not _is_symbol(head):
-        return rf"\mathrm{{{name.replace('_', chr(92) + ' ')}}}"
+    is_sentence = sum(len(text) > 2 and text not in _SIGNS and text not in _GREEK for text in labels) > 3
+    has_indices = (
+        bool(labels) and all(len(text) <= 2 or text[0].isdigit() for text in labels) and not _SMALL & {*labels}
+    )
+    if is_sentence or not (_is_symbol(head) or has_indices):
+        return _upright(name.replace("_", " "))
     below = ",".join(_label(text) for text in labels if text)
     return f"{_head(head)}_{{{below}}}" if below else _head(head)
 
@@ -95,19 +101,30 @@ def _is_symbol(head: str) -> bool:
 
 
 def _head(text: str) -> str:
+    text = _LETTERS.get(text, text)
     if text in COMMON:
         return COMMON[text]
     if text in _GREEK or text == "eps":
         return r"\epsilon" if text == "eps" else f"\\{text}"
-    return text if len(text) == 1 else rf"\mathit{{{text}}}"  # one symbol, not a product
+    if len(text) == 1 and text.isascii():
+        return text
+    return rf"\mathit{{{text}}}" if len(text) == 2 and text.isascii() else _upright(text)  # one symbol, not a product
 
 
 def _label(text: str) -> str:
+    text = _LETTERS.get(text, text)
     if text in _SIGNS:
         return _SIGNS[text]
     if text in _GREEK:
         return f"\\{text}"
-    return text if len(text) <= 2 or text[0].isdigit() else rf"\mathrm{{{text}}}"
+    return text if text.isascii() and (len(text) <= 2 or text[0].isdigit()) else _upright(text)
+
+
+def _upright(words: str) -> str:
+    r"""Words in a formula; letters beyond ASCII stand in text alone."""
+    if not words.isascii():
+        return rf"\text{{{words}}}"
+    return rf"\mathrm{{{words.replace(' ', chr(92) + ' ')}}}"
 
 
 Labels = Iterable[str] | Mapping[str, str]
@@ -199,7 +216,7 @@ def breadth(text: str) -> int:
 
 
 _NAME = re.compile(
-    rf"(?<!(?!ᵀ)[\w$\\'.])[A-Za-z{_GREEK_LETTERS}](?:(?!ᵀ)\w)*(?:(?<=_\d)\.\d|(?<=_)[+−-](?![\w(])|(?<=_)\{{[^{{}}]*\}})?"
+    rf"(?<!(?!ᵀ)[\w$\\'.])[A-Za-z{_GREEK_LETTERS}](?:(?![ᵀ¹²³])\w)*(?:(?<=_\d)\.\d|(?<=_)[+−-](?![\w(])|(?<=_)\{{[^{{}}]*\}})?"
 )
 
 
@@ -207,7 +224,7 @@ def in_symbols(text: str, names: Names) -> str:
     """Words with the names in them that no reader takes for words (n_x, m1, xi, t, μ1, w_+, x_{k-1}) as symbols."""
 
     def symbol(found: re.Match) -> str:
-        word, after = found[0].translate(_LETTERS), text[found.end() :]
+        word, after = found[0].translate(_TO_WORDS), text[found.end() :]
         if word.endswith("}"):
             head, _, below = word.partition("_")
             return typeset(f"{spelled(head)}_{below}")

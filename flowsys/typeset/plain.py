@@ -13,7 +13,13 @@ _STEP = r"d\w"  # of a clock
 
 def plain(words: str) -> str:
     """Words without LaTeX: what stands between dollars is a formula."""
-    return "".join(formula(part) if i % 2 else part for i, part in enumerate(words.split("$")))
+    return "".join(formula(part) if i % 2 else part for i, part in enumerate(pieces(words)))
+
+
+def pieces(words: str) -> list[str]:
+    """Words and formulas in turn; a dollar without its other one is a dollar."""
+    found = words.split("$")
+    return found if len(found) % 2 else ["$".join(found)]
 
 
 def formula(latex: str) -> str:
