@@ -143,7 +143,7 @@ class _Writer:
         words = symbol_and_words(self.system.names, str(x))[1] or otherwise
         more = self.derivation.data.get(str(x), "")
         whole = f"{words}: {more}" if more else words
-        return self.notation.of(x), whole if "$" in whole else in_symbols(whole, self.system.names)
+        return self.notation.of(x), in_symbols(whole, self.system.names)
 
     def variables(self) -> Section:
         found = Section(f"Variables ({len(self.statement.state)})")

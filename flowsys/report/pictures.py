@@ -65,7 +65,7 @@ def diagram(system: System, name: str) -> str:
     picture = diagram_figure(result, system, named)
     counts = "; ".join(f"{n} {outcome}" for outcome, n in result.outcome_counts().items())
     command = f"flowsys phase {_asked(system)} --diagram {name}"
-    return figure(picture, f"{named.title}. Points: {counts}.", command)
+    return figure(picture, f"{in_symbols(named.title, system.names)}. Points: {counts}.", command)
 
 
 def drawing(system: System, number: str) -> str:
@@ -73,7 +73,13 @@ def drawing(system: System, number: str) -> str:
     draw = system.figures[number]
     made = draw(system.setup(draw.mode))
     paper = f"<p><b>Figure {escape(number)}.</b> {inline(draw.caption)}</p>"
-    return figure(made.figure, made.notes, f"flowsys figure {_asked(system)} {number}", paper)
+    return figure(
+        made.figure, _sentence(in_symbols(made.notes, system.names)), f"flowsys figure {_asked(system)} {number}", paper
+    )
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}{'' if words.endswith('.') else '.'}" if words else ""
 
 
 def _asked(system: System) -> str:

@@ -206,8 +206,9 @@ def in_lines(parts: Iterable[str], width: int = 80, between: str = ", ") -> str:
 
 
 def wrapped(text: str, width: int = 80) -> str:
-    """Text in lines of so many letters, broken between words and never inside a formula."""
-    return "\n".join(in_lines(re.findall(r"(?:\$[^$]*\$|[^\s$])+", line), width, " ") for line in text.splitlines())
+    """Text in lines of so many letters, broken between words and never inside a formula or beside an equals sign."""
+    word = r"(?:\$[^$]*\$|[^\s$])+"
+    return "\n".join(in_lines(re.findall(rf"{word}(?: [=≤≥] {word})*", line), width, " ") for line in text.splitlines())
 
 
 def breadth(text: str) -> int:
@@ -221,10 +222,13 @@ _NAME = re.compile(
 
 
 def in_symbols(text: str, names: Names) -> str:
-    """Words with the names in them that no reader takes for words (n_x, m1, xi, t, μ1, w_+, x_{k-1}) as symbols."""
+    """Words with the names in them that no reader takes for words (n_x, m1, xi, t, μ1, w_+, x_{k-1}) as symbols.
+
+    What stands between dollars stays; so does all of a text with a dollar that has no other one.
+    """
 
     def symbol(found: re.Match) -> str:
-        word, after = found[0].translate(_TO_WORDS), text[found.end() :]
+        word, after = found[0].translate(_TO_WORDS), found.string[found.end() :]
         if word.endswith("}"):
             head, _, below = word.partition("_")
             return typeset(f"{spelled(head)}_{below}")
@@ -233,4 +237,8 @@ def in_symbols(text: str, names: Names) -> str:
         is_name = "_" in word or word.rstrip("0123456789") in _GREEK or re.fullmatch(r"[A-Za-z]{1,2}\d+|[A-Za-z]", word)
         return typeset(names.symbol(word)) if is_name and not is_label and not is_article else found[0]
 
-    return _NAME.sub(symbol, text).replace("= inf", r"= $\infty$")
+    parts = text.split("$")
+    if len(parts) % 2 == 0:
+        return text
+    parts[::2] = [_NAME.sub(symbol, part).replace("= inf", r"= $\infty$") for part in parts[::2]]
+    return "$".join(parts)

@@ -35,7 +35,7 @@ def _text(node: Node) -> str:
         case ("atom", ",", _):
             return ", "
         case ("atom", text, kind):
-            return f" {text} " if kind == "operator" and text in "=≤≥≈≠∼←→∝+−<>" else text
+            return f" {text} " if kind == "operator" and text in "=≤≥≫≪≈≠∼←→∝+−<>" else text
         case ("frac", above, below):
             over, under = _text(above).strip(), _text(below).strip()
             over = f"({over})" if _is_sum(over) else over

@@ -100,7 +100,7 @@ DIAGRAMS = {
         observables=(TEST_EXPONENT, "test_loss@T_star"),
         fixed={name: value for name, value in MANY.items() if name != "n"},
         boundary=_test_exponents,
-        contours=lambda setup: [Contour(TEST_EXPONENT, -kappa, f"measured: {kappa:g}") for kappa in KAPPAS],
+        contours=lambda setup: [Contour(TEST_EXPONENT, -kappa, rf"measured: $\kappa$ = {kappa:g}") for kappa in KAPPAS],
     ),
     "attention": NamedDiagram(
         title=r"Attention of $\mu_1$ on $\mu_2$ at $T_\star$: lazy or learned",
