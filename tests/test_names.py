@@ -53,9 +53,9 @@ def test_names_in_words_become_symbols_and_words_stay():
     assert told == r"$w_{+}$·$c_{k}$ of $x_{k-1}$, $W_{K}$ᵀ$W_{Q}$ (a 2-head $w$ + 1)"
 
 
-def test_lines_never_break_inside_a_formula():
+def test_lines_never_break_inside_a_formula_or_beside_an_equals_sign():
     title = r"one two three, $b\,d^{1/2}/\log d$ = 1, four" + "\nfive"
-    assert wrapped(title, 12) == "one two\nthree,\n$b\\,d^{1/2}/\\log d$ =\n1, four\nfive"
+    assert wrapped(title, 12) == "one two\nthree,\n$b\\,d^{1/2}/\\log d$ = 1,\nfour\nfive"
 
 
 def test_pictures_say_choices_in_words_and_no_time_of_what_training_does_not_move():
