@@ -60,7 +60,7 @@ def _population_losses(setup: Setup, t: np.ndarray, n_tasks: np.ndarray) -> list
     fine = along(t, 200)
     loss = solve(SYSTEM, setup, at=fine, observe=("loss",))["loss"]
     at = lambda power: np.exp(np.interp(-power * np.log(10), -np.log(loss), np.log(fine), np.nan, np.nan))
-    return [upright(at(power), n_tasks, f"population: loss $10^{{{power}}}$") for power in (-1, -2, -3)]
+    return [upright(at(power), n_tasks, f"population: loss $10^{{{power}}}$") for power in LOST]
 
 
 LOST = (-1, -2, -3)  # powers of 10 of a loss, beside each other in theory and measured
