@@ -95,6 +95,6 @@ def figure(picture, caption: str, command: str = "", beside: str = "") -> str:
     told = f"<p>{inline(caption)}</p>" if caption else ""
     told += f"<p><code>{escape(command)}</code></p>" if command else ""
     return (
-        f'<figure><div><img alt="{escape(plain(caption))}" src="data:image/png;base64,{text}"></div>'
+        f'<figure><img alt="{escape(plain(caption))}" src="data:image/png;base64,{text}">'
         f"<figcaption>{beside}{told}</figcaption></figure>"
     )

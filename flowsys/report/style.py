@@ -1,4 +1,4 @@
-"""How the page looks: one column; on a narrow screen rows of tables become cards, and wide pictures scroll."""
+"""How the page looks: one column; on a narrow screen the rows of tables become cards."""
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; max-width: 76rem; margin: 0 auto; padding: 1rem; }
@@ -14,13 +14,12 @@ th { overflow-wrap: normal; }
 img { max-width: 100%; height: auto; }
 .holds { color: #1b6e2c; } .part { color: #8a5a00; } .fails { color: #a11; } .untested { color: #666; }
 figure { margin: 1.5rem 0; } figcaption { font-size: .875rem; color: #444; overflow-wrap: anywhere; }
-figure > div { overflow-x: auto; min-width: 0; }
 .figures figure { display: grid; grid-template-columns: minmax(0, 3fr) minmax(14rem, 1fr); gap: 1rem; }
 .diagrams { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 30rem), 1fr)); gap: 1rem; }
 details { margin: 1rem 0; } summary { cursor: pointer; font-weight: 600; }
 :target { background: #fff6cc; }
 @media (max-width: 800px) {
-  .figures figure { grid-template-columns: minmax(0, 1fr); } figure img { max-width: 60rem; }
+  .figures figure { grid-template-columns: minmax(0, 1fr); }
   table tr:first-child { display: none; }
   table tr { display: block; border-bottom: 2px solid #ccc; padding: .5rem 0; }
   table td { display: block; border: 0; padding: .1rem 0; min-width: 0 !important; }
