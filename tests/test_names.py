@@ -32,9 +32,13 @@ def test_a_name_without_a_symbol_is_spelled_by_rule():
     spellings = {
         "w_c": "w_{c}", "eta_0": r"\eta_{0}", "T_0.5": "T_{0.5}", "m1": "m_{1}", "lambda_": r"\lambda",
         "loss_type2": r"\mathcal{L}_{\mathrm{type2}}", "S_plus_0": "S_{+,0}", "least_margin": r"\mathrm{least\ margin}",
-        "KK_0": r"\mathit{KK}_{0}",
+        "KK_0": r"\mathit{KK}_{0}", "Score_t0_q1": r"\mathrm{Score}_{t0,q1}", "rate_of_2": r"\mathrm{rate\ of\ 2}",
+        "λ_2": r"\lambda_{2}", "τ_late": r"\tau_{\mathrm{late}}", "größe": r"\text{größe}", "S_cat_dog":
+        r"S_{\mathrm{cat},\mathrm{dog}}", "a_name_that_nobody_sets": r"\mathrm{a\ name\ that\ nobody\ sets}",
     }  # fmt: skip
     assert {name: spelled(name) for name in spellings} == spellings
+    for symbol in spellings.values():
+        PARSER.parse(f"${symbol}$")
 
 
 def test_names_in_words_become_symbols_and_words_stay():
@@ -45,11 +49,13 @@ def test_names_in_words_become_symbols_and_words_stay():
     assert told == (
         r"$a$, $H$ of $G$($\mu_{1}$) at $t$ = 2, $\tau$ = 3 and $T_{0.5}$, Lemma E.3; a start of Student's $t$."
     )
+    told = in_symbols("w_+·c_k of x_{k-1}, W_KᵀW_Q (a 2-head w_ + 1)", load("mixture").names)
+    assert told == r"$w_{+}$·$c_{k}$ of $x_{k-1}$, $W_{K}$ᵀ$W_{Q}$ (a 2-head $w$ + 1)"
 
 
-def test_lines_never_break_inside_a_formula():
+def test_lines_never_break_inside_a_formula_or_beside_an_equals_sign():
     title = r"one two three, $b\,d^{1/2}/\log d$ = 1, four" + "\nfive"
-    assert wrapped(title, 12) == "one two\nthree,\n$b\\,d^{1/2}/\\log d$ =\n1, four\nfive"
+    assert wrapped(title, 12) == "one two\nthree,\n$b\\,d^{1/2}/\\log d$ = 1,\nfour\nfive"
 
 
 def test_pictures_say_choices_in_words_and_no_time_of_what_training_does_not_move():

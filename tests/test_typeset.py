@@ -12,7 +12,8 @@ from flowsys.typeset import formula, mathml, plain
 
 @pytest.mark.parametrize("latex, text", [
     (r"S_{cv}^{\mathrm{same}}", "S_cv^same"), (r"\frac{1}{2 K - 2}", "1/(2K − 2)"), ("T_2 - T_1", "T₂ − T₁"),
-    (r"\dot{G}(\mu_3)", "G\u0307(μ₃)"),
+    (r"\frac{x}{2 c}", "x/(2c)"), (r"\frac{\chi}{2} \left(x + y\right)", "(χ/2)(x + y)"), ("S_{13} s", "S₁₃ s"),
+    (r"\frac{F (M - 5)}{3}", "F(M − 5)/3"), (r"\partial_x \mathcal{L}", "∂_x ℒ"), (r"\dot{G}(\mu_3)", "G\u0307(μ₃)"),
     (r"\begin{bmatrix} a & b \\ c & d \end{bmatrix}", "[a, b; c, d]"),
     (r"\log{\left(1 + e^{- f} \right)}", "log(1 + e^{−f})"), ("M'", "M′"), (r"\mathrm{least\ margin}", "least margin"),
 ])  # fmt: skip
@@ -22,6 +23,7 @@ def test_formulas_as_plain_text(latex, text):
 
 def test_only_formulas_between_dollars_are_read():
     assert plain(r"length $L \geq 4$, 50% of runs") == "length L ≥ 4, 50% of runs"
+    assert plain("x_1 costs 3 $") == "x_1 costs 3 $"
 
 
 @pytest.mark.parametrize("name", names())

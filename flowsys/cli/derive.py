@@ -55,9 +55,9 @@ def _text(system, setup, derivation, variant: str, mode: str, format: str) -> st
     from flowsys import equations
 
     if format in CODE:
+        mode, problem = equations.posed(system, setup, variant, mode)
         values = ", ".join(f"{p.name} = {setup[p.name]}" for p in system.parameters[:6])
         title = f"{system.name}, {system.default_level} ({variant}), {mode}: {values}; by {options.command_line()}"
-        problem = system.problem(setup, system.default_level, variant, mode)
         return equations.LANGUAGES[format](equations.exported(title, problem)).rstrip("\n")
     return equations.FORMATS[format](equations.page_of(system, setup, derivation, variant, mode))
 

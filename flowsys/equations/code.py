@@ -65,7 +65,9 @@ class Exported:
 def exported(title: str, problem: Problem, stage: int = 0) -> Exported:
     """What there is to print of a problem's stage."""
     if not isinstance(problem.field, ProgramField):
-        raise InputError(f"{title} is not a program: only forms that were derived can be printed as code.")
+        raise InputError(
+            f"{title.partition(':')[0]} is not a program: only forms that were derived can be printed as code."
+        )
     return Exported(
         title, problem.field.program, problem.stages[stage].arguments, np.asarray(problem.initial, dtype=float)
     )

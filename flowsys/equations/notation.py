@@ -1,10 +1,12 @@
 r"""How the parts of a derivation look: a system's own symbols, and sans-serif letters for what the page names itself.
 
 𝗉^(g)_j is the attention probability of key j in softmax g, 𝗁_k a mean over keys, 𝗓_k the argument of a kink, Λ_k a
-log-sum-exp; a bar marks ∂L/∂ of a named part.
+log-sum-exp, 𝖿_k another function's value; a bar marks ∂L/∂ of a named part.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 
 import sympy as sp
 from sympy.printing.latex import LatexPrinter
@@ -32,6 +34,9 @@ FUNCTIONS = {
 }  # fmt: skip
 
 
+_LARGEST_DENOMINATOR, _ROUNDING = 1000, Fraction(1, 10**13)
+
+
 class _Printer(LatexPrinter):
     """LaTeX with the symbols of a page; opaque functions by their signs."""
 
@@ -43,6 +48,12 @@ class _Printer(LatexPrinter):
         power = "" if exp is None else f"^{{{exp}}}"
         return rf"{FUNCTIONS[name][0]}{power}\left({inside}\right)"
 
+    def _print_Float(self, expr):
+        """A number that is a fraction but for rounding as that fraction: what is read of blocks is computed."""
+        near = Fraction(float(expr)).limit_denominator(_LARGEST_DENOMINATOR)
+        is_near = near != 0 and abs(near - Fraction(float(expr))) <= abs(near) * _ROUNDING
+        return self._print(sp.Rational(near.numerator, near.denominator)) if is_near else super()._print_Float(expr)
+
 
 class Notation:
     """The LaTeX of every symbol on a page; `spell` gives that of the system's names."""
@@ -50,8 +61,16 @@ class Notation:
     def __init__(self, written: Written, spell: Callable[[str], str]):
         self._spell = spell
         self._own: dict[sp.Symbol, str] = {}
+        entries, state = written.statement.entries, written.statement.state
+        shared = Counter(entries.values())
+        for x, value in entries.items():
+            name = str(x).removesuffix("_entry")
+            if shared[value] == 1 and value in state:  # one name for what is the same
+                self._own[x] = self._spell(str(value))
+            elif name not in map(str, state):
+                self._own[x] = self._spell(name)
         self.groups: dict[tuple, int] = {}
-        counts = {"h": 0, "z": 0, "Λ": 0}
+        counts = {"h": 0, "z": 0, "Λ": 0, "f": 0}
         for d in (*written.forward, *written.backward):
             self._name(d, counts)
         for link in written.links:
@@ -86,6 +105,9 @@ class Notation:
         elif "_kink_" in name or name.startswith("kink_"):
             counts["z"] += 1
             self._own[d.symbol] = rf"\mathsf{{z}}_{{{counts['z']}}}"
+        elif type(value).__name__ in FUNCTIONS and name.endswith(tuple("0123456789")):
+            counts["f"] += 1
+            self._own[d.symbol] = rf"\mathsf{{f}}_{{{counts['f']}}}"
 
     def _barred(self, name: str) -> str:
         return rf"\bar{{{self.of(sp.Symbol(name, real=True))}}}"

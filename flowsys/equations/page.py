@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 import numpy as np
 import sympy as sp
@@ -15,13 +16,15 @@ import sympy as sp
 from flowsys.equations.found import symbol_and_words
 from flowsys.equations.matrices import Pair, pair_of, written
 from flowsys.equations.notation import FUNCTIONS, Notation, functions_in
+from flowsys.equations.posing import posed
 from flowsys.errors import InputError
 from flowsys.symbolic.derivation import Derivation
 from flowsys.symbolic.flow import Gram
 from flowsys.symbolic.primitives import AttentionMean, LogSumExp, Softmax
 from flowsys.symbolic.written import Definition, Written
 from flowsys.system import Setup, System
-from flowsys.system.names import assignments, told, typeset
+from flowsys.system.names import Clock, assignments, in_symbols, told, typeset
+from flowsys.system.problem import Problem
 
 
 @dataclass
@@ -46,47 +49,58 @@ def page_of(system: System, setup: Setup, derivation: Derivation, variant: str, 
     """The page of a derivation of the system."""
     if derivation.statement is None:
         raise InputError(f"the derivation of {system.name} keeps no statement to write down; its program can be shown.")
-    writer = _Writer(system, derivation)
+    try:
+        mode, problem = posed(system, setup, variant, mode)
+    except InputError:  # a form that is derived, but posed in no mode
+        problem = None
+    writer = _Writer(system, derivation, system.names.clock(mode))
     title = f"{system.name}: {system.summary}"
     sections = [
-        _setting(system, setup),
+        _setting(system, setup, writer.clock),
         writer.variables(),
         writer.parameters(),
         writer.entries(),
         writer.loss(),
         writer.slopes(),
         writer.flow(),
-        _start(system, setup, derivation, variant, mode),
+        _start(system, derivation, problem),
         writer.conserved(),
         _lumping(derivation),
     ]
     return Page(title, tuple(s for s in sections if s.texts or s.formulas or s.symbols))
 
 
-def _setting(system: System, setup: Setup) -> Section:
+def _setting(system: System, setup: Setup, clock: Clock) -> Section:
     """The first paragraphs of the system's own description, and the values the derivation was run at."""
-    module = sys.modules.get(system.package) if system.package else None
-    told_by = ((module.__doc__ or "").split("\n| ")[0] if module else "").strip().split("\n\n")
-    texts = [said for paragraph in told_by if (said := _sentences(paragraph))] or [f"{system.summary}."]
+    paragraphs = [part for part in _description(system).split("\n| ")[0].split("\n\n") if part.strip()]
+    prose = takewhile(lambda part: not part.startswith("    "), paragraphs)
+    texts = [in_symbols(said, system.names) for paragraph in prose if (said := _sentences(paragraph))]
+    texts = texts or [f"{system.summary[:1].upper()}{system.summary[1:]}."]
     if system.paper.venue:
         texts.append(f"Paper: {system.paper.title} ({system.paper.venue}).")
     shown = {p.name: setup[p.name] for p in system.parameters[:6] if not p.choices}
     texts.append(f"Shown at {', '.join(assignments(shown, {k: system.names.symbol(k) for k in shown}))}.")
-    clock = system.names.clock()
-    texts.append(f"Time {typeset(clock.symbol)}: {clock.words}.")
+    texts.append(f"Time {typeset(clock.symbol)}: {in_symbols(clock.words, system.names)}.")
     return Section("Set-up", texts)
 
 
+def _description(system: System) -> str:
+    """What the file that declares a system says of it."""
+    loss = getattr(getattr(system, "declaration", None), "loss", None)
+    home = system.package or getattr(getattr(loss, "function", None), "__module__", None)
+    module = sys.modules.get(home) if home and home != "__main__" else None
+    return (module.__doc__ or "").strip("\n") if module else ""
+
+
 def _sentences(paragraph: str) -> str:
-    """A paragraph without the sentences that speak of modules."""
-    return " ".join(s for s in re.split(r"(?<=\.) ", " ".join(paragraph.split())) if "`" not in s)
+    """A paragraph's whole sentences without those that speak of modules."""
+    found = re.split(r"(?<=\.) ", " ".join(paragraph.split()))
+    return " ".join(s for s in found if "`" not in s and s.endswith("."))
 
 
-def _start(system: System, setup: Setup, derivation: Derivation, variant: str, mode: str) -> Section:
+def _start(system: System, derivation: Derivation, problem: Problem | None) -> Section:
     """The initial values, coordinates of one value together."""
-    try:
-        problem = system.problem(setup, system.default_level, variant, mode)
-    except InputError:  # a form that is derived, but not posed in this mode
+    if problem is None:
         return Section("Start")
     initial = dict(zip(problem.field.names, np.asarray(problem.initial, dtype=float)))
     by_value: dict[float, list[str]] = {}
@@ -107,8 +121,9 @@ def _lumping(derivation: Derivation) -> Section:
 class _Writer:
     """The sections that come from the statement."""
 
-    def __init__(self, system: System, derivation: Derivation):
+    def __init__(self, system: System, derivation: Derivation, clock: Clock):
         assert derivation.statement is not None
+        self.clock = clock
         self.system, self.derivation, self.statement = system, derivation, derivation.statement
         self.written = Written(self.statement)
         self.notation = Notation(self.written, lambda name: symbol_and_words(system.names, name)[0])
@@ -125,7 +140,10 @@ class _Writer:
         return self.written.slope.get(x, sp.S.Zero) if x not in self.statement.entries else sp.S.Zero
 
     def _row(self, x: sp.Symbol, otherwise: str) -> tuple[str, str]:
-        return self.notation.of(x), symbol_and_words(self.system.names, str(x))[1] or otherwise
+        words = symbol_and_words(self.system.names, str(x))[1] or otherwise
+        more = self.derivation.data.get(str(x), "")
+        whole = f"{words}: {more}" if more else words
+        return self.notation.of(x), in_symbols(whole, self.system.names)
 
     def variables(self) -> Section:
         found = Section(f"Variables ({len(self.statement.state)})")
@@ -146,7 +164,8 @@ class _Writer:
         """What the loss reads, in the variables."""
         read = self._read()
         found = {x: value for x, value in self.statement.entries.items() if x != value and x in read}
-        formulas = [f"{self.notation.of(x)} = {self.notation.latex(v)}" for x, v in found.items()]
+        told = [(self.notation.of(x), self.notation.latex(v)) for x, v in found.items()]
+        formulas = [f"{name} = {value}" for name, value in told if name != value]
         return Section("What the loss reads, in the variables", formulas=formulas)
 
     def _read(self) -> set[sp.Symbol]:
@@ -222,7 +241,8 @@ class _Writer:
             found.formulas.append(f"{self.notation.of(self.written.slope[x])} = {' + '.join(terms)}")
         for x, value in self.chained.items():
             total = sp.Symbol(f"total_gradient_{x}", real=True)
-            found.formulas.append(f"{self.notation.of(total)} = {self.notation.latex(value)}")
+            if (name := self.notation.of(total)) != (whole := self.notation.latex(value)):
+                found.formulas.append(f"{name} = {whole}")
         if any(link.is_adjoint for link in self.written.links) or self.written.links:
             found.texts.append("$C$ counts which rows of one table a row of the next is made of: data of the sizes.")
         bars = [d for d in self.written.backward if str(d.symbol).startswith("adjoint_")]
@@ -237,11 +257,11 @@ class _Writer:
         if place := self.system.places.get("flow"):
             found.texts.append(f"In the paper: {place}.")
         covered: set[sp.Symbol] = set()
+        clock = self.clock.symbol
         for block in self.statement.blocks:
             if pair := self.pairs.get(id(block)):
-                found.formulas += written(pair, self.notation.latex, self.system.names.symbol)
+                found.formulas += written(pair, self.notation.latex, self.system.names.symbol, clock)
                 covered |= {*pair.left.free_symbols, *pair.product.free_symbols, *pair.right.free_symbols}
-        clock = self.system.names.clock().symbol
         for x, rate in self.written.rates():
             if x not in covered:
                 found.formulas.append(rf"\frac{{d {self.notation.of(x)}}}{{d{clock}}} = {self.notation.latex(rate)}")
@@ -250,10 +270,11 @@ class _Writer:
     def conserved(self) -> Section:
         found = Section("Conserved quantities")
         for pair in self.pairs.values():
-            A, S, B = map(self.system.names.symbol, pair.names)
+            A, S, B = pair.symbols(self.system.names.symbol)
             rows = rf"{A} & -{S} \\ {{{S}}}^{{\top}} & -{B}"
             matrix = rf"\begin{{bmatrix}} {rows} \end{{bmatrix}}"
             found.formulas.append(rf"\mathrm{{spectrum}} {matrix} = \mathrm{{const}}")
+        found.formulas += self.derivation.conserved
         return found
 
 

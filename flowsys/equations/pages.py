@@ -7,7 +7,7 @@ from textwrap import fill
 
 from flowsys.equations.page import Page, Section
 from flowsys.typeset import formula as in_a_line
-from flowsys.typeset import mathml, plain
+from flowsys.typeset import mathml, pieces, plain
 from flowsys.typeset.tree import GREEK
 
 _FOLD = 12  # rows of a kind that a terminal shows of a section
@@ -25,7 +25,7 @@ def text(page: Page) -> str:
     for section in page.sections:
         lines += ["", section.title, "-" * len(section.title)]
         lines += [fill(plain(t.replace(r"\_", "_")), 110) for t in section.texts]
-        rows = [f"  {in_a_line(symbol):16} {words}" for symbol, words in section.symbols]
+        rows = [f"  {in_a_line(symbol):16} {plain(words)}" for symbol, words in section.symbols]
         lines += _folded(rows) + _folded([f"  {in_a_line(formula)}" for formula in section.formulas])
     return "\n".join(lines)
 
@@ -41,12 +41,18 @@ def markdown(page: Page) -> str:
     lines = [f"# {page.title}"]
     for section in page.sections:
         lines += ["", f"## {section.title}"]
-        lines += [f"\n{t}" for t in section.texts]
+        lines += [f"\n{_as_markdown(t)}" for t in section.texts]
         if section.symbols:
             lines += ["", "| symbol | meaning |", "|---|---|"]
-            lines += [f"| ${symbol}$ | {words.replace('|', '∣')} |" for symbol, words in section.symbols]
+            lines += [f"| ${symbol}$ | {_as_markdown(words)} |" for symbol, words in section.symbols]
         lines += [f"\n$${formula}$$" for formula in section.formulas]
     return "\n".join(lines)
+
+
+def _as_markdown(words: str) -> str:
+    """Words whose stars, bars and single dollars are no signs of Markdown."""
+    words = words.replace("|", "∣").replace("*", r"\*")
+    return words if words.count("$") % 2 == 0 else words.replace("$", r"\$")
 
 
 def latex(page: Page) -> str:
@@ -75,9 +81,9 @@ _LETTERS = {
 
 def _escaped(words: str) -> str:
     """Words for LaTeX; what stands between dollars stays."""
-    parts = words.replace(r"\_", "_").split("$")
+    parts = pieces(words.replace(r"\_", "_"))
     for i in range(0, len(parts), 2):
-        parts[i] = re.sub(r"([_&%#^])", r"\\\1", parts[i])
+        parts[i] = re.sub(r"([_&%#^$])", r"\\\1", parts[i])
         parts[i] = "".join(f"${_LETTERS[c]}$" if c in _LETTERS else c for c in parts[i])
     return "$".join(parts)
 
@@ -99,7 +105,7 @@ def sections(page: Page) -> str:
 def _html_section(section: Section) -> str:
     parts = [f"<h2>{escape(section.title)}</h2>", *(f"<p>{inline(t)}</p>" for t in section.texts)]
     if section.symbols:
-        rows = (f"<tr><td>{mathml(symbol)}</td><td>{escape(words)}</td></tr>" for symbol, words in section.symbols)
+        rows = (f"<tr><td>{mathml(symbol)}</td><td>{inline(words)}</td></tr>" for symbol, words in section.symbols)
         parts.append(f"<table>{''.join(rows)}</table>")
     parts += [f'<div class="formula">{mathml(formula, display=True)}</div>' for formula in section.formulas]
     return "".join(parts)
@@ -107,8 +113,8 @@ def _html_section(section: Section) -> str:
 
 def inline(words: str) -> str:
     """Text with formulas between dollars as HTML."""
-    pieces = words.replace(r"\_", "_").split("$")
-    return "".join(mathml(piece) if i % 2 else escape(piece) for i, piece in enumerate(pieces))
+    parts = pieces(words.replace(r"\_", "_"))
+    return "".join(mathml(part) if i % 2 else escape(part) for i, part in enumerate(parts))
 
 
 FORMATS: Mapping[str, Callable[[Page], str]] = {"text": text, "latex": latex, "markdown": markdown, "html": html}

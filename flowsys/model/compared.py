@@ -34,6 +34,8 @@ def derived_beside(
         agreement=agreement(),
         seconds=time.perf_counter() - begun,
         statement=statement,
+        data={},
+        conserved=(),
     )
 
 

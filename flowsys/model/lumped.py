@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from flowsys.model.lumping import Lumping
 
 
+_ROUNDING = 1e-15
+
+
 class Term(NamedTuple):
     """coefficient · rate · γ_slope (· z_entry): a part of -dz/dt; `rate` names the weights whose rate it carries."""
 
@@ -62,10 +65,11 @@ def _direct(lumping: "Lumping", block: DirectBlock, positions: np.ndarray, at: i
 
         with jax.enable_x64(True):
             row = np.asarray(block.spread(row.reshape(block.arrays[block.name]))).reshape(-1)
-    labels = slopes.labels[positions]
+    labels, least = slopes.labels[positions], _ROUNDING * np.abs(row).sum()
     for k in np.unique(labels[(labels >= 0) & (row != 0)]).tolist():
         members = labels == k
-        if coefficient := float((row * slopes.signs[positions])[members].sum()):
+        coefficient = float((row * slopes.signs[positions])[members].sum())
+        if abs(coefficient) > least:  # what is less is what sums of entries that cancel leave
             yield Term(coefficient, block.name, k)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, CenteredNorm, ListedColormap, LogNorm, Normalize
 
+from flowsys.plot.scales import plain_decades
 from flowsys.sweeps.named import Phases
 from flowsys.system.names import breadth
 
@@ -42,6 +43,8 @@ class Colours:
             bar.set_ticks((edges[1:] + edges[:-1]) / 2, labels=list(self.words))
             bar.ax.tick_params(length=0)
             bar.ax.minorticks_off()
+        elif isinstance(self.norm, LogNorm):
+            plain_decades(bar.ax.yaxis, np.array([self.norm.vmin, self.norm.vmax]))
 
 
 def of_phases(phases: Phases, colours: tuple[str, ...] = PHASES) -> Colours:

@@ -1,9 +1,12 @@
 """A ladder's rungs: errors over their knob, with the fitted power law."""
 
+from math import isfinite
+
 import numpy as np
 from matplotlib.figure import Figure
 
 from flowsys.ladder import Ladder
+from flowsys.laws.fits import Fit
 from flowsys.plot.scales import plain_decades
 from flowsys.system.names import Names, in_symbols, typeset, wrapped
 
@@ -26,7 +29,7 @@ def ladder(result: Ladder, names: Names) -> Figure:
     for ax, (measured, fit) in zip(panels, fitted):
         x = np.array(measured.rung.values)
         ax.loglog(x, measured.errors, "o", label="measured")
-        ax.loglog(x, fit.predicted(x), "-", label=f"slope {fit.slope:.3f}")
+        ax.loglog(x, fit.predicted(x), "-", label=f"slope {fit.slope:.2f} {_between(fit)}")
         plain_decades(ax.xaxis, x, is_narrow=True)
         plain_decades(ax.yaxis, measured.errors, is_narrow=True)
         ax.set_xlabel(typeset(names.symbol(measured.rung.knob)))
@@ -35,3 +38,9 @@ def ladder(result: Ladder, names: Names) -> Figure:
         ax.set_title(wrapped(told, WIDTH), fontsize="small")
         ax.legend(frameon=False, fontsize="x-small", handlelength=1.0, handletextpad=0.4, borderaxespad=0.2)
     return figure
+
+
+def _between(fit: Fit) -> str:
+    """The interval of a slope that has one."""
+    low, high = fit.interval
+    return f"[{low:.2f}, {high:.2f}]" if isfinite(low) and isfinite(high) else ""

@@ -16,11 +16,13 @@ from flowsys.claims.errata import errata
 from flowsys.claims.numbering import places
 from flowsys.claims.statements import Covered, counted, coverage
 from flowsys.claims.verdict import untested
+from flowsys.equations.pages import inline
 from flowsys.report import pictures
 from flowsys.report.parts import Part, made, proofs
 from flowsys.report.style import SCRIPT, STYLE
 from flowsys.report.tables import Cell, table, text
 from flowsys.system import System
+from flowsys.system.names import in_symbols
 from flowsys.version import VERSION
 
 _CLASS = {
@@ -111,7 +113,7 @@ def _seen_in(system: System, claims: Sequence[Checked], number: str) -> str:
     said = [c for c in claims if c.claim.whose == "paper" and f"Fig. {number}" in places(c.claim.place)]
     return "".join(
         f'<p><a class="{_CLASS[c.verdict.word]}" href="#{system.name}-claim-{escape(c.claim.id)}">'
-        f"{escape(c.verdict.word)}</a>: {escape(c.claim.statement)}</p>"
+        f"{escape(c.verdict.word)}</a>: {inline(in_symbols(c.claim.statement, system.names))}</p>"
         for c in said
     )
 

@@ -8,6 +8,7 @@ from flowsys.equations.pages import inline
 from flowsys.ladder import compare
 from flowsys.report.tables import table, text
 from flowsys.system import System
+from flowsys.system.names import in_symbols
 from flowsys.typeset import plain
 
 LOOKS = {"yes": "holds", "no": "fails", "undecided": "untested"}  # of a rung's answer
@@ -46,8 +47,8 @@ def proof(system: System, id: str) -> str:
     (claim,) = (claim for claim in system.claims if claim.id == id)
     found = prove_claim(claim, system)
     word = "holds" if found.is_proven else "part"
-    theorem = "".join(f"<p>{escape(sentence)}</p>" for sentence in found.theorem)
-    statement = escape(f"{claim.place}: {claim.statement}")
+    theorem = "".join(f"<p>{inline(in_symbols(sentence, system.names))}</p>" for sentence in found.theorem)
+    statement = inline(in_symbols(f"{claim.place}: {claim.statement}", system.names))
     said = f'<p><b>{statement}</b> <span class="{word}">{escape(found.said)}</span></p>'
     command = f"flowsys check {_asked(system)} --claim {id} --prove"
     caption = "Proven bound of every coordinate's error."
@@ -64,7 +65,7 @@ def diagram(system: System, name: str) -> str:
     picture = diagram_figure(result, system, named)
     counts = "; ".join(f"{n} {outcome}" for outcome, n in result.outcome_counts().items())
     command = f"flowsys phase {_asked(system)} --diagram {name}"
-    return figure(picture, f"{named.title}. Points: {counts}.", command)
+    return figure(picture, f"{in_symbols(named.title, system.names)}. Points: {counts}.", command)
 
 
 def drawing(system: System, number: str) -> str:
@@ -72,7 +73,13 @@ def drawing(system: System, number: str) -> str:
     draw = system.figures[number]
     made = draw(system.setup(draw.mode))
     paper = f"<p><b>Figure {escape(number)}.</b> {inline(draw.caption)}</p>"
-    return figure(made.figure, made.notes, f"flowsys figure {_asked(system)} {number}", paper)
+    return figure(
+        made.figure, _sentence(in_symbols(made.notes, system.names)), f"flowsys figure {_asked(system)} {number}", paper
+    )
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}{'' if words.endswith('.') else '.'}" if words else ""
 
 
 def _asked(system: System) -> str:

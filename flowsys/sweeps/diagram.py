@@ -100,8 +100,8 @@ class PhaseDiagram:
         mode = str(origin.get("mode") or "").replace("_", " ")
         smoothed = f"kinks smoothed over {origin['kink_width']:g}" if origin.get("kink_width") else ""
         n = next((len(axis) for axis in self.axes if axis.name == "seed"), origin.get("seeds", 1))
-        own = " of its own" if origin.get("fresh_seeds") else ""
-        seeds = f"{n} seeds{own} a point" if origin.get("seeds", 1) > 1 or own else ""
+        own = "fresh " if origin.get("fresh_seeds") else ""
+        seeds = f"{n} {own}seeds a point" if origin.get("seeds", 1) > 1 or own else ""
         values = {**origin.get("usual", {}), **origin.get("fixed", {})}
         fixed = assignments(values, origin.get("symbols", {}))
         return in_lines((origin.get("level", ""), mode, *fixed, smoothed, seeds))

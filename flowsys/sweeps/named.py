@@ -14,6 +14,7 @@ from flowsys.errors import InputError, did_you_mean
 from flowsys.sweeps.axes import Axis, cell_edges
 from flowsys.sweeps.diagram import PhaseDiagram
 from flowsys.system import Setup, System
+from flowsys.system.names import in_symbols
 
 
 class Line(NamedTuple):
@@ -143,7 +144,7 @@ class NamedDiagram:
             "over_seeds": self.over_seeds,
             "phases": self.phases,
             "words": self.words,
-            "title": "\n".join(filter(None, (self.title, diagram.subtitle))),
+            "title": "\n".join(filter(None, (in_symbols(self.title, system.names), diagram.subtitle))),
         }
 
     def _guide(self, diagram: PhaseDiagram) -> list[Line]:

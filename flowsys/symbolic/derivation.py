@@ -5,7 +5,7 @@ lumping. `Derivation` holds the stated program with what was found and how well 
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from flowsys.program import Program
@@ -28,7 +28,8 @@ class Derivation:
     after merging the two classes `unlike` (of order one; None if no two were found that it notices), `agreement` the
     largest difference between the stated program and the found one at random points (None where nothing was stated),
     `autodiff` that between the program and autodiff on the weights, relative; `statement` is what the program was
-    assembled from.
+    assembled from; of a found program, `data` says what the numbers are that are no parameters of the system, and
+    `conserved` (LaTeX) what the flow of its pairs keeps.
     """
 
     program: Program
@@ -46,6 +47,8 @@ class Derivation:
     seconds: float
     autodiff: float | None = None
     statement: "Statement | None" = None
+    data: Mapping[str, str] = field(default_factory=dict)
+    conserved: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         n, operations = len(self.program.state), self.program.operations
@@ -65,7 +68,9 @@ class Derivation:
     def _repr_markdown_(self) -> str:
         """What a notebook shows: the lumping, its certificates, the equations folded."""
         lumped = f"Lumping at {self.size}: {self.n_coordinates} coordinates fall into {self.n_classes} classes."
-        sentences = "\n".join(f"- {sentence}" for sentence in (*self.alike, *self.certificates()))
+        sentences = "\n".join(
+            f"- {s}".replace("_", r"\_").replace("*", r"\*") for s in (*self.alike, *self.certificates())
+        )
         equations = "\n\n".join(f"$${text}$$" for text in (*self.loss.values(), *self.equations.values()))
         return f"{lumped}\n\n{sentences}\n\n{fold('equations', equations)}"
 

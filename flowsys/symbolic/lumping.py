@@ -7,14 +7,17 @@ nothing splits. Refinement only ever separates what must be separate, so the res
 depend on the seed (up to probability zero). A class of coordinates that never leave 0 is kept apart.
 """
 
+import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
 _TOLERANCE = 1e-9
-_MOST_DESCRIBED = 3000
+_MOST_LISTED = 8
 
 
 @dataclass(frozen=True)
@@ -136,26 +139,24 @@ class Description:
 def describe(partition: Partition, names: Sequence[str]) -> Description:
     """What was merged. Names are read as parts joined by `_`, e.g. S_plus_c1_v2: matrix, head, tokens.
 
-    Which labels are alike is told up to a few thousand coordinates: it would take longer than the lumping.
+    Labels are alike that occur in the same places, and in coordinates of the same classes equally often.
     """
-    alike: dict[str, set[str]] = {}
-    flipped: set[frozenset[str]] = set()
-    by_name = {name: i for i, name in enumerate(names)}
-    for name, i in by_name.items() if len(names) <= _MOST_DESCRIBED else ():
-        parts = name.split("_")
-        for slot in range(len(parts)):
-            for other in _labels_in_slot(names, slot, len(parts)):
-                j = by_name.get("_".join([*parts[:slot], other, *parts[slot + 1 :]]))
-                if j is None or j == i or partition.labels[i] < 0 or partition.labels[i] != partition.labels[j]:
-                    continue
-                alike.setdefault(parts[slot], {parts[slot]}).add(other)
-                if partition.signs[i] != partition.signs[j]:
-                    flipped.add(frozenset((parts[slot], other)))
-    groups = {frozenset(_closure(label, alike)) for label in alike}
-    sentences = []
-    for group in sorted(groups, key=sorted):
-        signed = any(pair <= group for pair in flipped)
-        sentences.append(f"{', '.join(sorted(group))} are alike{' (some coordinates up to sign)' if signed else ''}")
+    parts = [_labels(name) for name in names]
+    classes_of: dict[str, Counter[tuple[str, int]]] = {}
+    places: dict[str, set[tuple[str, int]]] = {}
+    for name, c in zip(parts, partition.labels):
+        for slot, label in enumerate(name):
+            head = name[0] if slot else ""
+            classes_of.setdefault(label, Counter())[head, int(c)] += 1
+            places.setdefault(label, set()).add((head, slot))
+    alike: dict[tuple[frozenset, frozenset], list[str]] = {}
+    for label in sorted(places, key=_numbers_by_size):
+        if any(c >= 0 for _, c in classes_of[label]):
+            alike.setdefault((frozenset(classes_of[label].items()), frozenset(places[label])), []).append(label)
+    groups = [group for group in alike.values() if len(group) > 1]
+    flipped = _flipped(partition, parts, groups)
+    signed = lambda group: " (some coordinates up to sign)" if flipped & {*group} else ""
+    sentences = [f"{_listed(group)} are alike{signed(group)}" for group in groups]
     classes = []
     for c, i in enumerate(partition.representatives):
         members = np.flatnonzero(partition.labels == c)
@@ -168,15 +169,35 @@ def describe(partition: Partition, names: Sequence[str]) -> Description:
     return Description(tuple(sentences), tuple(classes))
 
 
-def _labels_in_slot(names: Sequence[str], slot: int, length: int) -> set[str]:
-    return {parts[slot] for name in names if len(parts := name.split("_")) == length}
+def _labels(name: str) -> tuple[str, ...]:
+    """The parts of a name; a number counts within what it stands after: W_3_1 is W, W_3, W_*_1."""
+    found, before = [], ""
+    for part in name.split("_"):
+        found.append(f"{before}_{part}" if part.isdecimal() else part)
+        before = f"{before}_*" if part.isdecimal() else part
+    return tuple(found)
 
 
-def _closure(label: str, alike: dict[str, set[str]]) -> set[str]:
-    seen, todo = set(), [label]
-    while todo:
-        here = todo.pop()
-        if here not in seen:
-            seen.add(here)
-            todo += alike.get(here, ())
-    return seen
+def _flipped(partition: Partition, names: Sequence[tuple[str, ...]], groups: Sequence[list[str]]) -> set[str]:
+    """Labels that stand in a coordinate for which another label of their group has the opposite one."""
+    place = {name: i for i, name in enumerate(names)}
+    following = {a: b for group in groups for a, b in pairwise(group)}
+    found = set()
+    for i, name in enumerate(names):
+        for slot, label in enumerate(name):
+            j = place.get((*name[:slot], following.get(label, label), *name[slot + 1 :]), i)
+            if partition.labels[i] == partition.labels[j] >= 0 and partition.signs[i] != partition.signs[j]:
+                found.add(label)
+    return found
+
+
+def _numbers_by_size(label: str) -> list[tuple[int, str]]:
+    """What sorts 2b before 10a."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", label) if part]
+
+
+def _listed(labels: Sequence[str]) -> str:
+    """All of a few labels; of many the first and the last, and their number."""
+    if len(labels) <= _MOST_LISTED:
+        return ", ".join(labels)
+    return f"{', '.join(labels[:3])}, …, {labels[-1]} ({len(labels)} labels)"

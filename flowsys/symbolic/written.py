@@ -111,15 +111,20 @@ class Written:
         return found
 
     def _inline(self) -> None:
-        """Functions of one argument, aliases and factors stand where they are used; what is not used is left out."""
+        """Functions of one argument, aliases and factors stand where they are used; what is not used is left out.
+
+        A function whose own slope has a name keeps its name.
+        """
         everything = [*self.forward, *self.backward]
+        barred = [str(d.symbol) for d in self.backward if sp.count_ops(d.value) > 1]
+        sloped = {name.removeprefix("adjoint_") for name in barred if name.startswith("adjoint_")}
         named = {link.symbol for link in self.links} | {link.of for link in self.links}
         outputs = {symbol(name) for level in self.statement.tables for name in level.outputs}
         away: dict[sp.Symbol, sp.Expr] = {}
         kept: list[Definition] = []
         for d in everything:
             value = sp.sympify(d.value).xreplace(away)
-            is_function = isinstance(value, OPAQUE) and not isinstance(value, _KEPT)
+            is_function = isinstance(value, OPAQUE) and not isinstance(value, _KEPT) and str(d.symbol) not in sloped
             is_short = not value.args or (value.is_Mul and sp.count_ops(value) <= 1)
             if d.symbol not in named and d.symbol not in outputs and (is_function or is_short):
                 away[d.symbol] = value

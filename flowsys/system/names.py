@@ -33,7 +33,9 @@ _GREEK = (
     "omega varpi varrho Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega"
 ).split()
 _GREEK_LETTERS = "αβγδεζηθικλμνξπρστυφχψω"
-_LETTERS = str.maketrans(dict(zip(_GREEK_LETTERS, _GREEK)))
+_LETTERS = dict(zip(_GREEK_LETTERS + "ϖϱΓΔΘΛΞΠΣΦΨΩ", _GREEK))
+_TO_WORDS = str.maketrans({letter: _LETTERS[letter] for letter in _GREEK_LETTERS})
+_SMALL = {"of", "to", "at", "in", "on", "by", "is"}  # words that are no indices
 _SIGNS = {"star": r"\star", "plus": "+", "minus": "-", "prime": r"\prime", "inf": r"\infty", "max": r"\max",
           "min": r"\min", "ell": r"\ell"}  # fmt: skip
 
@@ -84,8 +86,12 @@ def spelled(name: str) -> str:
     stem = head.rstrip("0123456789")
     if stem and stem != head:
         head, labels = stem, [head[len(stem) :], *labels]
-    if not _is_symbol(head):
-        return rf"\mathrm{{{name.replace('_', chr(92) + ' ')}}}"
+    is_sentence = sum(len(text) > 2 and text not in _SIGNS and text not in _GREEK for text in labels) > 3
+    has_indices = (
+        bool(labels) and all(len(text) <= 2 or text[0].isdigit() for text in labels) and not _SMALL & {*labels}
+    )
+    if is_sentence or not (_is_symbol(head) or has_indices):
+        return _upright(name.replace("_", " "))
     below = ",".join(_label(text) for text in labels if text)
     return f"{_head(head)}_{{{below}}}" if below else _head(head)
 
@@ -95,19 +101,30 @@ def _is_symbol(head: str) -> bool:
 
 
 def _head(text: str) -> str:
+    text = _LETTERS.get(text, text)
     if text in COMMON:
         return COMMON[text]
     if text in _GREEK or text == "eps":
         return r"\epsilon" if text == "eps" else f"\\{text}"
-    return text if len(text) == 1 else rf"\mathit{{{text}}}"  # one symbol, not a product
+    if len(text) == 1 and text.isascii():
+        return text
+    return rf"\mathit{{{text}}}" if len(text) == 2 and text.isascii() else _upright(text)  # one symbol, not a product
 
 
 def _label(text: str) -> str:
+    text = _LETTERS.get(text, text)
     if text in _SIGNS:
         return _SIGNS[text]
     if text in _GREEK:
         return f"\\{text}"
-    return text if len(text) <= 2 or text[0].isdigit() else rf"\mathrm{{{text}}}"
+    return text if text.isascii() and (len(text) <= 2 or text[0].isdigit()) else _upright(text)
+
+
+def _upright(words: str) -> str:
+    r"""Words in a formula; letters beyond ASCII stand in text alone."""
+    if not words.isascii():
+        return rf"\text{{{words}}}"
+    return rf"\mathrm{{{words.replace(' ', chr(92) + ' ')}}}"
 
 
 Labels = Iterable[str] | Mapping[str, str]
@@ -138,11 +155,11 @@ def observables(name: str, meaning: str, make: Callable[..., Callable], **labels
 
 
 def enclosed(symbol: str) -> str:
-    """A symbol as a factor, or where an argument follows: a sum in parentheses."""
+    """A symbol as a factor, or where an argument follows: a sum or a quotient in parentheses."""
     depth = 0
     for place, sign in enumerate(symbol):
         depth += (sign in "{(") - (sign in "})")
-        if sign in "+-" and not depth and place:
+        if sign in "+-/" and not depth and place:
             return rf"({symbol})"
     return symbol
 
@@ -189,8 +206,9 @@ def in_lines(parts: Iterable[str], width: int = 80, between: str = ", ") -> str:
 
 
 def wrapped(text: str, width: int = 80) -> str:
-    """Text in lines of so many letters, broken between words and never inside a formula."""
-    return "\n".join(in_lines(re.findall(r"(?:\$[^$]*\$|[^\s$])+", line), width, " ") for line in text.splitlines())
+    """Text in lines of so many letters, broken between words and never inside a formula or beside an equals sign."""
+    word = r"(?:\$[^$]*\$|[^\s$])+"
+    return "\n".join(in_lines(re.findall(rf"{word}(?: [=≤≥] {word})*", line), width, " ") for line in text.splitlines())
 
 
 def breadth(text: str) -> int:
@@ -198,16 +216,29 @@ def breadth(text: str) -> int:
     return len(re.sub(r"\\mathrm|\\,|[${}^_]", "", re.sub(r"\\(?!mathrm)[A-Za-z]+ ?", "x", text)))
 
 
+_NAME = re.compile(
+    rf"(?<!(?!ᵀ)[\w$\\'.])[A-Za-z{_GREEK_LETTERS}](?:(?![ᵀ¹²³])\w)*(?:(?<=_\d)\.\d|(?<=_)[+−-](?![\w(])|(?<=_)\{{[^{{}}]*\}})?"
+)
+
+
 def in_symbols(text: str, names: Names) -> str:
-    """Words with the names in them that no reader takes for words (n_x, m1, xi, t, μ1) as symbols."""
+    """Words with the names in them that no reader takes for words (n_x, m1, xi, t, μ1, w_+, x_{k-1}) as symbols.
+
+    What stands between dollars stays; so does all of a text with a dollar that has no other one.
+    """
 
     def symbol(found: re.Match) -> str:
-        word, after = found[0].translate(_LETTERS), text[found.end() :]
+        word, after = found[0].translate(_TO_WORDS), found.string[found.end() :]
+        if word.endswith("}"):
+            head, _, below = word.partition("_")
+            return typeset(f"{spelled(head)}_{below}")
         is_article = word in ("A", "I") or (word == "a" and not re.match("[,)]| [=≤≥]| of ", after))
         is_label = re.fullmatch(r"L\d+", word) or re.match(r"\.\d", after)  # a level, a place in a paper
         is_name = "_" in word or word.rstrip("0123456789") in _GREEK or re.fullmatch(r"[A-Za-z]{1,2}\d+|[A-Za-z]", word)
         return typeset(names.symbol(word)) if is_name and not is_label and not is_article else found[0]
 
-    return re.sub(rf"(?<![\w$\\'.])[A-Za-z{_GREEK_LETTERS}]\w*(?:(?<=_\d)\.\d)?", symbol, text).replace(
-        "= inf", r"= $\infty$"
-    )
+    parts = text.split("$")
+    if len(parts) % 2 == 0:
+        return text
+    parts[::2] = [_NAME.sub(symbol, part).replace("= inf", r"= $\infty$") for part in parts[::2]]
+    return "$".join(parts)

@@ -2,4 +2,5 @@
 
 from flowsys.typeset.mathml import mathml as mathml
 from flowsys.typeset.plain import formula as formula
+from flowsys.typeset.plain import pieces as pieces
 from flowsys.typeset.plain import plain as plain

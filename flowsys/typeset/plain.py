@@ -8,10 +8,18 @@ _BELOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _ABOVE = str.maketrans("0123456789⊤", "⁰¹²³⁴⁵⁶⁷⁸⁹ᵀ")
 _MARKS = {"˙": ("\u0307", "dot"), "^": ("\u0302", "hat"), "¯": ("\u0304", "bar"), "~": ("\u0303", "tilde")}
 
+_STEP = r"d\w"  # of a clock
+
 
 def plain(words: str) -> str:
     """Words without LaTeX: what stands between dollars is a formula."""
-    return "".join(formula(part) if i % 2 else part for i, part in enumerate(words.split("$")))
+    return "".join(formula(part) if i % 2 else part for i, part in enumerate(pieces(words)))
+
+
+def pieces(words: str) -> list[str]:
+    """Words and formulas in turn; a dollar without its other one is a dollar."""
+    found = words.split("$")
+    return found if len(found) % 2 else ["$".join(found)]
 
 
 def formula(latex: str) -> str:
@@ -27,12 +35,11 @@ def _text(node: Node) -> str:
         case ("atom", ",", _):
             return ", "
         case ("atom", text, kind):
-            return f" {text} " if kind == "operator" and text in "=≤≥≈≠∼←→∝+−<>" else text
+            return f" {text} " if kind == "operator" and text in "=≤≥≫≪≈≠∼←→∝+−<>" else text
         case ("frac", above, below):
-            over = _text(above).strip()
-            over = f"({over})" if re.search(r" [+−] ", over) or over.startswith("− ") else over
-            under = _text(below).strip()
-            return f"{over}/{under if below[0] != 'row' or len(under) <= 2 or under == 'dt' else f'({under})'}"
+            over, under = _text(above).strip(), _text(below).strip()
+            over = f"({over})" if _is_sum(over) else over
+            return f"{over}/{under if below[0] != 'row' or re.fullmatch(_STEP, under) else f'({under})'}"
         case ("root", inside):
             return f"√({_text(inside).strip()})"
         case ("accent", mark, inside):
@@ -42,6 +49,8 @@ def _text(node: Node) -> str:
                 if re.fullmatch(r"\w[\d₀-₉_⁽⁾⁰-⁹]*", text)
                 else f"{_MARKS[mark][1]}({text})"
             )
+        case ("style", "mathcal", ("atom", "L", _)):
+            return "ℒ"
         case ("style", _, inside):
             return _text(inside)
         case ("scripts", base, below, above):
@@ -54,15 +63,30 @@ def _text(node: Node) -> str:
 
 
 def _joined(nodes: list[Node]) -> str:
-    """Factors with a space between them where they would run together."""
+    """Factors with a space between them where they would run together; a fraction before a factor in parentheses."""
     text = ""
-    for node in nodes:
+    for place, node in enumerate(nodes):
         following = _text(node)
+        if node[0] == "frac" and nodes[place + 1 :] and not _ends(nodes[place + 1]):
+            following = f"({following})"
         opens = node[0] == "fence" or following.startswith(("(", "[", ",", ")", "]", "⟩", "′", "|", "/"))
         apart = text and following and text[-1] not in " (⟨[|/∂" and following[0] != " " and not opens
-        short = apart and len(following) == 1 and (len(text) == 1 or text[-2] == " " or text[-1].isdigit())
+        short = apart and len(following) == 1 and (len(text) == 1 or text[-2] == " " or text[-1].isdecimal())
         text += (" " if apart and not short else "") + following
     return text
+
+
+def _ends(node: Node) -> bool:
+    """Whether no factor follows with this node."""
+    return node[0] == "atom" and ((node[2] == "operator" and node[1] not in "(⟨[") or node[1].isspace())
+
+
+def _is_sum(text: str) -> bool:
+    """Whether a sign stands outside of parentheses."""
+    depths = [text[:place].count("(") - text[:place].count(")") for place in range(len(text))]
+    return text.startswith("− ") or any(
+        text[i : i + 3] in (" + ", " − ") and not depth for i, depth in enumerate(depths)
+    )
 
 
 def _script(node: Node | None, mark: str, small: dict[int, int]) -> str:

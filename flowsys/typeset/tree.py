@@ -21,10 +21,11 @@ SIGNS = {
     "cdot": "·", "times": "×", "leq": "≤", "le": "≤", "geq": "≥", "ge": "≥", "neq": "≠", "approx": "≈", "sim": "∼",
     "leftarrow": "←", "to": "→", "rightarrow": "→", "infty": "∞", "partial": "∂", "sum": "∑", "star": "⋆",
     "prime": "′", "top": "⊤", "pm": "±", "in": "∈", "ldots": "…", "dots": "…", "cdots": "⋯", "ell": "ℓ", "mid": "|",
-    "propto": "∝", "int": "∫", "langle": "⟨", "rangle": "⟩", "lbrace": "{", "rbrace": "}", "{": "{", "}": "}",
+    "propto": "∝", "gg": "≫", "ll": "≪",
+    "int": "∫", "langle": "⟨", "rangle": "⟩", "lbrace": "{", "rbrace": "}", "{": "{", "}": "}",
     "|": "‖", "dagger": "†", "lvert": "|", "rvert": "|", "%": "%", "#": "#", "_": "_", "&": "&",
 }  # fmt: skip
-OPERATORS = set("·×≤≥≠≈∼←→∂∑±∈∫∝⟨⟩|‖+-=<>/,;:()[]!*{}")
+OPERATORS = set("·×≤≥≫≪≠≈∼←→∂∑±∈∫∝⟨⟩|‖+-=<>/,;:()[]!*{}")
 WORDS = (
     "log", "exp", "max", "min", "tanh", "sinh", "cosh", "sin", "cos", "asin", "arcsin", "erf", "sgn", "det", "tr", "Pr",
 )  # fmt: skip

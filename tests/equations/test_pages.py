@@ -10,11 +10,13 @@ from signal_page import MODEL
 
 from flowsys.equations import FORMATS
 from flowsys.equations.found import symbol_and_words
+from flowsys.equations.matrices import Pair, pair_of
 from flowsys.equations.notation import Notation
 from flowsys.equations.page import Page, page_of
 from flowsys.program.arrays import arguments, vector_field
 from flowsys.symbolic.assemble import assemble
 from flowsys.symbolic.derivation import Derivation
+from flowsys.symbolic.flow import Gram
 from flowsys.symbolic.render import written_out
 from flowsys.symbolic.written import Written
 from flowsys.system import System
@@ -80,6 +82,27 @@ def test_every_symbol_of_the_right_hand_side_is_defined_on_its_page(pages):
         assert not missing - matrices, f"{name}: {sorted(missing)}"
 
 
+def test_every_formula_has_a_head_and_no_two_the_same(pages):
+    for name, (_, _, page) in pages.items():
+        for section in page.sections:
+            heads = [formula.partition("=")[0].strip() for formula in section.formulas if section.title != "Start"]
+            assert all(heads) and r"\frac{d }" not in "".join(heads), f"{name}: {section.title}"
+            assert section.title == "Conserved quantities" or len({*heads}) == len(heads), f"{name}: {section.title}"
+
+
+def test_the_matrices_of_a_flow_are_defined(pages):
+    for name, (system, derivation, page) in pages.items():
+        formulas = [formula for section in page.sections for formula in section.formulas]
+        defined = {formula.partition(" = ")[0] for formula in formulas}
+        defined |= {symbol for section in page.sections for symbol, _ in section.symbols}
+        for pair in pairs_of(derivation.statement):
+            assert {*pair.symbols(system.names.symbol)} <= defined, name
+
+
+def test_cooccurrence_and_mixture_have_pairs():
+    assert len(pairs_of(cooccurrence("88"))) == 9 and len(pairs_of(mixture())) == 2
+
+
 def test_every_row_has_words(pages):
     for name, (_, _, page) in pages.items():
         for section in page.sections:
@@ -118,19 +141,22 @@ def test_katex_sets_every_formula(pages, katex):
     formulas = [f for _, _, page in pages.values() for section in page.sections for f in section.formulas]
     formulas += [s for _, _, page in pages.values() for section in page.sections for s, _ in section.symbols]
     texts = [t for _, _, page in pages.values() for section in page.sections for t in section.texts]
+    texts += [words for _, _, page in pages.values() for section in page.sections for _, words in section.symbols]
     formulas += [part for t in texts for part in t.split("$")[1::2]]
     assert refused(sorted(set(formulas)), katex) == []
 
 
-@pytest.mark.parametrize("name", ["parity", "parity, block", "prompt"])
+@pytest.mark.parametrize("name", ["parity", "parity, block", "prompt", "cooccurrence"])
 def test_what_the_page_says_is_what_the_program_does(name):
     statement = STATEMENTS[name][2]()
     program, written = assemble(statement), Written(statement)
     rng = np.random.default_rng(0)
     y = rng.standard_normal(len(program.state))
-    given = {"n": 9.0, "m": 3.0, "i": 8.0, "query_bits": 2.0, "is_first": 1.0, "M": 9.0, "alpha": 0.3}
+    given = dict.fromkeys(map(str, statement.parameters), 0.2)
+    given |= {"n": 9.0, "m": 3.0, "i": 8.0, "query_bits": 2.0, "is_first": 1.0, "M": 9.0, "alpha": 0.3, "L": 6.0}
     values = dict(zip(statement.state, y)) | {p: given[str(p)] for p in statement.parameters}
     number = lambda expression: float(written_out(sp.sympify(expression)).xreplace(values))
+    values |= {entry: number(value) for entry, value in statement.entries.items() if entry not in values}
     for d in (*written.forward, *written.backward):
         values[d.symbol] = number(d.value)
     for x, pairs in written.terms.items():
@@ -142,3 +168,22 @@ def test_what_the_page_says_is_what_the_program_does(name):
         y, arguments(program, {str(p): given[str(p)] for p in statement.parameters})
     )
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+    rate = dict(zip(map(sp.Symbol, program.state), expected))
+    slope = lambda x: values.get(sp.Symbol(f"total_gradient_{x}", real=True), values.get(written.slope.get(x), 0.0))
+    for pair in pairs_of(statement):
+        A, B = (np.vectorize(number, otypes=[float])(part) for part in (pair.left, pair.right))
+        G = np.vectorize(slope, otypes=[float])(pair.product)
+        theirs = np.vectorize(lambda x: rate[sp.Symbol(str(x))], otypes=[float])(pair.product)
+        np.testing.assert_allclose(-number(pair.factor) * (A @ G + G @ B), theirs, rtol=1e-10, atol=1e-13)
+
+
+def pairs_of(statement) -> list[Pair]:
+    """The Gram blocks of a statement that are pairs of factors; as many as the page has."""
+    written = Written(statement)
+    read = {*written.terms, *written.chained()}
+    slope = lambda x: sp.Symbol(f"slope_of_{x}") if x in read else sp.S.Zero
+    found: list[Pair] = []
+    for block in statement.blocks:
+        if isinstance(block, Gram) and (pair := pair_of(block, slope, len(found) + 1)):
+            found.append(pair)
+    return found

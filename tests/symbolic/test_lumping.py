@@ -97,3 +97,18 @@ def test_a_description_says_who_is_alike_and_what_stays_zero():
     assert words.classes == (
         "w_plus_a stands for 4 coordinates, 2 of them with opposite sign", "1 coordinate stays 0",
     )  # fmt: skip
+
+
+def test_a_number_counts_within_what_it_stands_after():
+    rows, columns = 12, 3
+    names = [f"W_{i}_{j}" for i in range(rows) for j in range(columns)] + ["K_c2_c2", "K_c2_c10", "K_c10_c10"]
+    labels = np.array([min(j, 1) for _ in range(rows) for j in range(columns)] + [2, 3, 2])
+    words = describe(Partition(labels, np.ones(len(labels))), names)
+    assert words.alike == (
+        "W_0, W_1, W_2, …, W_11 (12 labels) are alike", "W_*_1, W_*_2 are alike", "c2, c10 are alike",
+    )  # fmt: skip
+
+
+def test_labels_alike_in_one_context_only_are_not():
+    names = ("D_a_q", "D_b_q", "E_a_q", "E_b_q")  # a and b are alike in D, not in E
+    assert describe(Partition(np.array([0, 0, 1, 2]), np.ones(4)), names).alike == ()

@@ -66,7 +66,7 @@ def test_lines_follow_what_is_set_for_a_diagram():
     few, many = (next(iter(lines_of("proportions_rise", *shares, n=n).values())) for n in (60, 6e6))
     assert np.interp(0.4, few.x, few.y) - np.interp(0.4, many.x, many.y) == pytest.approx(2 * 3 / 60, abs=1e-3)
     scales = [0.01, 3], [1, 300]
-    narrow, wide = (lines_of("initial_output", *scales, width=m)["theory: rms F(0) = 1"] for m in (64, 128))
+    narrow, wide = (lines_of("initial_output", *scales, width=m)["theory: rms $F(0)$ = 1"] for m in (64, 128))
     assert np.interp(1.0, wide.x, wide.y) == pytest.approx(2 * np.interp(1.0, narrow.x, narrow.y), rel=1e-3)
 
 

@@ -1,6 +1,5 @@
 r"""One-layer softmax transformer that learns to detect the co-occurrence of two words.
 
-Paper: "Training dynamics of transformers to recognize word co-occurrence via gradient flow analysis", NeurIPS 2024.
 A sentence of L words is labelled +1 when both target words occur in it and −1 otherwise; a common word occurs in every
 sentence, all other words are irrelevant. W, W_V, W_K, W_Q are trained together by gradient flow on the logistic loss.
 

@@ -64,7 +64,7 @@ def _first_rate_of_type_2(setup: Setup, share_1: np.ndarray, share_4: np.ndarray
 def _equal_initial_output(setup: Setup, alpha: np.ndarray, beta: np.ndarray) -> list[Line]:
     """rms F(0) = √(L α β/m) = σ_0 σ_1 √(L m m1): beyond about 1 the random start, not the data, decides."""
     L, m, fine = setup["L"], setup["width"], along(alpha, 200)
-    return [Line(fine, level**2 * m / (L * fine), f"theory: rms F(0) = {level:g}") for level in (0.3, 1.0)]
+    return [Line(fine, level**2 * m / (L * fine), f"theory: rms $F(0)$ = {level:g}") for level in (0.3, 1.0)]
 
 
 def _late_ratio(setup: Setup) -> tuple[Contour]:
@@ -100,7 +100,7 @@ DIAGRAMS = {
         observables=(TEST_EXPONENT, "test_loss@T_star"),
         fixed={name: value for name, value in MANY.items() if name != "n"},
         boundary=_test_exponents,
-        contours=lambda setup: [Contour(TEST_EXPONENT, -kappa, f"measured: {kappa:g}") for kappa in KAPPAS],
+        contours=lambda setup: [Contour(TEST_EXPONENT, -kappa, rf"measured: $\kappa$ = {kappa:g}") for kappa in KAPPAS],
     ),
     "attention": NamedDiagram(
         title=r"Attention of $\mu_1$ on $\mu_2$ at $T_\star$: lazy or learned",
@@ -128,6 +128,6 @@ DIAGRAMS = {
         fixed=MANY,
         boundary=_first_rate_of_type_2,
     ),
-    "initial_output": _random_starts("share of seeds whose type-2 loss rises first", RISE),
+    "initial_output": _random_starts("share of seeds whose loss of type 2 rises first", RISE),
     "order_of_phases": _random_starts(r"share of seeds with $T_{0.5} < T_1$", "T_1-T_0.5"),
 }

@@ -7,14 +7,17 @@ _MATRICES = {"S": "S"} | {name: rf"\mathit{{{name}}}" for name in ("KK", "QQ", "
 _WHAT = {"S": "score (key, query)", "KK": "key correlation", "QQ": "query correlation", "VV": "value correlation"}
 _TYPES = ("1", "2", "3", "4", "23")
 _BASIS = {"mu": r"\mu", "mu1": r"\mu_1", "mu2": r"\mu_2", "mu3": r"\mu_3"} | {f"f{T}": f"f_{{{T}}}" for T in _TYPES}
-_WORDS = {
-    "mu": "the targets, even or odd under their swap", "mu1": "μ1", "mu2": "μ2", "mu3": "the common word",
-    **family("f<T>", "the irrelevant words of type <T> together", T=_TYPES),
+_SUM = family("f<T>", "f_<T> (normed sum of the irrelevant words of type <T>)", T="1234")
+_VECTORS = {
+    "even": {"mu": "(μ1 + μ2)/√2", "mu3": "μ3", "f1": _SUM["f1"], "f4": _SUM["f4"],
+             "f23": "(f_2 + f_3)/√2 (normed sum of the irrelevant words of types 2 and 3)"},
+    "odd": {"mu": "(μ1 − μ2)/√2", "f23": "(f_2 − f_3)/√2 (normed difference of those of types 2 and 3)"},
+    "all": {"mu1": "μ1", "mu2": "μ2", "mu3": "μ3", **_SUM},
 }  # fmt: skip
 _TOKEN = {"1": r"\mu_1", "2": r"\mu_2", "3": r"\mu_3", "r": "r", "self": r"\mathrm{itself}"}
 
 LATEX = {
-    "m1": "m_1", "score_scale": "s", "inverse_n": "n^{-1}", "clock": r"\theta", "u_u": r"c/m_1",
+    "m1": "m_1", "score_scale": "s", "inverse_n": "n^{-1}", "clock": r"\theta", "u_u": r"\hat{c}",
     "theta": r"\vartheta", "C_T_1": "C_{T_1}", "split": r"\Delta G_0",
     "data_seed": r"\mathrm{seed\ of\ the\ sentences}", "loss_peak": r"T_{\mathrm{peak}}",
     "T_theta": r"T_{\vartheta}", "T_1_clock": r"C_{T_1}/\beta",
@@ -45,14 +48,14 @@ LATEX = {
 }  # fmt: skip
 WORDS = {
     "inverse_n": "1/n", "share_23": "share of samples with one target", "share_3": "share of samples with μ2 alone",
-    "u_u": "c/m1", **family("g_<x>", "value G of <x> over √m1, in normed coordinates", x=_WORDS),
+    "u_u": "c/m_1, squared length of u = Wᵀa over |a|²",
+    **family("g_<x>", "value G of <x> over √m1", x=_VECTORS["all"] | _VECTORS["even"]),
 }  # fmt: skip
 for _sector, _mark in (("even", "+"), ("odd", "-"), ("all", "")):
     _basis = next(of[_sector] for of in SECTORS.values() if _sector in of)
     _of = {x: _BASIS[x] for x in _basis}
     LATEX |= family(f"<M>_{_sector}_<a>_<b>", f"<M>^{{{_mark}}}_{{<a>,<b>}}", M=_MATRICES, a=_of, b=_of)
-    WORDS |= family(f"<M>_{_sector}_<a>_<b>", f"<M> of <a> and <b>, {_sector} part, in normed coordinates", M=_WHAT,
-                    a=_WORDS, b=_WORDS)  # fmt: skip
+    WORDS |= family(f"<M>_{_sector}_<a>_<b>", "<M> of <a> and <b>", M=_WHAT, a=_VECTORS[_sector], b=_VECTORS[_sector])
 for _kind, _where in (("across", "between sentences"), ("within", "within a sentence")):
     WORDS |= family(f"<M>_{_kind}_<T>", f"<M> of irrelevant words of type <T>, part that differs {_where}", M=_WHAT,
                     T=_TYPES)  # fmt: skip

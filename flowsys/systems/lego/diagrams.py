@@ -112,7 +112,7 @@ DIAGRAMS = {
     "additive_trap_C6": _trap_diagram("C6", 4),
     "additive_trap_S4": _trap_diagram("S4", 4),
     "one_neuron": NamedDiagram(
-        title="Share of combinations learned by exactly one of $m$ neurons (Eq. 16), $n_x = \\infty$, mean of 4 draws",
+        title="Share of combinations learned by exactly one of $m$ neurons (Eq. 16), $n_x = \\infty$",
         axes=("d=1e4:1e12:9:log", "width=4:32:4:log"),
         observables=("mean(one_neuron@t=1e11)", "mean(loss@t=1e11)"),
         seeds=4,

@@ -3,9 +3,11 @@
 import numpy as np
 
 from flowsys.runs.solving import solve
-from flowsys.sweeps.named import Line, NamedDiagram, along, outer_edges
+from flowsys.sweeps.named import Contour, Line, NamedDiagram, along, outer_edges
 from flowsys.system import Setup
 from flowsys.systems.parity import SYSTEM
+
+RATIOS = (0.1, 0.5, 0.9)  # of the time of lock to that of margin 1
 
 
 def _lock_before_margin(setup: Setup, n: np.ndarray, m: np.ndarray) -> list[Line]:
@@ -19,11 +21,10 @@ def _lock_before_margin(setup: Setup, n: np.ndarray, m: np.ndarray) -> list[Line
     share, per_signal = (np.sqrt(2 * np.pi) / 4, 2) if setup["k"] == 1 else (np.sqrt(np.pi) / 4, 4)
     margin, fine = setup["margin_threshold"], along(n)
     equal = [
-        Line(fine, (share * fine / margin * (1 - x) / x) ** 2, rf"theory: ratio {x:g}, $m \propto n^2$")
-        for x in (0.1, 0.5, 0.9)
+        Line(fine, (share * fine / margin * (1 - x) / x) ** 2, rf"theory: ratio {x:g}, $m \propto n^2$") for x in RATIOS
     ]
     first = per_signal * margin**2
-    return [*equal, Line(fine, (np.log(fine) + 1) / first, rf"theory: ${first:g}\,m = \log n + 1$")]
+    return [*equal, Line(fine, (np.log(fine) + 1) / first, rf"theory: lock first, ${first:g}\,m = \log n + 1$")]
 
 
 def _one_hot(setup: Setup, rho: np.ndarray, m: np.ndarray) -> list[Line]:
@@ -37,7 +38,7 @@ def _one_hot(setup: Setup, rho: np.ndarray, m: np.ndarray) -> list[Line]:
         Line(fine, c * turned / fine**2, rf"theory: $\rho^2 m\epsilon^2/8 \simeq {c if c > 1 else ''}\log n$")
         for c in (1, 9)
     ]
-    upright = {(n + 1) / (2 * n): "gates of n+1 flip beyond", (n + 2) / n: "gates of n+2 flip beyond"}
+    upright = {(n + 1) / (2 * n): "gates of $n+1$ flip beyond", (n + 2) / n: "gates of $n+2$ flip beyond"}
     return [*lines, *(Line(np.full(2, x), np.array(outer_edges(m)), label) for x, label in upright.items())]
 
 
@@ -59,6 +60,7 @@ DIAGRAMS = {
         observables=("lock:margin_1", "lock", "margin_1"),
         fixed={"k": 3},
         boundary=_lock_before_margin,
+        contours=lambda setup: [Contour("lock:margin_1", x, f"measured: ratio {x:g}") for x in RATIOS],
     ),
     "one_hot": NamedDiagram(
         title="Three steps with live gates: distance from one-hot attention",
@@ -79,7 +81,7 @@ DIAGRAMS = {
         logarithmic=True,
     ),
     "escape": NamedDiagram(
-        title="Without a chain of thought: time to leave a random start of size σ, to margin 0.2",
+        title="Without a chain of thought: time from a random start of size σ to margin 0.2",
         axes=("sigma=0.05:0.4:6:log", "k=1,2,3,4"),
         observables=("margin_1",),
         mode="no_chain",

@@ -38,7 +38,7 @@ def by(of: Callable[[Run], Any], runs: Runs) -> dict[Any, Runs]:
 
 
 def title(run: Run) -> str:
-    return f"n = {run.n}, {shape(run)}, hidden {run.architecture.hidden}"
+    return f"$n$ = {run.n}, {shape(run)}, hidden {run.architecture.hidden}"
 
 
 def strings(run: Run) -> str:
@@ -92,7 +92,7 @@ def told(figure: Figure, notes: str) -> Drawing:
 def over_secrets(runs: Runs) -> tuple[Figure, Axes]:
     """A panel of samples needed over k."""
     figure, (ax,) = grid(1, 1, (5.6, 4.2))
-    ax.set(xlabel="secret bits k", ylabel="samples to perfect validation")
+    ax.set(xlabel="secret bits $k$", ylabel="samples to perfect validation")
     ax.set_title(title(runs[0][0]), fontsize="medium")
     return figure, ax
 
@@ -106,7 +106,7 @@ def samples_by_secrets(setup: Setup, on_run: OnRun = None) -> Drawing:
         factor, low, high = np.exp([fit.slope, *fit.interval])
         fitted(ax, fit, f"without: ×{factor:.3g} [{low:.2g}, {high:.2g}] per secret", "C3", of=np.exp)
     if fit := growth(runs, True, power_law):
-        fitted(ax, fit, f"with, k ≥ 2: exponent {fit.slope:.2f}", "C0")
+        fitted(ax, fit, f"with, $k$ ≥ 2: exponent {fit.slope:.2f}", "C0")
     return told(figure, "runs over their budget are counted with it")
 
 
@@ -120,7 +120,7 @@ def samples_by_shape(setup: Setup, on_run: OnRun = None) -> Drawing:
         if number % 4 == 0:
             ax.set_ylabel("samples to perfect validation")
         if number >= len(panels) - 4:  # the lowest panel of every column
-            ax.set_xlabel("secret bits k")
+            ax.set_xlabel("secret bits $k$")
             ax.tick_params(labelbottom=True)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", frameon=False, ncols=2)
     first = next(iter(panels.values()))[0][0]
@@ -150,8 +150,8 @@ def attention_on_secrets(figure: str, setup: Setup, on_run: OnRun = None) -> Dra
     ((run, result),) = runs_of(figure, on_run)
     heads, secrets = np.array(result["attention"]), np.array(result["secrets"])
     layers, per_layer = run.architecture.n_layers, run.architecture.n_heads
-    panels, name = heads.reshape(layers, per_layer, *heads.shape[1:]), f"{title(run)}, k = {run.k}"
-    drawn = attention(panels, secrets - 1, "S[i]", ("key position", "n+"), f"{name}{', ascending' * run.ascending}")
+    panels, name = heads.reshape(layers, per_layer, *heads.shape[1:]), f"{title(run)}, $k$ = {run.k}"
+    drawn = attention(panels, secrets - 1, "$S[i]$", ("key position", "$n$+"), f"{name}{', ascending' * run.ascending}")
     peaks = int((heads[:per_layer].max(axis=0).argmax(axis=1) + 1 == secrets).sum())
     return Drawing(drawn, {}, f"{peaks} of {run.k} rows of the first layer's strongest head peak on S[i]")
 
@@ -205,6 +205,6 @@ def epochs_by_shape(setup: Setup, on_run: OnRun = None) -> Drawing:
     if needed := [result["samples"] / cases.FEW for _, result in with_chain if result["samples"]]:
         middle = float(np.median(needed))
         shown.append(Course(f"with a chain: {middle:.1f} epochs", [middle] * 2, [0.0, 1.0]))
-    panels = {f"n = {first.n}, k = {first.k}, without a chain; stars: perfect validation": shown}
+    panels = {f"$n$ = {first.n}, $k$ = {first.k}, without a chain; stars: perfect validation": shown}
     figure = courses(panels, f"epochs over {strings(first)}", "validation sequences right")
     return Drawing(figure, {}, f"{learned(runs)}, one run a shape, {first.budget:,} samples seen at most")

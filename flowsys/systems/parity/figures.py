@@ -20,7 +20,7 @@ from flowsys.system import Setup
 from flowsys.systems.parity import SYSTEM, batches
 from flowsys.systems.parity import experiment_figures as ran
 
-PHASES = {"g": "signal g over its value at lock", "s_target": "attention on S[i]", "margin": "margin"}
+PHASES = {"g": "signal $g$ over its value at lock", "s_target": "attention on $S[i]$", "margin": "margin"}
 
 
 def phases_of_the_flow(setup: Setup) -> Drawing:
@@ -34,8 +34,8 @@ def phases_of_the_flow(setup: Setup) -> Drawing:
         scale = locked if name == "g" else 1.0
         line(ax, runs["theory"].t / unit, runs["theory"][name] / scale, label, f"C{i}")
         ax.plot(runs["training"].t / unit, runs["training"][name] / scale, ".", color=f"C{i}")
-    ax.plot([], [], ".", color="0.4", label="training, m = 400")
-    ax.set(xlabel=r"$t/(n\sqrt{m})$", title="i = n+3, n = 12", ylim=(0, 1.6))
+    ax.plot([], [], ".", color="0.4", label="training, $m$ = 400")
+    ax.set(xlabel=r"$t/(n\sqrt{m})$", title="$i = n + 3$, $n$ = 12", ylim=(0, 1.6))
     ax.legend(frameon=False)
     return Drawing(figure, runs, "neurons first, then attention, then the margin")
 
@@ -48,22 +48,22 @@ def batch_success(setup: Setup) -> Drawing:
         found: dict[int, Any] = batches.shares(batches.PROPORTIONAL, n)
         if found:
             per_bit = [batch / n for batch in found]
-            shares.plot(per_bit, list(found.values()), "o", markersize=4, color=f"C{number}", label=f"n = {n}")
+            shares.plot(per_bit, list(found.values()), "o", markersize=4, color=f"C{number}", label=f"$n$ = {n}")
             shares.axvline(batches.predicted(batches.PROPORTIONAL, n) / n, color=f"C{number}", linewidth=1)
     shares.axhline(batches.SHARE, color="0.7", linestyle=":")
-    shares.set(xscale="log", xlabel="batch over bits, B/n", ylabel="sequences right", title="m = 200 n")
+    shares.set(xscale="log", xlabel="batch over bits, $B/n$", ylabel="sequences right", title="$m = 200 n$")
     shares.xaxis.set_minor_formatter(NullFormatter())
     shares.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=5, frameon=False, fontsize="small",
-                  title="line: theory's B*", title_fontsize="small")  # fmt: skip
+                  title="line: theory's $B^*$", title_fontsize="small")  # fmt: skip
     fine = np.geomspace(batches.SIZES[0], batches.SIZES[-1], 60)
     for number, law in enumerate(batches.LAWS):
         found = batches.needed(law)
         if len(found) > 2:
             exponent = power_law(list(found), list(found.values())).slope
-            label = f"{law.replace('=', ' = ').replace('200n', '200 n')}: exponent {exponent:.2f}"
+            label = f"${law}$: exponent {exponent:.2f}"
             needed.plot(list(found), list(found.values()), "o", color=f"C{number}", label=label)
             needed.plot(fine, batches.predicted(law, fine), color=f"C{number}", linewidth=1)
-    needed.set(xscale="log", yscale="log", xlabel="n", ylabel=r"$B^*$", title=r"lines: $B^* \propto n^2 \log n/m$")
+    needed.set(xscale="log", yscale="log", xlabel="$n$", ylabel=r"$B^*$", title=r"lines: $B^* \propto n^2 \log n/m$")
     needed.set_xticks(batches.SIZES, batches.SIZES)
     needed.xaxis.set_minor_formatter(NullFormatter())
     needed.legend(frameon=False, fontsize="small")
@@ -71,8 +71,10 @@ def batch_success(setup: Setup) -> Drawing:
     share, attention = np.array([batches.in_dimension(d, n, k) for d in dimensions]).T
     times = [d / (k * np.log(n)) for d in dimensions]
     finite.plot(times, share, "o-", label="sequences right")
-    finite.plot(times, attention, "s-", label="attention on S[i], median")
-    finite.set(xscale="log", xlabel=r"$d/(k\,\log n)$", ylabel="mean of 5 seeds", title=f"n = {n}, k = {k}, B = 4096")
+    finite.plot(times, attention, "s-", label="attention on $S[i]$, median")
+    finite.set(
+        xscale="log", xlabel=r"$d/(k\,\log n)$", ylabel="mean of 5 seeds", title=f"$n$ = {n}, $k$ = {k}, $B$ = 4096"
+    )
     finite.legend(frameon=False, fontsize="small")
     return Drawing(figure, {}, "B* follows the theory's line from n = 32 on; wide networks at small n need more")
 
@@ -87,7 +89,7 @@ FIGURES = {
         partial(
             ran.along_training,
             "1b",
-            lambda run: f"{ran.with_or_without(run)}, k = {run.k}",
+            lambda run: f"{ran.with_or_without(run)}, $k$ = {run.k}",
             ran.right_and_entropy,
             "share; entropy",
         ),

@@ -48,7 +48,8 @@ PARAMETERS = {
     "i": fs.Size(_first_decoupled, 3, 10**12 + 10**9, "query position that is observed, n+1 … n+k",
                  default_text="n+3, or n+k if k < 3"),
     "loss": fs.Choice("linear", "hinge", meaning="loss of a margin: -margin, or max(1 - margin, 0); past margin 1 the "
-                      "hinge is exact for k = 1 and in the variants collapsed and balanced"),
+                      "hinge is exact for k = 1 and in the variants collapsed and balanced",
+                      words={"linear": "linear loss", "hinge": "hinge loss"}),
     "tokens": fs.Choice("classes", "all", meaning="orthonormal tokens with all non-secret ones as one class (any n), "
                         f"or every token of every string by itself (n <= {LARGEST_N}, also finite d and batches)"),
     "lock_threshold": fs.Real(0.5, 0.0, 1.0, "attention on S[i] that counts as locked", open_low=True, open_high=True),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from flowsys.runs.solving import solve
-from flowsys.sweeps.named import Boundary, Line, NamedDiagram, along, upright
+from flowsys.sweeps.named import Boundary, Contour, Line, NamedDiagram, along, upright
 from flowsys.system import Setup
 from flowsys.systems.prompt import SYSTEM
 from flowsys.systems.prompt.examples import attractor_boundary
@@ -33,8 +33,8 @@ def _levels_of_clock(setup: Setup, alpha: np.ndarray, epsilon: np.ndarray) -> li
     times = (setup["M"] - 1) * (stage_2_clock(1 - missed) - stage_2_clock(across)[:, None])  # α × ε
     at = lambda power: np.array([np.interp(-(10.0**power), -t, fine, np.nan, np.nan) for t in times])
     powers = range(int(np.log10(times.max() / 2)), 2, -2)
-    lines = [Line(across, at(power), rf"quadrature: $10^{power}$") for power in powers]
-    return [*lines, Line(fine, fine, r"$\epsilon = \alpha$")]
+    lines = [Line(across, at(power), rf"stage 2 by quadrature: $10^{power}$") for power in powers]
+    return [*lines, Line(fine, fine, r"$\epsilon = \alpha$: $M/\alpha$ gives way to $M/\epsilon$")]
 
 
 def _condition_1(setup: Setup, tau: np.ndarray, beta: np.ndarray) -> list[Line]:
@@ -60,8 +60,10 @@ def _population_losses(setup: Setup, t: np.ndarray, n_tasks: np.ndarray) -> list
     fine = along(t, 200)
     loss = solve(SYSTEM, setup, at=fine, observe=("loss",))["loss"]
     at = lambda power: np.exp(np.interp(-power * np.log(10), -np.log(loss), np.log(fine), np.nan, np.nan))
-    return [upright(at(power), n_tasks, f"population: loss $10^{{{power}}}$") for power in (-1, -2, -3)]
+    return [upright(at(power), n_tasks, f"population: loss $10^{{{power}}}$") for power in LOST]
 
+
+LOST = (-1, -2, -3)  # powers of 10 of a loss, beside each other in theory and measured
 
 DIAGRAMS = {
     "cot_icl": NamedDiagram(
@@ -72,7 +74,7 @@ DIAGRAMS = {
         boundary=_condition_1,
     ),
     "stage_order": NamedDiagram(
-        title="Two clean stages need M ≫ K²: share of the query's pattern when positions are learnt",
+        title="Share of the query's pattern when positions are learnt: two clean stages need $M \\gg K^2$",
         axes=("M=20:2000:24:log", "K=2,3,4,5,6,7,8"),
         observables=("purity@T_1", "T_2:T_1"),
         fixed={"alpha": 0.4, "epsilon_1": 0.1},
@@ -85,6 +87,7 @@ DIAGRAMS = {
         fixed={"T_3_rule": "squared", "M": 200},
         logarithmic=True,
         boundary=_levels_of_clock,
+        contours=lambda setup: [Contour("T_3", 10.0**power, rf"measured: $T_3 = 10^{power}$") for power in (6, 4)],
     ),
     "least_fraction": NamedDiagram(
         title="Loss at $t = 10^6$: too few matching examples are never learnt from",
@@ -118,5 +121,8 @@ DIAGRAMS = {
         fixed={"M": 10, "K": 2, "xi": 0.0},
         logarithmic=True,
         boundary=_population_losses,
+        contours=lambda setup: [
+            Contour("loss_test@T_given", 10.0**power, f"measured: loss $10^{{{power}}}$") for power in LOST
+        ],
     ),
 }

@@ -85,8 +85,9 @@ def errors_over_examples(setup: Setup, error: str) -> Drawing:
     votes = "" if error == "icl" else f", in (A) and (B) by a vote on {MANY * N_TASKS * setup['n_prompts']} prompts"
     figure.suptitle(
         f"lines: all attention on matching examples, by exact counting{votes}; dots: {setup['n_prompts']} prompts a "
-        f"task\nM = {setup['M']}, K = {setup['K']}, M' = {setup['M_test']}, else α' = {setup['alpha_test']:g}, "
-        f"τ = {setup['tau']:g}, ρ = {setup['rho']:g}", fontsize="medium",
+        f"task\n$M$ = {setup['M']}, $K$ = {setup['K']}, $M'$ = {setup['M_test']}, "
+        rf"else $\alpha'$ = {setup['alpha_test']:g}, $\tau$ = {setup['tau']:g}, $\rho$ = {setup['rho']:g}",
+        fontsize="medium",
     )  # fmt: skip
     return Drawing(figure, data, "errors fall with l_ts, more slowly for smaller values; at τ = 0.7 equal steps cannot "
                    "have primacy 0.8: the nearest one is used")  # fmt: skip
@@ -100,7 +101,7 @@ def condition_1(setup: Setup) -> Drawing:
         (p, beta), said = attractor_of(0.4, 0.1, is_satisfied), "holds" if is_satisfied else "fails"
         errors = {"K": 3, "M_test": 10, "style": "attractor", "tau": p**3, "beta": beta}
         data[said] = _draw_errors(ax, setup, [lengths], labels, **errors)
-        ax.set_title(f"Condition 1 {said} (p = {p:.3f}, β = {beta:.3f})", fontsize="medium")
+        ax.set_title(rf"Condition 1 {said} ($p$ = {p:.3f}, $\beta$ = {beta:.3f})", fontsize="medium")
         ax.legend(frameon=False, fontsize="small")
     places[0].set_ylabel("error, mean over queries off the attractor")
     figure.suptitle(
@@ -124,6 +125,7 @@ def attention_along_training(setup: Setup, n_seeds: int = 3) -> Drawing:
     trajectory(flow, ax, seen)
     trajectory(sgd, ax, seen, label=f"SGD at $\\eta$ = {rate:g}", logarithmic=True)
     ax.set(xlabel="training time $t$", ylabel="attention on testing columns")
+    ax.legend(frameon=False, fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2)
     titled(figure, SYSTEM, setup, ("M", "K", "alpha", "l_tr", "alpha_test", "l_ts"))
     return Drawing(figure, {"theory": flow, "sgd": sgd}, "other steps vanish first, then other patterns")
 
