@@ -29,7 +29,7 @@ def chunk_of(name, axes):
 def lines_of(name, x, y, **given):
     named = DIAGRAMS[name]
     setup = SYSTEM.setup(named.mode, **(dict(named.fixed) | given))
-    return {line.label: line for line in named.boundary(setup, np.array(x, float), np.array(y, float))}
+    return {line.label: line for line in named.boundary(setup, np.asanyarray(x, float), np.asanyarray(y, float))}
 
 
 def test_the_surrogate_closes_with_the_square_of_the_paper_s_width():
@@ -71,7 +71,7 @@ def test_lines_follow_what_is_set_for_a_diagram():
 
 
 def test_the_lines_of_the_test_exponent_are_those_of_the_max_margin_direction():
-    lines = lines_of("test_exponent", [12, 3000], [4, 40])
+    lines = lines_of("test_exponent", parse_axis("n=12:3000:2:log").places, [4, 40])
     for kappa in (0.0, 0.25, 0.5, 0.75):
         line = lines[rf"theory: $\kappa$ = {kappa:g}"]
         found = [max_margin(n, L).test_exponent for n, L in zip(line.x, line.y)]
