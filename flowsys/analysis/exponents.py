@@ -7,7 +7,7 @@ asymptotic; a law that has settled only beyond a crossover says from where on it
 coordinates of the state; what stays below the solver's tolerance is 0.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -116,7 +116,7 @@ def exponents(
     command: str = "",
 ) -> Exponents:
     """Laws along NAME=low:high[:count] (or NAME=a,b,c) of what is observed at the events `at` (default: all)."""
-    name, values = axis_of(along)
+    name, values = axis_of(along, {parameter.name for parameter in system.parameters if parameter.integer})
     level = level or system.default_level
     setup = system.setup_in(mode, setup)
     given = {key: setup[key] for key in setup.given if key != name}
@@ -145,8 +145,11 @@ def exponents(
     )
 
 
-def axis_of(text: str) -> tuple[str, list[float]]:
-    """A parameter and its values towards the limit: to 0 where most of the range lies below 1, else to infinity."""
+def axis_of(text: str, whole: Collection[str] = ()) -> tuple[str, list[float]]:
+    """A parameter and its values towards the limit: to 0 where most of the range lies below 1, else to infinity.
+
+    Ranges of a parameter that is `whole` consist of integers.
+    """
     name, separator, spec = (part.strip() for part in text.partition("="))
     refusal = InputError(f"exponents = {text} is not understood: write NAME=low:high[:count] or NAME=a,b,….")
     if not separator or not name or not spec:
@@ -162,6 +165,7 @@ def axis_of(text: str) -> tuple[str, list[float]]:
         usual = max(round(PER_DECADE * np.log10(high / low)) + 1, FEWEST + 1)
         count = int(numbers[2]) if len(numbers) == 3 else usual
         numbers = np.geomspace(low, high, max(count, 0)).tolist()
+        numbers = [float(round(x)) for x in numbers] if name in whole else numbers
     if len(set(numbers)) < FEWEST + 1 or min(numbers) <= 0:
         raise InputError(f"exponents = {text} is not allowed: a law needs at least {FEWEST + 1} values above 0.")
     numbers = sorted(set(numbers))

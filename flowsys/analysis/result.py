@@ -89,8 +89,11 @@ class Analysis:
         """What a notebook shows: the title, the picture, the table."""
         from io import StringIO
 
+        from matplotlib import rc_context
+
         rows, text = self.rows, StringIO()
-        self.figure().savefig(text, format="svg")
+        with rc_context({"svg.fonttype": "none"}):  # letters as letters: paths of glyphs are most of a file
+            self.figure().savefig(text, format="svg")
         picture = text.getvalue()[text.getvalue().index("<svg") :]
         head = "".join(f"<th>{escape(name)}</th>" for name in (rows[0] if rows else ()))
         body = "".join(

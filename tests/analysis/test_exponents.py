@@ -78,6 +78,13 @@ def test_exactly_one_question_is_asked():
         fs.analyse(fs.load("mixture"))
 
 
+def test_a_range_of_integers_has_no_others():
+    assert axis_of("n=2:5:9", {"n"}) == ("n", [2.0, 3.0, 4.0, 5.0])
+    found = fs.analyse("parity", exponents="n=1e3:1e6:7", at=["lock"], observe=["g"])
+    assert found.values.tolist() == [1000, 3162, 10000, 31623, 100000, 316228, 1000000]
+    assert found["t@lock"].law.exponent == pytest.approx(1, abs=1e-3)
+
+
 def test_the_command_writes_json_and_a_picture(tmp_path):
     picture, out = tmp_path / "laws.png", tmp_path / "laws.csv"
     asked = ["analyse", "mixture", "--exponents", "omega=1e-2:1e-1:5", "--at", "T_2", "--observe", "w_c"]
